@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LIDs are assigned in four steps. Each step goes through the ports in the order of GUIDs or of
- * ids, so that the same fabric and leases always give the same LIDs:
+ * Assigns LIDs in four steps. Each step goes through the ports in the order of GUIDs or of ids, so
+ * that the same fabric and leases always give the same LIDs:
  *
  *   1. Ports of the fabric get the LIDs of their leases.
  *   2. LIDs leased to absent ports are reserved, so that no other port gets them.
@@ -26,9 +26,9 @@
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    uint8_t *taken;  /* [max_lid + 1] nonzero: the LID is assigned or reserved */
+    uint8_t *taken;  /* [max_lid + 1] not 0: the LID is assigned or reserved */
     uint32_t next;   /* the LID at which the search for the next contiguous range begins */
-    uint32_t low[8]; /* by LMC: below this LID, no range of 2^LMC LIDs is free */
+    uint32_t low[8]; /* for each LMC, a LID below which no range of 2^LMC LIDs is free */
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;
@@ -114,8 +114,8 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 
 /* ---- step 4 --------------------------------------------------------------------------------- */
 
-/* Returns the lowest LID, at or above `from`, of `count` adjacent free ranges of `size` LIDs each;
- * 0: there are no such ranges. */
+/* Looks for `count` adjacent free ranges of `size` LIDs each. Returns the lowest LID, at or above
+ * `from`, at which they can begin; 0: there are no such ranges. */
 static uint32_t find_run(const struct ledger *g, uint32_t from, uint32_t count, uint32_t size)
 {
     uint32_t start = (from + size - 1) & ~(size - 1), have = 0;

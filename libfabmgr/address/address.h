@@ -18,9 +18,9 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    FAB_NOTE_DUPLICATE_LID, /* another port has this LID, because that port has a lease for it or a
-                               lower GUID */
-    FAB_NOTE_INVALID_LID,   /* the LID in the device is not unicast, or misaligned for the LMC */
+    /* the port's LID belongs to another port, which has a lease for it or a lower GUID */
+    FAB_NOTE_DUPLICATE_LID,
+    FAB_NOTE_INVALID_LID, /* the LID in the device is not unicast, or misaligned for the LMC */
 };
 struct fab_address_note {
     enum fab_address_note_kind kind;
@@ -34,9 +34,10 @@ struct fab_address_input {
     const struct fab_lease *leases;
     size_t lease_count;
 };
-/* Assigns a LID range to every port that needs one. ret_notes: malloc'd, NULL when there are none.
- * LIMIT: the fabric needs more LIDs than the unicast range or the smallest LinearFDBCap has, even
- * if the LIDs leased to absent ports are reused. INVAL: LMC above 7. NOMEM. */
+/* Assigns a LID range to every port that needs one. *ret_notes: an array that the caller frees;
+ * NULL: there are no notes. Returns LIMIT if the fabric needs more LIDs than the unicast range or
+ * the smallest LinearFDBCap has, even if the LIDs leased to absent ports are reused. Also returns
+ * INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Collects the claims of ports to LIDs. For each port that needs a LID, a claim has the LID of its
- * lease and the LID in the device. The leases of absent ports are collected, too. Leases come from
- * the manager's store and LIDs from devices; both can be wrong and are validated here.
- */
+/* Collects the claims of ports to LIDs. For each port that needs a LID, the claim has the LID of
+ * the port's lease and the LID in the device. The leases of absent ports are collected, too. Leases
+ * come from the manager's store and LIDs from devices. Both can be wrong and are validated here. */
 #include "libfabmgr/address/claims.h"
 
 #include <stdlib.h>
@@ -27,8 +25,8 @@ static int by_lease(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Returns whether a port can be a destination and needs a LID: port 0 of a switch, an endport with
- * a link, or the manager's port. */
+/* Returns true if a port needs a LID: port 0 of a switch, an endport with a link, or the manager's
+ * own port. */
 static bool needs_lid(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(f, port))
@@ -52,8 +50,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     return c;
 }
 
-/* Writes the leases into the claims. Both are sorted by GUID, so one pass matches them. If a GUID
- * has several leases, the first applies. */
+/* Writes the leases into the claims. Leases and claims are sorted by GUID, so one pass matches
+ * them. If a GUID has several leases, the first applies. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

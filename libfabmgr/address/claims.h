@@ -12,13 +12,16 @@
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    uint32_t leased, carried; /* base LIDs of the lease and in the device; 0: none, or not valid */
+    /* base LID of the port's lease, and base LID in the device; 0: there is none, or it is not
+     * valid */
+    uint32_t leased, carried;
     uint8_t lmc;
 };
 struct fab_claims {
     struct fab_claim *by_guid; /* [count] sorted by (guid, port) */
     uint32_t count;
-    struct fab_lease *absent; /* [absent_count] sorted leases of ports that are not in the fabric */
+    /* [absent_count] leases of ports that are not in the fabric, sorted by GUID */
+    struct fab_lease *absent;
     uint32_t absent_count;
 };
 /* Collects the claims and the leases of absent ports. NOMEM. */
@@ -26,8 +29,8 @@ int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);
 
-/* Returns whether a base LID is valid: its whole range must be unicast and aligned to its size (IBA
- * 3.5.10). */
+/* Returns true if a base LID is valid: all LIDs of its range must be unicast, and the base LID must
+ * be a multiple of the range's size (IBA 3.5.10). */
 static inline bool fab_address_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
 {
     uint32_t size = 1u << lmc;

@@ -13,15 +13,15 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
-    size_t used, room;              /* newest block: number of bytes in use, and size in bytes */
+    /* of the newest block: number of bytes in use, and size in bytes */
+    size_t used, room;
     bool failed; /* an allocation failed: callers check this once after several allocations */
 };
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
-/* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type, or NULL if
- * there is no memory or count * item overflows. With count 0 the pointer is valid, but must not be
- * read. */
+/* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type; NULL: no
+ * memory, or count * item overflows. If count is 0, the pointer is valid, but must not be read. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
-/* Returns a NUL-terminated copy of `len` bytes of text, or NULL if there is no memory. */
+/* Returns a NUL-terminated copy of `len` bytes of text; NULL: no memory. */
 char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);
 
 #endif

@@ -13,8 +13,7 @@ static inline size_t fab_base_bits_words(size_t bits)
 {
     return bits / 64 + (bits % 64 != 0);
 }
-/* Returns a new set with all bits clear, which the caller frees with free(), or NULL if there is no
- * memory. */
+/* Returns a new set with all bits clear, which the caller frees with free(); NULL: no memory. */
 static inline uint64_t *fab_base_bits_new(size_t bits)
 {
     size_t words = fab_base_bits_words(bits);
@@ -39,7 +38,7 @@ static inline void fab_base_bits_put(uint64_t *set, size_t i, bool value)
     else
         fab_base_bits_clear(set, i);
 }
-/* Sets the bit. Returns whether it was clear before. */
+/* Sets bit i. Returns true if the bit was clear before. */
 static inline bool fab_base_bits_add(uint64_t *set, size_t i)
 {
     bool was = fab_base_bits_get(set, i);
@@ -53,7 +52,7 @@ static inline void fab_base_bits_zero(uint64_t *set, size_t bits)
 /* Counts the set bits among the first `bits` bits. The unused bits of the last word must be
  * clear. */
 size_t fab_base_bits_count(const uint64_t *set, size_t bits);
-/* Returns the index of the first set bit at or after `from`, or `bits` if there is none. */
+/* Returns the index of the first set bit at or after `from`; `bits`: no further bit is set. */
 size_t fab_base_bits_next(const uint64_t *set, size_t bits, size_t from);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A token bucket in one number: the time at which the bucket will be full again. A bucket holds at
- * most `burst` tokens, and gains one token every `each_us` microseconds. The number 0 is a full
- * bucket. Times are microseconds of any monotonic clock.
- */
+/* A token bucket that is stored in one number: the time at which the bucket will be full again. A
+ * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. The number
+ * 0 is a full bucket. Times are microseconds of any monotonic clock. */
 #ifndef LIBFABMGR_BASE_BUCKET_H
 #define LIBFABMGR_BASE_BUCKET_H
 
@@ -12,7 +10,7 @@
 
 struct fab_bucket_rate {
     uint64_t each_us;
-    uint32_t burst; /* at least 1 */
+    uint32_t burst; /* greatest number of tokens in the bucket, at least 1 */
 };
 
 static inline bool fab_base_bucket_is_full(uint64_t full_us, uint64_t now)
@@ -27,7 +25,7 @@ static inline bool fab_base_bucket_has(uint64_t full_us, uint64_t now,
            full_us - now <= rate->each_us * (rate->burst - 1);
 }
 
-/* Takes a token. False: the bucket is empty. */
+/* Takes a token from the bucket. Returns false if the bucket is empty. */
 static inline bool fab_base_bucket_take(uint64_t *full_us, uint64_t now,
                                         const struct fab_bucket_rate *rate)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A reader and a writer of big-endian fields, which check the bounds of their buffer. After the
- * first overrun every read returns zero and every write does nothing, so that the caller checks the
- * status only once, at the end. fab_base_get_be* and fab_base_put_be* do not check bounds.
- */
+/* A reader and a writer of big-endian fields, which check the bounds of their buffer. After the
+ * first overrun every read returns zero and every write does nothing. So the caller checks the
+ * status only once, at the end. The functions fab_base_get_be* and fab_base_put_be* do not check
+ * bounds. */
 #ifndef LIBFABMGR_BASE_BUF_H
 #define LIBFABMGR_BASE_BUF_H
 
@@ -64,7 +63,7 @@ static inline size_t fab_base_read_left(const struct fab_base_reader *r)
 {
     return (size_t)(r->end - r->at);
 }
-/* Returns a pointer to the next n bytes of the buffer, or NULL on overrun. */
+/* Returns a pointer to the next n bytes of the buffer; NULL: fewer bytes are left. */
 static inline const uint8_t *fab_base_read_bytes(struct fab_base_reader *r, size_t n)
 {
     const uint8_t *p = r->at;
@@ -108,7 +107,7 @@ static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
     return (struct fab_base_writer){
         .at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
-/* Returns a pointer to which the caller writes the next n bytes, or NULL on overrun. */
+/* Returns a pointer to which the caller writes the next n bytes; NULL: fewer bytes are left. */
 static inline uint8_t *fab_base_write_room(struct fab_base_writer *w, size_t n)
 {
     uint8_t *p = w->at;

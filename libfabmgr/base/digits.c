@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unlike strtoul, these functions do not depend on the locale and cannot overflow. */
+/* Reads numbers. Unlike strtoul, these functions do not depend on the locale and cannot overflow.
+ */
 #include "libfabmgr/base/digits.h"
 
 unsigned fab_base_digit_value(char c)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Open addressing with linear probing over a hash of the key. Removal shifts the following entries
- * back instead of leaving tombstones, so that lookups do not become slower. A hostile device could
- * choose GUIDs that collide, but it adds only one key for each of its ports, which bounds the harm.
- */
+/* The map uses open addressing with linear probing over a hash of the key. Removal shifts the
+ * following entries back instead of leaving tombstones, so that lookups do not become slower. A
+ * hostile device could choose GUIDs that collide, but it adds only one key for each of its ports,
+ * which bounds the harm. */
 #include "libfabmgr/base/map.h"
 
 #include <stdlib.h>
@@ -20,8 +19,8 @@ void fab_base_map_fini(struct fab_map *m)
     *m = (struct fab_map){0};
 }
 
-/* Returns the slot of the key, or the free slot where the key belongs. m->slots must not be
- * NULL. */
+/* Returns the slot of the key; if the map does not contain the key, the free slot where it belongs.
+ * m->slots must not be NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;

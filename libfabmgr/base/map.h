@@ -15,27 +15,28 @@ struct fab_map_slot {
     uint32_t value;
     uint32_t used;
 };
-struct fab_map {                /* all zero: empty */
-    struct fab_map_slot *slots; /* array of `capacity` slots (a power of two), at most 3/4 used */
+struct fab_map { /* all zero: empty */
+    /* [capacity] slots, of which at most 3/4 are used; capacity is a power of two */
+    struct fab_map_slot *slots;
     size_t capacity, count;
 };
 void fab_base_map_fini(struct fab_map *m);
-/* Allocates slots for `count` entries in all, so that put and add cannot run out of memory up to
- * that number. Returns NOMEM if there is no memory. */
+/* Allocates slots for `count` entries in total. Up to this number, put and add cannot run out of
+ * memory. Returns NOMEM if there is no memory. */
 int fab_base_map_reserve(struct fab_map *m, size_t count);
 /* Adds the key with this value, or replaces the value that the key has. Returns NOMEM if there is
  * no memory. */
 int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value);
-/* Adds a new key with this value. Returns EXISTS, and changes nothing, if the key has a value
- * already, or NOMEM. */
+/* Adds a new key with this value. Returns EXISTS if the map contains the key; nothing is changed
+ * then. Also returns NOMEM. */
 int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value);
 /* Returns false, and leaves *ret_value unchanged, if the map does not contain the key. */
 bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value);
 bool fab_base_map_has(const struct fab_map *m, uint64_t key);
 bool fab_base_map_remove(struct fab_map *m, uint64_t key);
-/* Visits one entry for each call; the caller starts with *cursor = 0. Returns false after the last
- * entry. The map must not change during the visit. The order depends on earlier insertions and
- * removals, so no result may depend on it. */
+/* Visits one entry in each call. The caller sets *cursor = 0 before the first call. Returns false
+ * after the last entry. The map must not change between the calls. The order depends on earlier
+ * insertions and removals, so no result may depend on it. */
 bool fab_base_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key,
                        uint32_t *ret_value);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns whether the pattern matches the whole text. '*' matches any number of characters, '?'
+/* Returns true if the pattern matches the whole text. '*' matches any number of characters, '?'
  * exactly one. The time is at most proportional to the product of both lengths. */
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len);
 

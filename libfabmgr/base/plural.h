@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Returns `one` or `many`, for example fab_base_plural(n, "is", "are"). The two functions below
- * return the ending, as in "%u switch%s" with n and fab_base_plural_es(n). */
+/* Returns `one` if n is 1, otherwise `many`, as in fab_base_plural(n, "is", "are"). The two
+ * functions below return only the ending, as in "%u switch%s" with n and fab_base_plural_es(n). */
 static inline const char *fab_base_plural(uint64_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;

@@ -16,14 +16,14 @@ struct fab_prng {
 };
 void fab_base_prng_init(struct fab_prng *p, uint64_t seed);
 uint64_t fab_base_prng_next(struct fab_prng *p);
-/* Returns a number that is uniformly distributed over 0..bound-1. bound > 0. */
+/* Returns a number that is uniformly distributed over 0..bound-1. bound must not be 0. */
 uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound);
 /* Returns true with probability `rate` (0..1). */
 bool fab_base_prng_chance(struct fab_prng *p, double rate);
 void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
 
-/* Returns a hash of x, by the finalizer of splitmix64. This is a bijection in which each bit of x
- * affects all bits of the result. */
+/* Returns a hash of x, by the finalizer of splitmix64. Different numbers have different hashes, and
+ * each bit of x affects all bits of the result. */
 static inline uint64_t fab_base_mix64(uint64_t x)
 {
     x ^= x >> 30;

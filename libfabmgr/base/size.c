@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Growth is geometric, so that n appends copy O(n) items in all. */
+/* Arrays grow geometrically, so that n appends copy O(n) items in total. */
 #include "libfabmgr/base/size.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Both functions return false on overflow; *ret is then unspecified. */
+/* Both functions return false if the result overflows; *ret is then unspecified. */
 static inline bool fab_base_size_mul(size_t a, size_t b, size_t *ret)
 {
     return !__builtin_mul_overflow(a, b, ret);
@@ -18,8 +18,8 @@ static inline bool fab_base_size_add(size_t a, size_t b, size_t *ret)
     return !__builtin_add_overflow(a, b, ret);
 }
 
-/* Returns uninitialised memory for `count` items, or NULL on overflow or if there is no memory.
- * Count 0 gives a pointer that can be freed. For zeroed memory use calloc, which also checks for
+/* Returns uninitialised memory for `count` items; NULL: no memory, or the size overflows. With
+ * count 0, returns a pointer that can be freed. For zeroed memory use calloc, which also checks for
  * overflow. */
 static inline void *fab_base_alloc_array(size_t count, size_t item)
 {
@@ -29,9 +29,9 @@ static inline void *fab_base_alloc_array(size_t count, size_t item)
     return malloc(size > 0 ? size : 1);
 }
 
-/* Grows a malloc'd array of *capacity items to at least `need` > 0 items of `item` bytes. Like
- * realloc, it returns the new address, or NULL if there is no memory; then the old array is still
- * valid. The capacity grows by at least half. New items are not initialised. */
+/* Grows an array from malloc that has *capacity items to at least `need` items (need > 0) of `item`
+ * bytes. Like realloc, returns the new address; NULL: no memory, and the old array is still valid.
+ * The capacity grows by at least half. New items are not initialised. */
 void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity);
 
 #endif

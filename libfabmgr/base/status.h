@@ -9,7 +9,7 @@
 enum fab_status {
     FAB_OK = 0,
     FAB_E_NOMEM = -1,        /* out of memory */
-    FAB_E_INVAL = -2,        /* an argument is outside its domain */
+    FAB_E_INVAL = -2,        /* an argument is outside its valid range */
     FAB_E_RANGE = -3,        /* a number is outside what the field or device can hold */
     FAB_E_TRUNCATED = -4,    /* the bytes end before the value does */
     FAB_E_FORMAT = -5,       /* the bytes or text are malformed */
@@ -21,7 +21,7 @@ enum fab_status {
     FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
-    FAB_E_BUSY = -14,        /* the call cannot succeed now, but may do so later */
+    FAB_E_BUSY = -14,        /* the call cannot succeed now, but may succeed later */
     FAB_E_UNSUPPORTED = -15, /* valid, but not supported by this program or device */
     FAB_E_IO = -16,          /* the operating system refused (daemon only) */
     FAB_E_DENIED = -17,      /* not permitted */

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 struct fab_text {
-    char *s; /* NUL-terminated; NULL before the first write, hence readers use fab_base_text_get */
+    /* NUL-terminated text; NULL before the first write, so readers call fab_base_text_get */
+    char *s;
     size_t len, room;
     int status; /* FAB_OK or FAB_E_NOMEM */
 };
@@ -19,8 +20,7 @@ void fab_base_text_add(struct fab_text *t, const char *s);
 void fab_base_text_bytes(struct fab_text *t, const void *bytes, size_t len);
 void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Returns the text written so far, "" if there is none. The pointer is valid until the next
- * write. */
+/* Returns the text written so far, which may be "". The pointer is valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
 /* Gives the malloc'd text (never NULL) to the caller, who frees it, and leaves t empty. ret_len may
  * be NULL. Returns NOMEM if this or an earlier write failed; t is empty then, too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The version comes from configure.ac. */
+/* The version number comes from configure.ac. */
 #include "libfabmgr/base/version.h"
 
 #include "config.h"

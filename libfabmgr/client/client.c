@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocking calls over one HTTP/2 connection, by nghttp2, one at a time.
+ * Makes blocking calls over one HTTP/2 connection, one at a time, by nghttp2.
  *
  * A call is a `struct exchange` on the stack: the request, and what was received so far. The
  * callbacks of nghttp2 fill it; the loop in run() sends and receives until the stream is closed,
@@ -20,7 +20,8 @@
 #include "libfabmgr/client/socket.h"
 
 #define MAX_REPLY (16u << 20)
-#define GRACE_MS 500 /* extra time, in which the server can report DEADLINE_EXCEEDED */
+/* extra time in ms after the deadline, in which the server can report DEADLINE_EXCEEDED */
+#define GRACE_MS 500
 
 struct fab_client {
     struct client_socket *socket;
@@ -33,16 +34,17 @@ struct fab_client {
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    fab_client_each *each; /* NULL: the call has one reply, which is kept */
+    /* receives the replies of a stream; NULL: the call has one reply, which is stored in `kept` */
+    fab_client_each *each;
     void *ctx;
     ProtobufCMessage *kept;
-    uint8_t *request; /* prefix and message */
+    uint8_t *request; /* the gRPC prefix and the message */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    int http_status, code; /* code is -1 until grpc-status was received */
+    int http_status, code; /* status from the server; code is -1 until grpc-status was received */
     char message[sizeof((struct fab_client_error *)0)->message];
-    uint32_t reset; /* HTTP/2 error of the stream */
+    uint32_t reset; /* error code with which HTTP/2 ended the stream */
     bool closed, enough;
     int failed; /* enum fab_status: why a received message could not be read */
 };

@@ -28,19 +28,19 @@ struct fab_client_options {
     unsigned timeout_ms;     /* time limit for connecting and for each call; 0: none */
 };
 
-/* Every failure is a gRPC status; UNAVAILABLE: the connection could not be made or was lost. */
+/* A failure, as a gRPC status. UNAVAILABLE: the connection could not be made or was lost. */
 struct fab_client_error {
     enum fab_grpc_code code;
     char message[1024];
 };
 
-/* Each function below returns a status code and stores the same code in *ret_error.
- * INVALID_ARGUMENT: the address is malformed. */
+/* The functions below return a status code and store the same code in *ret_error. INVALID_ARGUMENT:
+ * the address is malformed. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
-void fab_client_close(struct fab_client *c); /* NULL is fine */
+void fab_client_close(struct fab_client *c); /* c may be NULL */
 
-/* Calls "package.Service/Method". On OK the caller owns the reply and frees it by
+/* Calls "package.Service/Method". If the result is OK, the caller owns the reply and frees it by
  * protobuf_c_message_free_unpacked. */
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,
@@ -48,10 +48,11 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    ProtobufCMessage **ret_reply,
                                    struct fab_client_error *ret_error);
 
-/* Receives each message of a stream; the message is freed afterwards. False cancels the call. */
+/* Receives each message of a stream; the message is freed when the function returns. The function
+ * returns false to cancel the call. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* Makes a call with a stream of replies, without a time-out. OK: the server has ended the stream,
- * or `each` returned false. */
+/* Makes a call with a stream of replies, without a time-out. Returns OK if the server has ended the
+ * stream, or if `each` returned false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

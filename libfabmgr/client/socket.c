@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The client's socket. It is non-blocking; the functions wait in poll() until the deadline. TLS has
- * version 1.3, and selects HTTP/2 by ALPN. The server's certificate must be signed by the given
- * authority and contain the expected name or IP address.
- */
+/* The client's socket. It is non-blocking, and the functions wait in poll() until the deadline. TLS
+ * has version 1.3, and selects HTTP/2 by ALPN. The server's certificate must be signed by the given
+ * authority and contain the expected name or IP address. */
 #include "libfabmgr/client/socket.h"
 
 #include <arpa/inet.h>
@@ -26,7 +24,7 @@
 
 struct client_socket {
     int fd;
-    SSL *ssl; /* NULL: Unix */
+    SSL *ssl; /* NULL for a Unix socket */
 };
 
 uint64_t fab_client_now_ms(void)
@@ -180,7 +178,7 @@ static SSL *tls_new(const struct fab_client_options *o, const char *name, char *
 }
 
 /* Waits until an SSL call that returned rc can be repeated. TRUNCATED: the server closed the
- * connection. TIMEOUT, IO. */
+ * connection. Also returns TIMEOUT and IO. */
 static int tls_wait(const struct client_socket *s, int rc, uint64_t deadline)
 {
     switch (SSL_get_error(s->ssl, rc)) {

@@ -14,15 +14,17 @@ uint64_t fab_client_now_ms(void);
 
 struct client_socket;
 /* Connects to the address. INVAL: the address or its TLS files are not valid. IO: the connection
- * was not made in time, or not at all. NOMEM. why[]: a sentence for the user. */
+ * was not made in time, or not at all. NOMEM. After a failure, why[] has a sentence for the user.
+ */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
-void fab_client_socket_close(struct client_socket *s); /* NULL is fine */
-/* Writes all bytes. IO; TIMEOUT: the deadline has passed; TRUNCATED: the server closed the TLS
- * connection. */
+void fab_client_socket_close(struct client_socket *s); /* s may be NULL */
+/* Writes all bytes. TIMEOUT: the deadline has passed. TRUNCATED: the server closed the TLS
+ * connection. Also returns IO. */
 int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
                             uint64_t deadline_ms);
-/* Reads at least one byte; 0: the server has closed the connection. IO, TIMEOUT. */
+/* Reads at least one byte and returns the number of bytes; 0: the server has closed the connection.
+ * Also returns IO and TIMEOUT. */
 ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
                                uint64_t deadline_ms);
 

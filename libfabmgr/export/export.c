@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Divides an export into pieces. Also has functions that several formats use. The file formats
+/* Divides an export into pieces, and has functions that several formats use. The file formats
  * follow the programs that read them: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's
- * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5).
- */
+ * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5). */
 #include "libfabmgr/export/export.h"
 
 #include <stdlib.h>

@@ -34,12 +34,13 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     const struct fab_policy *policy; /* used by OPENSM_SL2VL; NULL: the default policy */
 };
 struct fab_export;
-/* Begins an export. NOMEM; INVAL: the format is unknown, or it needs `lft`, which is NULL. */
+/* Begins an export. NOMEM. INVAL: the format is unknown, or in->lft is NULL although the format
+ * needs it. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
-void fab_export_free(struct fab_export *e); /* NULL is fine */
-/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes in whole lines. *ret_done: whether the
- * export is complete. NOMEM. */
+void fab_export_free(struct fab_export *e); /* e may be NULL */
+/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes, which end with a whole line.
+ * *ret_done: the export is complete. NOMEM. */
 #define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 

@@ -6,7 +6,7 @@
  *
  * Programs that read opensm-subnet.lst split names at braces, so the exporter writes parentheses
  * instead. The column "Optimal" of opensm.fdbs is always "yes": the exporter does not compute
- * whether a shorter path exists. VLs are in service_levels.c.
+ * whether a shorter path exists. service_levels.c writes the files about SLs and VLs.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-#define LIDS_AT_ONCE 16 /* number of LIDs in one row */
+#define LIDS_AT_ONCE 16 /* number of LIDs that one row of the export covers */
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 struct place {
     uint32_t sw;
-    uint32_t from, to; /* LIDs; `to` is exclusive */
+    uint32_t from, to; /* the row covers the LIDs from `from` to `to` - 1 */
     bool first, last;  /* the row is the first or the last of its switch */
 };
 
@@ -113,8 +113,8 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* Returns the number of links on the path that the tables define from the switch to the owner of
- * the LID. HOPS_MAX: the tables do not lead to the owner. */
+/* Returns the number of links on the path from the switch to the owner of the LID, by the tables;
+ * HOPS_MAX: the tables do not lead to the owner. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

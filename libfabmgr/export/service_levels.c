@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Writes opensm-sl2vl.dump as OpenSM's osm_dump.c does, and the SL of each path as ibdm (ibutils)
- * reads it. If the routes use several VLs, ibdmchk needs both files to prove that there are no
- * credit loops.
- */
+/* Writes opensm-sl2vl.dump as OpenSM's osm_dump.c does, and the SL of each path in the form that
+ * ibdm (ibutils) reads. If the routes use several VLs, ibdmchk needs both files to prove that there
+ * are no credit loops. */
 #include <inttypes.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* number of LIDs in a row of the output */
+#define LIDS_AT_ONCE 64 /* number of LIDs that one row of the export covers */
 
 static const char *type_name(uint8_t type)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes Slurm's topology.conf, which describes a tree of switches. A fabric is not a tree, so only
- * switches with hosts appear under their own names. Above them are groups. Switches with hosts form
- * a group (a pod) if switches at distance 1 connect them; such groups form a larger group if
- * switches at distance 2 connect them, and so on. The distance is the number of links to the
- * nearest switch with hosts. In a fat tree, the groups are the pods and the whole fabric. A fabric
- * without levels has one group.
+ * switches with hosts appear under their own names. Above them are groups.
+ *
+ * The level of a switch is the number of links to the nearest switch with hosts. Switches with
+ * hosts form a group (a pod) if switches of level 1 connect them. These groups form a larger group
+ * if switches of level 2 connect them, and so on. In a fat tree, the groups are the pods and the
+ * whole fabric. A fabric without levels has one group.
  *
  * The name of a host is the first word of its adapters' descriptions. A host with several adapters
  * appears at the switch of the adapter with the lowest id. If more than ADAPTERS_MAX adapters share
@@ -24,12 +25,14 @@
 #include "libfabmgr/export/writer.h"
 
 #define NAME_LEN (FAB_NODE_DESC_LEN + 1)
-#define ADAPTERS_MAX 16 /* largest number of adapters of one host */
+#define ADAPTERS_MAX 16 /* greatest number of adapters of one host */
 
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    uint32_t prefix, width; /* name: `prefix` characters, then a number of `width` digits */
+    /* the name consists of `prefix` characters and a number of `width` digits; width 0: no number
+     * */
+    uint32_t prefix, width;
     uint64_t number;
 };
 struct label { /* the name under which a switch with hosts appears */
@@ -50,7 +53,7 @@ struct slurm {
     uint32_t *level;  /* [switches] number of links to the nearest switch with hosts */
     uint32_t *joined; /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
     uint32_t *queue;  /* [switches] queue of breadth-first searches */
-    struct group *groups; /* [group_count] groups not yet merged into a larger one */
+    struct group *groups; /* [group_count] groups that are not yet part of a larger group */
     uint32_t group_count, lines;
 };
 
@@ -63,7 +66,7 @@ static bool is_name(char c)
 }
 
 /* Writes the first word of the node's description, up to a character that has a meaning in Slurm's
- * lists. If this is empty, writes `letter` and the GUID instead. */
+ * lists. If this leaves no characters, writes `letter` and the GUID instead. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
     const char *desc = f->nodes[node].desc;
@@ -75,8 +78,8 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* Splits the host's name into prefix and number. numbered: digits at the end of the name are a
- * number. */
+/* Splits the host's name into prefix and number. numbered: treats the digits at the end of the name
+ * as a number. */
 static void split_name(struct host *h, bool numbered)
 {
     size_t len = strlen(h->name), digits = 0;
@@ -114,8 +117,8 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
     name_of(s->f, s->f->ports[port].node, 'H', h->name);
 }
 
-/* Reduces the adapters to hosts. Adapters with the same name become one host. If there are more
- * than ADAPTERS_MAX of them, each adapter becomes a host. */
+/* Makes hosts of the adapters. Adapters with the same name become one host; if there are more than
+ * ADAPTERS_MAX of them, each becomes a host of its own. */
 static void merge_adapters(struct slurm *s)
 {
     uint32_t kept = 0;
@@ -168,8 +171,8 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Chooses the names of the switches with hosts. If several switches have the same description, such
- * as a default text of the vendor, their names are their GUIDs. */
+/* Chooses the names under which the switches with hosts appear. If several switches have the same
+ * description, such as a default text of the vendor, they appear under their GUIDs. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
@@ -210,7 +213,8 @@ static bool goes_on(const struct host *x, const struct host *y)
            memcmp(x->name, y->name, x->prefix) == 0;
 }
 
-/* Writes the hosts from `from` to before `to`, which share prefix and width, as "n[1-3,7]". */
+/* Writes the hosts with the indexes from `from` to `to` - 1, whose names have the same prefix and
+ * width, as "n[1-3,7]". */
 static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
 {
     const struct host *h = s->hosts;
@@ -255,8 +259,8 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Fills level[] with the distance of each switch from the nearest switch with hosts, and returns
- * the largest distance. */
+/* Fills level[] with the number of links from each switch to the nearest switch with hosts. Returns
+ * the greatest level. */
 static uint32_t find_levels(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;

@@ -9,19 +9,19 @@
 struct fab_export {
     struct fab_export_input in;
     const struct fab_export_writer *writer;
-    uint64_t row;            /* the next row to write */
+    uint64_t row;            /* number of the next row to write */
     struct fab_fabric *copy; /* IBNETDISCOVER: a copy of the fabric with the LIDs of `lids` */
-    char *whole;             /* SLURM: the whole file */
+    char *whole;             /* SLURM: the text of the whole file */
     size_t whole_len;
-    uint32_t first;           /* JSON: the port whose link is written first */
+    uint32_t first;           /* JSON: id of the port whose link is written first */
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* prepares the export; may be NULL */
-    /* Appends row number `row`. In a format with many rows, each row has a few hundred bytes at
-     * most. False: there are no more rows, and nothing was appended. */
+    /* Appends row number `row`. In a format with many rows, each row has at most a few hundred
+     * bytes. Returns false, and appends nothing, if there are no more rows. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
-    bool tables; /* the format needs the lft */
+    bool tables; /* the format needs forwarding tables (in->lft) */
 };
 extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export_write_dot,
     fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Judges the error counters of ports by how much they rise.
+ *
  * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
  * clears counters only if the policy allows it. It therefore judges how much a counter rises, never
- * its value. A counter that has stopped no longer rises, so the manager neither calls the link
- * unhealthy nor recovered because of this counter.
+ * its value. A counter that has stopped no longer rises, so this counter makes the manager call the
+ * link neither unhealthy nor recovered.
  *
  * The default thresholds are those of the threshold file of ibqueryerrors. ibqueryerrors compares
  * them with the counts since the last clearing; the manager compares them with the rise in a
@@ -120,9 +122,9 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
-/* Returns whether a sample counts for the rule's time: it does if the middle of its time span is
- * within this time. The exact times of readings vary. If the ends of the span were compared, chance
- * would decide whether the sample counts. */
+/* Returns true if a sample counts for a rule with the time within_us: the middle of the sample's
+ * time span must be within this time. The exact times of readings vary. If the ends of the span
+ * were compared, chance would decide whether the sample counts. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

@@ -30,29 +30,30 @@ enum fab_counter {
 struct fab_counter_kind {
     const char *name;   /* name in the IBA specification */
     uint64_t most;      /* the value at which the counter stops in PortCounters */
-    uint32_t threshold; /* default threshold: rise in a minute */
-    bool of_cable;      /* the counter counts errors of the physical link, not of its traffic */
-    uint32_t select;    /* bit of the counter in CounterSelect of PortCounters */
+    uint32_t threshold; /* default threshold: by how much the counter must rise in a minute */
+    /* the counter counts errors of the physical link; false: errors of the traffic on it */
+    bool of_cable;
+    uint32_t select; /* bit of the counter in CounterSelect of PortCounters */
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
 /* The values of a port's counters at one time. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
-    /* The counters were read from PortCountersExtended. They have 64 bits and never fill up in
-     * practice. */
+    /* The counters were read from PortCountersExtended. They have 64 bits, so in practice they
+     * never stop. */
     bool wide;
 };
 void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret);
 void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
                                   struct fab_counters *ret);
-/* Returns whether the counter has reached its largest value, so that it does not count until it is
+/* Returns true if the counter has reached its largest value, so that it does not count until it is
  * cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
 /* Returns the CounterSelect bits of all counters that are full; 0: none is full. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
-/* Returns by how much a counter rose between two readings. If the counter is lower than before, a
- * management program or a restart of the device has cleared it in between, or it has wrapped at 64
+/* Returns by how much a counter rose between two readings. If it is lower than before, it was
+ * cleared in between by a management program or a restart of the device, or it has wrapped at 64
  * bits. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
@@ -64,8 +65,10 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
 struct fab_counter_rule {
-    uint64_t within_us; /* a sample counts for this time, in us; the newest sample always counts */
-    /* A rise of this much within within_us is unhealthy; 0: off. */
+    /* a sample counts for this time after its reading, in us; the newest sample always counts */
+    uint64_t within_us;
+    /* A link is unhealthy if the counter rose by at least this much within within_us; 0: the
+     * counter is not judged. */
     uint32_t threshold[FAB_COUNTERS];
 };
 struct fab_health_history { /* history of a port; all zeros: no sample yet */
@@ -74,23 +77,23 @@ struct fab_health_history { /* history of a port; all zeros: no sample yet */
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
-    uint64_t sum[FAB_COUNTERS];  /* sum of the rises of all samples so far */
+    uint64_t sum[FAB_COUNTERS];  /* sum of the rises of all samples so far, kept or not */
     bool full[FAB_COUNTERS]; /* the counter was full at the last reading and may have missed errors
                               */
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
                             const struct fab_counters *was, const struct fab_counters *now);
-/* Returns one of the samples that the history keeps; back == 0 is the newest. */
+/* Returns a sample that the history keeps. back: number of newer samples; 0: the newest sample. */
 const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h,
                                                   uint32_t back);
 uint32_t fab_health_sample_count(const struct fab_health_history *h);
-/* Returns by how much a counter rose within rule->within_us. ret_us (may be NULL): the total time
- * of the samples that count. */
+/* Returns by how much a counter rose within rule->within_us. *ret_us: the total time of the samples
+ * that count, in us; ret_us may be NULL. */
 uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
-/* Returns the counter that exceeds its threshold by the largest factor. FAB_COUNTERS: no counter
- * exceeds its threshold. of_cable: only the counters of the physical link are considered. */
+/* Returns the counter that exceeds its threshold by the largest factor; FAB_COUNTERS: no counter
+ * exceeds its threshold. With of_cable, only the counters of the physical link are considered. */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

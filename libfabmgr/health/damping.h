@@ -14,42 +14,48 @@
 #define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are kept */
 
 struct fab_damping_rule {
-    uint32_t flaps;            /* number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
-    uint64_t within_us;        /* time within which these flaps must happen */
-    uint64_t hold_down_us;     /* duration of the first hold-down */
-    uint64_t max_hold_down_us; /* longest duration of a hold-down, at least hold_down_us. If a
-                                  released link stays up for this time, its next hold-down is as
-                                  short as the first */
+    uint32_t flaps;        /* number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
+    uint64_t within_us;    /* time in us within which these flaps must happen */
+    uint64_t hold_down_us; /* duration of the first hold-down in us */
+    /* longest duration of a hold-down in us, at least hold_down_us. If a released link stays up for
+     * this time, its next hold-down is as short as the first. */
+    uint64_t max_hold_down_us;
 };
 
 struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
     uint64_t flaps;                      /* number of flaps so far */
-    uint64_t discounted;                 /* number of early flaps that no longer count */
-    uint64_t hold_down_us; /* duration of the present or last hold-down; 0: the link was never held
-                              down */
-    uint64_t up_us;        /* time since when the link is up; 0: the link is down */
-    uint64_t released_us;  /* end of the last hold-down; 0: none since the last reset */
+    /* number of flaps, the earliest ones, that no longer count */
+    uint64_t discounted;
+    /* duration of the present or last hold-down in us; 0: the link was never held down */
+    uint64_t hold_down_us;
+    uint64_t up_us; /* time in us at which the link came up; 0: the link is down */
+    /* time in us at which the last hold-down ended; 0: no hold-down has ended since the last reset
+     * */
+    uint64_t released_us;
     bool held;
 };
 
-/* The caller reports that the link went down or came up. A repeated report of the same state
- * changes nothing. fab_health_damping_down returns true if this begins a hold-down. */
+/* The caller reports that the link went down (fab_health_damping_down) or came up. A repeated
+ * report of the same state changes nothing. fab_health_damping_down returns true if this flap
+ * begins a hold-down. */
 bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rule *rule,
                              uint64_t now_us);
 void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
-/* Returns when the hold-down ends if the link stays up; 0: the link is down or not held down. */
+/* Returns the time at which the hold-down ends if the link stays up; 0: the link is down or not
+ * held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
 /* Ends the hold-down of the link. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
 /* Ends the hold-down and judges later flaps as if there had been none before. The flap count and
  * the remembered times stay. */
 void fab_health_damping_reset(struct fab_damping *d);
-/* Returns whether earlier flaps and hold-downs have no effect on how the next flap is judged. */
+/* Returns true if earlier flaps and hold-downs have no effect on how the next flap is judged. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
-/* Return the number of flaps whose times are kept, and the time of one of them; back == 0 is the
- * newest. */
+/* fab_health_damping_flap_count returns the number of flaps whose times are kept.
+ * fab_health_damping_flap_time returns the time of one of them. back: number of later flaps; 0: the
+ * last flap. */
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d);
 uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides with two rules, one after the other, which links may be excluded.
+ * Decides which links may be excluded, by two rules, one after the other.
  *
  * The first rule is the limit. A link of a switch has one of three directions: away from the hosts
  * (uplink), towards the hosts (downlink), or neither. The direction follows from the distances of
@@ -28,7 +28,7 @@ struct chooser {
     struct fab_arena arena; /* memory of the arrays below */
     const struct fab_fabric *f;
     uint32_t max_percent;
-    uint32_t *level; /* [switch_count] hops to the nearest switch with hosts */
+    uint32_t *level; /* [switch_count] number of hops to the nearest switch with hosts */
     uint32_t *queue;
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
@@ -174,8 +174,8 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
 
 /* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Only
- * switches forward. */
+/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Paths
+ * continue only through switches, because other nodes do not forward. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;

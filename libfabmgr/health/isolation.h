@@ -20,27 +20,31 @@ enum fab_isolation_verdict {
     FAB_ISOLATION_NEEDED,  /* refused: a part of the fabric would be cut off */
 };
 struct fab_isolation_link {
-    uint32_t port; /* either port of a link that is up; FAB_NONE: the link was excluded and is now
-                      down */
-    uint32_t node[2]; /* both switches, only if port is FAB_NONE; FAB_NONE: the switch is gone */
+    /* id of either port of a link that is up; FAB_NONE: the link is excluded and down */
+    uint32_t port;
+    /* only if port is FAB_NONE: ids of the two switches that the link connected; FAB_NONE: the
+     * switch is gone */
+    uint32_t node[2];
 };
 struct fab_isolation {
     enum fab_isolation_verdict verdict;
-    uint32_t node; /* HOST: the node that is not a switch; LIMIT: the switch; otherwise FAB_NONE */
-    /* LIMIT: number of the switch's links in the direction of this link, and how many of them are
-     * excluded. */
+    /* HOST: id of the node that is not a switch. LIMIT: id of the switch that would lose too many
+     * links. Otherwise FAB_NONE. */
+    uint32_t node;
+    /* LIMIT: number of the switch's links in the direction of this link, and number of those that
+     * are excluded. */
     uint32_t links, out;
 };
 
-/* Decides which of link[count] may be excluded; earlier links have precedence over later ones. A
- * link that is excluded and down counts against the limit of its switches. max_percent limits the
- * links of a switch in one direction. NOMEM. */
+/* Decides which links of link[count] may be excluded; earlier links have precedence over later
+ * ones. A link that is excluded and down counts against the limit of its switches. max_percent:
+ * limit for the links of a switch in one direction. NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
-/* Counts the switches and the other nodes that self_port could not reach without the links of these
- * ports (one port of each link). ret_first: the lowest id of these nodes, or FAB_NONE. NOMEM;
- * INVAL: the fabric has no self_port. */
+/* Counts the switches and the other nodes that self_port could not reach if some links were
+ * excluded. port[count]: one port id of each such link. *ret_first: the lowest id of these nodes,
+ * or FAB_NONE. NOMEM. INVAL: the fabric has no self_port. */
 int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                  uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Computes the largest incast that partitions allow at the endports to which each endport can send.
+ *
  * Endports with the same keys form one group and are handled together. 11,664 endports of 1,000
  * jobs form about 1,000 groups. The senders of a group are endports in its partitions: all members
- * where the group is a full member, and the full members where it is a limited member. An endport
- * in several of these partitions counts once. The incast of a group is the largest number of
- * senders of any group that it can send to.
+ * of a partition in which the group is a full member, and the full members of a partition in which
+ * it is a limited member. An endport in several of these partitions counts once. The incast of a
+ * group is the largest number of senders of any group that it can send to.
  *
- * The union of the members of a group's partitions is computed until STEPS_MOST steps are used up.
- * For each remaining group, the sum of the members of its partitions is used instead. The sum is
- * never lower than the size of the union.
+ * The exact number of senders requires the union of the members of a group's partitions. Unions are
+ * computed until STEPS_MOST steps are used up. For each remaining group, the sum of the members of
+ * its partitions is used instead, which is never lower than the size of the union.
  */
 #include "libfabmgr/partition/incast.h"
 
@@ -26,16 +28,18 @@
 #define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
 
 struct group {
-    uint32_t first, count; /* the group's keys are incast.key[first..first + count) */
-    uint32_t endports;     /* number of endports in the group */
-    uint32_t senders;      /* number of endports that can send to an endport of the group */
-    uint32_t seen; /* 1 + the last group whose senders union_of has counted this group among */
+    /* the group's keys are incast.key[first] to incast.key[first + count - 1] */
+    uint32_t first, count;
+    uint32_t endports; /* number of endports in the group */
+    uint32_t senders;  /* number of endports that can send to an endport of the group */
+    /* 1 + number of the last group for which union_of has counted this group as a sender */
+    uint32_t seen;
 };
-struct best { /* the group with the most senders in a partition, the number of its senders, and the
-                 greatest number of senders of any other group */
+struct best { /* the group of a partition with the most senders: the number of its senders, its
+                 number, and the greatest number of senders of any other group */
     uint32_t senders, group, other;
 };
-struct side { /* all members of a partition, or its full members */
+struct side { /* all members of a partition, or only its full members */
     uint32_t endports;
     uint32_t groups;
     struct best best;
@@ -48,16 +52,20 @@ struct partition {
 struct incast {
     const struct fab_fabric *f;
     const struct fab_pkeys *pkeys;
-    uint32_t *group_of; /* [port_count] or FAB_NONE */
+    /* [port_count] number of the port's group; FAB_NONE: the port is in no group */
+    uint32_t *group_of;
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    uint16_t *key; /* keys of all groups; those of a group are sorted by partition, one for each */
+    /* keys of all groups; those of a group are sorted by partition, with one key for each partition
+     * */
+    uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
-    uint32_t *member;            /* [keys] groups, by partition */
-    uint32_t endports;           /* number of all endports */
-    uint64_t steps;              /* groups visited by union_of so far */
+    /* [keys] numbers of the groups in each partition, sorted by partition */
+    uint32_t *member;
+    uint32_t endports; /* number of all endports */
+    uint64_t steps;    /* number of groups that union_of has visited so far */
 };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -68,7 +76,8 @@ static bool is_endport(const struct fab_fabric *f, uint32_t port)
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
-/* Sorts keys by partition, and puts the full key before the limited one. */
+/* Compares two keys by partition; of two keys of one partition, the full key comes before the
+ * limited one. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;
@@ -77,8 +86,8 @@ static int compare_keys(const void *x, const void *y)
     return fab_target_pkey_is_full(b) - fab_target_pkey_is_full(a);
 }
 
-/* Lists the keys of a port, sorted by partition. If it has both keys of a partition, only the full
- * one is listed. Returns the number of keys. */
+/* Lists the keys of a port, sorted by partition. If the port has both keys of a partition, lists
+ * only the full key. Returns the number of keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
@@ -163,7 +172,8 @@ static struct partition *of_key(const struct incast *c, uint16_t key)
     return &c->partition[fab_target_pkey_base(key)];
 }
 
-/* Returns the members of the key's partition with which a port with this key can communicate. */
+/* Returns those members of the key's partition with which a port that has this key can communicate:
+ * all members for a full key, the full members for a limited key. */
 static struct side *reachable(const struct incast *c, uint16_t key)
 {
     return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
@@ -212,9 +222,9 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* Returns an upper bound of the number of endports that can send to an endport of the group. An
- * endport counts once for each partition that it shares with the group. The bound is at most the
- * number of all other endports. */
+/* Returns an upper bound of the number of endports that can send to an endport of the group. Adds
+ * up the members of the group's partitions, so an endport in several of them counts several times.
+ * The bound is at most the number of all other endports. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
@@ -279,8 +289,8 @@ static void find_best(struct incast *c)
         }
 }
 
-/* Returns the greatest number of senders to any endport that an endport of the group can send to.
- * The group itself counts only if it has another endport, since an endport does not send to
+/* Returns the greatest number of senders that any endport has to which an endport of the group can
+ * send. The group itself counts only if it has a second endport, since an endport does not send to
  * itself. */
 static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes the largest incast that partitions allow. Each job is assumed to have a partition of its
- * own. An endport gets packets only from endports that share a partition with it in which at least
- * one of the two is a full member.
- */
+/* Computes the largest incast that partitions allow. It is assumed that each job has a partition of
+ * its own. An endport gets packets only from endports that share a partition with it in which at
+ * least one of the two is a full member. */
 #ifndef LIBFABMGR_PARTITION_INCAST_H
 #define LIBFABMGR_PARTITION_INCAST_H
 
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/pkeys.h"
 
-/* Fills ret[port_count]. For an endport of an adapter or router with a link: looks at all endports
- * that this endport can send to, and stores the greatest number of endports that can send to one of
- * them, at least 1. Other ports get 0. The number is never too low. It may be too high where
- * thousands of endports are each in dozens of partitions with others. A port without a table counts
- * as a full member of the default partition, as devices are after a reset. The manager's own
- * membership in the default partition does not count, because it is for management. Returns NOMEM.
+/*
+ * Fills ret[port_count]. For an endport of an adapter or router with a link, the element is the
+ * greatest number of senders, at least 1, that any endport has to which this endport can send.
+ * Other ports get 0. The number is never too low. It may be too high where thousands of endports
+ * are each in dozens of partitions with others.
+ *
+ * A port without a table counts as a full member of the default partition, as devices are after a
+ * reset. The manager's own membership in the default partition does not count, because it is for
+ * management. Returns NOMEM.
  */
 int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret);
 

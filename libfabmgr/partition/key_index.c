@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Assigns indexes to keys. Programs refer to a P_Key by its index, for instance when they create a
- * queue pair. So a key stays at its index as long as the port has it, even if the membership
- * changes between limited and full. New keys get unused entries first, because an entry that holds
- * another key must be cleared before it is filled.
- */
+/* Assigns the keys of a port to indexes of its P_Key table. Programs refer to a P_Key by its index,
+ * for instance when they create a queue pair. So a key stays at its index as long as the port has
+ * it, even if the membership changes between limited and full. New keys get unused entries first,
+ * because an entry that holds another key must be cleared before it is filled. */
 #include "libfabmgr/partition/key_index.h"
 
 #include <string.h>
@@ -24,9 +22,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* Returns the index at which the port holds this key, if table[] has no key there yet. With
- * `loose`, the key may also be that of the other membership in the same partition. Returns `room`
- * if there is none. */
+/* Returns the index at which the port holds the key `one`, if table[] has no key there yet. With
+ * `loose`, the port may also hold the key of the same partition with the other membership. Returns
+ * `room` if there is no such index. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -48,8 +46,8 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index to each key that has none, by one of four methods: 0 takes the index of the same
- * key, 1 that of a key of the same partition, 2 an unused index, 3 any free index. */
+/* Assigns an index to each key that has none. method: 0 takes the index at which the port holds the
+ * same key, 1 that of a key of the same partition, 2 an unused index, 3 any free index. */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

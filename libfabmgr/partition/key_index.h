@@ -5,9 +5,9 @@
 
 #include "libfabmgr/partition/partition.h"
 
-/* Puts key[count] into table[room], count <= room. The first key gets index 0, and other keys stay
- * at the index where the port holds them already. If it holds none of them, they stay in the order
- * of key[]. Returns the number of entries up to the last used one. */
+/* Puts the keys key[count] into table[room]; count must not exceed room. The first key gets index
+ * 0. Another key that the port holds already stays at its index. The remaining keys get free
+ * indexes in the order of key[]. Returns the number of entries up to the last used one. */
 uint32_t fab_partition_assign_indexes(const struct fab_blocks *held, uint32_t port,
                                       const uint16_t *key, uint32_t count, uint16_t *table,
                                       uint32_t room);

@@ -5,10 +5,10 @@
  * port, and each port's keys get their indexes (key_index.c). The time is proportional to the
  * number of members, plus the number of endports for each rule that does not name a port.
  *
- * The manager is always a full member of the default partition, because limited members could not
- * ask it for paths otherwise. A switch port that enforces P_Keys holds the keys of the endport at
- * its link. If that endport is a full and a limited member of a partition, the switch port holds
- * only the full key, which admits all packets that the limited key admits.
+ * The manager is always a full member of the default partition. Otherwise limited members could not
+ * ask it for paths. A switch port that enforces P_Keys holds the keys of the endport at its link.
+ * If that endport is both a full and a limited member of a partition, the switch port holds only
+ * the full key, which admits all packets that the limited key admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/partition/key_index.h"
 #include "libfabmgr/partition/port_selector.h"
 
-/* A P_Key that a port gets. Grants are sorted by compare_grants(). */
+/* A P_Key that a port gets. All grants are sorted by compare_grants(). */
 struct grant {
     uint32_t port;
     uint16_t key;
@@ -28,7 +28,8 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    uint8_t *member;   /* [port_count] membership in the current partition, and INDEX0 */
+    /* [port_count] membership of each port in the current partition, and the flag INDEX0 */
+    uint8_t *member;
     uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
     const struct fab_partition_rule *rule; /* the current rule */
@@ -73,7 +74,7 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
     return FAB_OK;
 }
 
-/* Grants the members of the current partition their keys, and clears member[]. */
+/* Grants the members of the current partition the key of this partition, and clears member[]. */
 static int grant_members(struct draft *d, uint16_t pkey)
 {
     int r = FAB_OK;
@@ -106,9 +107,9 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
     return grant_members(d, p->partition[number].pkey);
 }
 
-/* Sorts the rules by partition; rules of one partition keep their order. Returns an array next[]:
- * its first `partitions` + 1 elements are positions in the list of rule numbers that follows them,
- * and the rules of partition n are at positions next[n] to next[n + 1] - 1. */
+/* Sorts the rules by partition; rules of one partition keep their order. Returns an array next[]
+ * with two parts: `partitions` + 1 positions, and then the sorted rule numbers. The rules of
+ * partition n are at positions next[n] to next[n + 1] - 1 of the second part. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;
@@ -139,8 +140,9 @@ static int grant_all(struct draft *d)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Sorts grants by port. For one port, keys with the flag index0 come first, then the default
- * partition, then other P_Keys in ascending order. A full key comes before the limited one. */
+/* Compares two grants: first by port, then by key. Keys with the flag index0 come first, then the
+ * default partition, then other P_Keys in ascending order. A full key comes before the limited key
+ * of the same partition. */
 static int compare_grants(const void *x, const void *y)
 {
     const struct grant *a = x, *b = y;
@@ -166,7 +168,7 @@ static void note_overflow(struct draft *d, uint32_t port, uint32_t wanted, uint3
             (struct fab_partition_overflow){port, wanted, room};
 }
 
-/* Appends the table of a port. Ports are processed in ascending order. */
+/* Appends the table of a port. The caller processes the ports in ascending order. */
 static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count,
                      uint32_t room)
 {
@@ -198,8 +200,8 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
-/* Makes the table of a switch port that enforces P_Keys. It has the endport's keys, but no limited
- * key if it has the full key of the same partition. */
+/* Makes the table of a switch port that enforces P_Keys from the keys of the endport at its link.
+ * Leaves out a limited key if the endport also has the full key of the same partition. */
 static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
 {
     uint32_t room = room_of(d, port), kept = 0;
@@ -216,7 +218,8 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* Returns the port whose grants this port's table contains; FAB_NONE: the port needs no table. */
+/* Returns the port whose grants the table of `port` contains: the port itself or, for a switch port
+ * that enforces P_Keys, the endport at its link. FAB_NONE: the port needs no table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
@@ -229,7 +232,7 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
 }
 
 /* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1].
- * No key occurs twice among them, since no two partitions have the same P_Key. */
+ * They have no key twice, since no two partitions have the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
     uint32_t owner = owner_of(d, port), count = 0;

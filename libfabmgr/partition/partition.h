@@ -19,22 +19,24 @@ struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
     const struct fab_pins *pins;   /* NULL: patterns match the names that nodes show */
-    const struct fab_blocks *held; /* NULL: no table is known */
+    const struct fab_blocks *held; /* the tables that ports hold; NULL: no table is known */
     uint8_t enforce; /* enum fab_enforce bits: the directions in which switches enforce P_Keys at
                         their ports to adapters and routers */
-    bool both;       /* true: a port can be a full and a limited member at once, and the last rule
-                        that selects it applies. false: "both" means full, and full membership
-                        takes precedence over limited. */
+    /* true: a port can be a full and a limited member of a partition at once, and of several rules
+     * that select it, the last applies. false: "both" means full, and full membership takes
+     * precedence over limited. */
+    bool both;
 };
 struct fab_partition_overflow {
     uint32_t port;
-    uint32_t wanted, room; /* numbers of keys that the port should have, and can have. An endport
-                              then lacks the keys with the greatest P_Keys. A switch port then does
-                              not enforce P_Keys. */
+    /* numbers of keys that the port should have, and can have. An endport then lacks the keys with
+     * the greatest P_Keys. A switch port then does not enforce P_Keys. */
+    uint32_t wanted, room;
 };
 struct fab_partition_report {
     struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];
-    size_t overflows; /* number of ports with an overflow; overflow[] has the first ones */
+    /* number of ports that have too few entries; overflow[] has the first of them */
+    size_t overflows;
 };
 /* Computes the tables of all ports. Returns NOMEM. */
 int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys *ret,

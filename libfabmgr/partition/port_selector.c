@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds the ports that a rule selects. A port GUID is found through the fabric's index; for other
- * selectors, all endports are compared.
- */
+/* Finds the ports that a rule selects. A selector with a port GUID uses the fabric's index; for
+ * other selectors, all endports are compared. */
 #include "libfabmgr/partition/port_selector.h"
 
 #include "libfabmgr/target/selector.h"

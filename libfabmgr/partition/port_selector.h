@@ -5,7 +5,7 @@
 
 #include "libfabmgr/partition/partition.h"
 
-/* Calls take() for each endport that `who` selects, possibly more than once. */
+/* A function that is called for each endport that a selector selects, possibly more than once. */
 typedef void fab_partition_selected(void *ctx, uint32_t port);
 void fab_partition_select_ports(const struct fab_partition_input *in,
                                 const struct fab_port_selector *who, fab_partition_selected *take,

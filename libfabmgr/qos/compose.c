@@ -6,15 +6,15 @@
  *     SL = block * n + the engine's SL        VL = set * k + the engine's VL
  *
  * Blocks and sets are assigned in the order of the classes. A class that asks for an SL gets the
- * block that begins with this SL. If there are too few sets, later classes share the VLs of others;
- * they share those of the default class only if there is no other set. If there are too few blocks,
- * they share SLs and VLs. SLs that belong to no block use the VLs of the default class.
+ * block that begins with this SL. If there are too few sets, later classes share the VLs of earlier
+ * classes; they share those of the default class only if there is no other set. If there are too
+ * few blocks, they share SLs and VLs. SLs that belong to no block use the VLs of the default class.
  *
- * For every class, a VL modulo k is the engine's VL, and an SL modulo n is the engine's SL. Suppose
- * that channel dependencies formed a cycle over the VLs of any classes, or of old and new classes
- * while tables change. With VLs taken modulo k, this would be a cycle of the engine's channels, and
- * the engine's routing has none. libfabmgr/verify nevertheless proves each result from the tables
- * alone.
+ * This cannot cause a deadlock. For every class, a VL modulo k is the engine's VL, and an SL modulo
+ * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of any
+ * classes, or of old and new classes while tables change. With VLs taken modulo k, this would be a
+ * cycle of the engine's channels, and the engine's routing has none. libfabmgr/verify nevertheless
+ * proves each result from the tables alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct draft {
     const struct fab_classes *c;
     struct fab_vls *v;
     struct fab_qos_report *report;
-    uint8_t lanes, sls; /* VLs and SLs that the engine needs */
+    uint8_t lanes, sls; /* numbers of VLs and SLs that the engine needs for one class */
     uint8_t blocks, sets;
     uint8_t block[FAB_SLS];  /* the block of SLs of each class */
     uint8_t owner[FAB_SLS];  /* the class that first got each block of SLs, or NONE */
@@ -60,8 +60,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* Returns the first earlier class that asks for the same SL, or NONE. The default class counts as
- * asking for SL 0. */
+/* Returns the first class before `class` that asks for the same SL; NONE: there is no such class.
+ * The default class counts as asking for SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -158,8 +158,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* Returns true if the operator's mapping can be used: it drops the packets of no class, and routing
- * needs only one VL and one SL. */
+/* Returns true if the operator's mapping of SLs to VLs can be used: it drops the packets of no
+ * class, and routing needs only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the class of a path. The first rule that matches determines it. The groups of all ports are
- * computed once for a fabric, as one bit per group, so that a query costs a few comparisons per
- * rule.
+ * Finds the class of a path. The first rule that matches determines the class. The groups of all
+ * ports are computed once for a fabric, as one bit per group, so that a query costs a few
+ * comparisons per rule.
  *
  * If no rule matches and the path's partition has an SL (sl= in partitions.conf), the path belongs
  * to the class that asks for this SL, if there is one.
@@ -124,7 +124,7 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if the ranges contain the P_Key, with or without its membership bit. */
+/* Returns true if the ranges contain the P_Key. The membership bit is ignored. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

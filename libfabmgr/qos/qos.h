@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Traffic classes on a fabric. Computes the SLs and VLs of each class from those that routing
- * needs, and finds the class of a path.
- */
+/* Traffic classes on a fabric. This file computes the SLs and VLs of each class from those that
+ * routing needs, and finds the class of a path. */
 #ifndef LIBFABMGR_QOS_QOS_H
 #define LIBFABMGR_QOS_QOS_H
 
@@ -15,7 +13,7 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* The kinds of notes, which tell the operator where the classes do not get what was configured. */
+/* The kinds of notes. A note tells the operator that a class does not get what was configured. */
 enum fab_qos_kind {
     FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares those of class `other` */
     FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares those of class `other` */
@@ -26,28 +24,28 @@ enum fab_qos_kind {
 struct fab_qos_note {
     enum fab_qos_kind kind;
     uint8_t class, other; /* class numbers */
-    uint8_t sl;           /* OTHER_SL: the first SL that the class has instead */
+    uint8_t sl;           /* OTHER_SL: the first SL that the class gets instead */
 };
 struct fab_qos_report {
     struct fab_qos_note note[2 * FAB_CLASSES_MAX + 1];
     unsigned notes;
-    uint8_t lanes; /* VLs that the engine needs */
-    uint8_t sls;   /* SLs that the engine needs */
+    uint8_t lanes; /* number of VLs that the engine needs for one class */
+    uint8_t sls;   /* number of SLs that the engine needs for one class */
     uint8_t sets;  /* number of sets of `lanes` VLs that are used */
 };
-/* Extends *v, the SLs and VLs that an engine needs for one class, to all classes. `vls` is the
- * number of data VLs that every ISL has. Classes get VLs of their own in the order of the policy,
- * until there are no more. The default class always keeps the VLs that it would have alone. If
- * there is only the default class, *v does not change. Returns RANGE if the engine needs more than
- * `vls` VLs, or *v was extended already; *v does not change then. */
+/* Extends *v from one class to all classes. On entry, *v has the SLs and VLs that an engine needs
+ * for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their own
+ * in the order of the policy, until no VLs are left. The default class always keeps the VLs that it
+ * would have alone. If there is only the default class, *v does not change. Returns RANGE if the
+ * engine needs more than `vls` VLs, or if *v was extended already; *v does not change then. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes note number `note` (from 0) of the report as a sentence for the operator. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, in per mille, that its VL arbitration guarantees to
- * class `level` if all other classes have packets of the link's MTU to send; 1000 with a single
- * class. */
+ * class `level` while all other classes have packets of the link's MTU to send. With a single
+ * class, returns 1000. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
@@ -56,13 +54,14 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
 /* The groups to which each port of a fabric belongs; computed once for many queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
-    uint64_t *groups;                  /* [ports] bit i: in group i; NULL: there are no groups */
+    /* [ports] bit i is set if the port is in group i; NULL: there are no groups */
+    uint64_t *groups;
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */
 };
 struct fab_qos_path {
     uint32_t src, dst; /* port ids */
-    uint16_t pkey;     /* 0: no P_Key is given */
+    uint16_t pkey;     /* P_Key with which the path was requested; 0: none */
     bool has_service, has_class;
     uint16_t qos_class;
     uint64_t service;
@@ -71,8 +70,7 @@ struct fab_qos_path {
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
-/* Returns the number of the path's class, or -1 if no rule applies (the path then belongs to class
- * 0). */
+/* Returns the number of the path's class; -1: no rule applies, so the path belongs to class 0. */
 int fab_qos_match(const struct fab_qos_matcher *m, const struct fab_qos_path *path);
 
 #endif

@@ -3,15 +3,15 @@
  * Packs and unpacks entries of a recording; the layout is in recording.h.
  *
  * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. An entry
- * holds only the 8-byte words that are not zero, and a bit map that shows which words these are.
- * This takes a third of the space and only 32 comparisons, so that recording costs little time on
- * the loop thread.
+ * holds only the 8-byte words that are not zero, and a bit map that shows which words these are. An
+ * entry takes a third of the space of the MAD, and packing takes only 32 comparisons. So recording
+ * costs little time on the loop thread.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-#define MAD_FIELDS 24 /* bytes in the body of a MAD entry before the words */
+#define MAD_FIELDS 24 /* number of bytes in the body of a MAD entry before the words */
 #define FLAG_FAILED 1
 
 static const uint8_t magic[8] = {'F', 'A', 'B', 'M', 'A', 'D', 'S', '\n'};
@@ -81,9 +81,9 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
 }
 
 /* Writes the words of the MAD that are not zero, and returns their size in bytes. *ret_map has a
- * bit for each of these words. Each word is copied first and then kept or overwritten, so that no
- * branch depends on the contents of the MAD. The function can write one word more than it keeps;
- * `to` has space for this. */
+ * bit for each word that was written. Each word is first copied and then kept or overwritten, so
+ * that no branch depends on the contents of the MAD. So the function can write one word more than
+ * it keeps; `to` has space for it. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;

@@ -17,7 +17,8 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-#define LONGEST_US (UINT64_C(1) << 50) /* 35 years; a later time is invalid */
+/* in us, about 35 years; an entry with a later time is invalid */
+#define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
 /* Assumed time from the last MAD to the end of a truncated recording, in us. */
 #define AFTER_CUT_US 100000u
@@ -88,8 +89,8 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Links an incoming MAD with the request that it answers. An answer without a request is marked as
- * done, and the player skips it. */
+/* Links an incoming MAD with the request that it answers. Marks an answer without a request as
+ * done, so that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of a recording. It has the MADs in order, the request of each answer, and lists of the
- * requests whose contents have the same hash. For this folder only. */
+ * requests whose contents have the same hash. OUT is a MAD that the recorded manager sent, IN a MAD
+ * that it received. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 
@@ -10,21 +11,24 @@
 #define FAB_RECORDING_NONE UINT32_MAX
 
 struct fab_recording_item {
-    size_t at;     /* offset of the entry in the recording, in bytes */
-    uint64_t time; /* us since the start of the recording; never decreases */
-    uint32_t pair; /* the first answer to an OUT (sent MAD), or the request that an IN (received
-                      MAD) answers; NONE: there is none */
+    size_t at; /* offset of the entry in the recording, in bytes */
+    /* time in us since the start of the recording; never less than that of the entry before */
+    uint64_t time;
+    /* of an OUT: the first answer to it; of an IN: the request that it answers; NONE: there is none
+     * */
+    uint32_t pair;
     uint32_t next; /* the next OUT in the list of requests with the same hash */
     bool out;
     /* The player uses the members from here on. */
-    /* asked: the replaying manager has sent this OUT. done: this IN was delivered or is left out.
+    /* asked: the replaying manager has sent this OUT. done: this IN was delivered, or is left out.
      */
     bool asked, done;
-    /* The neighbours of an OUT in the list of OUTs whose answers are due. */
+    /* The neighbours of an OUT in the player's list of OUTs whose answers are due. */
     uint32_t earlier, later;
-    /* time at which the replaying manager sent this OUT, and the TID that it used */
+    /* asked_us: time at which the replaying manager sent this OUT, in us; tid: the TID that it used
+     */
     uint64_t asked_us, tid;
-    /* The time for which the player may hold back the answer to this OUT to keep the order. */
+    /* In us: how long the player may hold back the answer to this OUT to keep the order. */
     uint32_t patience_us;
 };
 struct fab_recording_index {
@@ -33,21 +37,21 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins, orphans;
-    uint32_t last_in; /* index of the item after the last IN */
+    uint32_t last_in; /* 1 + index of the last IN */
     uint64_t end_us;
-    /* The player judges only MADs that the run sends before this time. The recording may have ended
-     * before it held the counterparts of later MADs. */
+    /* In us: the player judges only MADs that the run sends before this time. The recording may
+     * have ended before the recorded manager sent the same MADs. */
     uint64_t judged_us;
-    int tail;             /* OK, TRUNCATED, FORMAT */
-    struct fab_map heads; /* hash of contents -> first OUT in the list */
+    int tail;             /* how the recording ends: OK, TRUNCATED or FORMAT */
+    struct fab_map heads; /* hash of contents -> first OUT in the list of OUTs with this hash */
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);
 /* Reads the entry of an item again. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Removes the first remaining OUT with the same content as this MAD from its list, and returns its
- * index. NONE: there is no such OUT. */
+/* Removes the first remaining OUT with the same content as `mad` from its list, and returns its
+ * index; NONE: there is no such OUT. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

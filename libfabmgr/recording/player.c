@@ -6,14 +6,15 @@
  * - The MAD is unsolicited. The player delivers it at its recorded time.
  * - The run has sent the request of the MAD. The player delivers the MAD as long after the
  *   request as in the recording.
- * - The run has not sent the request. The player waits for it and holds back the answers that
- *   are due, at most for half the timeout of their requests. If no answer is due, the player
+ * - The run has not sent the request. The player waits for the request and holds back the answers
+ *   that are due, at most for half the timeout of their requests. If no answer is due, the player
  *   waits at most 30 s.
  *
  * If the player stops waiting for a request, it still delivers the answer once the request is sent.
+ *
  * If the manager sends a request while no answer is due, the player aligns the time of the
- * recording with the time of the run. This is necessary because computation took time in the
- * recording but takes none in virtual time, and because light sweeps follow timers of the run.
+ * recording with the time of the run. This is necessary for two reasons: computation took time in
+ * the recording but takes none in virtual time, and light sweeps follow timers of the run.
  *
  * A recording may end during an activity. If the run sends a MAD in the last second of the
  * recording that is not in the recording, the player does not count it as unexpected: the recorded
@@ -36,8 +37,9 @@ struct fab_recording_player {
     struct fab_recording_index index;
     int64_t base;    /* time of the run, in us, at which the recording begins; may be negative */
     uint32_t cursor; /* all received MADs before this item were delivered or skipped */
-    uint32_t first, last; /* requests whose answers are due, in the order of the requests */
-    uint32_t came;        /* index of the MAD that was delivered last */
+    /* indexes of the first and last request whose answer is due, in the order of the requests */
+    uint32_t first, last;
+    uint32_t came; /* index of the MAD that was delivered last */
     struct fab_recording_player_stats stats;
 };
 
@@ -95,7 +97,7 @@ static void remove_due(struct fab_recording_player *p, uint32_t out)
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
-/* Converts a time of the recording to a time of the run. */
+/* Converts a time of the recording to the time of the run, in us. */
 static uint64_t run_time(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;
@@ -144,8 +146,8 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Returns the next step if the run has not sent the request of the MAD at the cursor: wait for the
- * request, or skip the MAD. */
+/* Returns the next step if the run has not sent the request of the MAD at the cursor. The step is
+ * to wait for the request, or to skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;
@@ -232,8 +234,8 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* Returns whether an item is a missing MAD: the run has not sent it, and the recorded manager sent
- * it before the last received MAD or before judged_us, so that the run should have sent it. */
+/* Returns true if an item is a missing MAD: the run has not sent it, although the recorded manager
+ * sent it early enough, before the last received MAD or before judged_us. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

@@ -15,53 +15,58 @@
 #include "libfabmgr/recording/recording.h"
 
 struct fab_recording_player_stats {
-    uint32_t recorded_out, recorded_in; /* MADs in the recording */
-    uint32_t asked;                     /* MADs that were sent in the run and in the recording */
+    uint32_t recorded_out, recorded_in; /* numbers of MADs in the recording */
+    /* number of MADs that were sent both in the run and in the recording */
+    uint32_t asked;
     uint32_t delivered;
-    uint32_t unexpected; /* sent in the run, but not in the recording */
-    uint32_t not_judged; /* like `unexpected`, but sent in the last second of the recording */
-    uint32_t missing;    /* sent in the recording, but not (yet) in the run */
-    uint32_t reordered; /* answers that arrived out of order, because the player could not hold back
-                           these answers longer */
-    uint32_t orphans;   /* answers without a request in the recording, which are left out */
+    uint32_t unexpected; /* number of MADs that were sent in the run, but not in the recording */
+    uint32_t not_judged; /* like `unexpected`, but for the last second of the recording */
+    /* number of MADs that were sent in the recording, but not (yet) in the run */
+    uint32_t missing;
+    /* number of answers that arrived out of order, because the player could not hold them back
+     * longer */
+    uint32_t reordered;
+    /* number of answers without a request in the recording; the player leaves them out */
+    uint32_t orphans;
 };
 struct fab_recording_player;
 /* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED,
- * TRUNCATED: as for fab_recording_unpack_header; LIMIT: the recording has more than 2^31 MADs;
+ * TRUNCATED: as for fab_recording_unpack_header. LIMIT: the recording has more than 2^31 MADs.
  * NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
-void fab_recording_player_free(struct fab_recording_player *p); /* NULL is fine */
+void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */
 const struct fab_recording_header *
 fab_recording_player_header(const struct fab_recording_player *p);
 /* Returns how the recording ends. OK: the recording is complete. TRUNCATED: its end is missing.
  * FORMAT: it has an invalid entry. In all cases the player plays everything before the end. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    FAB_RECORDING_PLAYER_RECORDED,   /* the MAD is in the recording and gets the recorded answer */
-    FAB_RECORDING_PLAYER_UNEXPECTED, /* the recording does not have the MAD, or has it fewer times;
-                                        the MAD gets no answer */
-    FAB_RECORDING_PLAYER_NOT_JUDGED, /* like UNEXPECTED, but in the last second of the recording, so
-                                        the MAD may be correct */
+    FAB_RECORDING_PLAYER_RECORDED, /* the MAD is in the recording and gets the recorded answer */
+    /* the recording does not have the MAD, or has it fewer times than the run; the MAD gets no
+     * answer */
+    FAB_RECORDING_PLAYER_UNEXPECTED,
+    /* like UNEXPECTED, but in the last second of the recording, so the MAD may be right */
+    FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
 /* Tells the player that the run sends a MAD; mad->bytes must have FAB_MAD_SIZE bytes. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
-/* Receives the next MAD that is due. False: no MAD is due. */
+/* Receives the next MAD that is due. Returns false if no MAD is due. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Receives the next MAD of the batch to which the MAD received last belongs. False: the batch has
- * no further MAD. */
+/* Receives the next MAD of the batch to which the last received MAD belongs. Returns false if the
+ * batch has no further MAD. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
-/* Returns the time at which to call fab_recording_player_receive again; UINT64_MAX: the recording
- * is finished. */
+/* Returns the time at which the caller must call fab_recording_player_receive again; UINT64_MAX:
+ * the recording is finished. */
 uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now);
 void fab_recording_player_stats(const struct fab_recording_player *p,
                                 struct fab_recording_player_stats *ret);
-/* Returns the next MAD that was sent in the recording but not in the run. The caller starts with
- * *cursor = 0. False: there are no more. */
+/* Returns the next MAD that was sent in the recording but not in the run. The caller sets *cursor =
+ * 0 before the first call. Returns false if there are no more. */
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 

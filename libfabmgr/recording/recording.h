@@ -70,13 +70,13 @@ struct fab_recording_entry {
     uint8_t kind;
     bool failed;
     uint64_t time_us;
-    /* Members for MADs: */
+    /* Members for MADs. */
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    const uint8_t *bytes; /* MAD: FAB_MAD_SIZE bytes, zero from len on; settings,
-                              pinned name: len bytes */
-    /* Members for leases, disabled ports, pinned names and ends: */
+    /* MAD: FAB_MAD_SIZE bytes, zero from `len` on; settings and pinned names: `len` bytes */
+    const uint8_t *bytes;
+    /* Members for leases, disabled ports, pinned names and ends. */
     uint64_t guid;
     uint16_t lid;
     uint8_t small; /* lease: LMC; disabled port: port number; end: enum fab_recording_end */
@@ -84,12 +84,12 @@ struct fab_recording_entry {
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. The names in
- * the header are untrusted and can contain any bytes. */
+/* Reads the header. FORMAT: the bytes are not a recording. TRUNCATED: the header is not complete.
+ * UNSUPPORTED: a later version. The names in the header are untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
-/* Packs an entry into room[] and returns its size. Reads only len bytes of a MAD. Settings do not
- * fit into room[]; fab_recording_pack_settings packs them. */
+/* Packs an entry into room[] and returns its size. Of a MAD, reads only `len` bytes. Settings do
+ * not fit into room[]; fab_recording_pack_settings packs them. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 /* Packs the 12 bytes that precede the text of settings. */
@@ -97,13 +97,14 @@ size_t fab_recording_pack(const struct fab_recording_entry *e,
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. The bytes of a MAD go into mad[], to which ret->bytes then points.
- * TRUNCATED: the rest is empty or not a complete entry; FORMAT: the entry is invalid. For an
- * unknown kind, only kind and time are set. */
+ * TRUNCATED: no complete entry is left. FORMAT: the entry is invalid. For an unknown kind, only
+ * kind and time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
-/* Describes a MAD in one readable line without a newline: "Get NodeInfo, modifier 0, by 0,1,4";
- * always NUL-terminated when room > 0. `to`: the DLID of a MAD that is not directed. */
+/* Describes a MAD in one readable line without a newline, such as "Get NodeInfo, modifier 0, by
+ * 0,1,4". The text is always NUL-terminated if room > 0. to: the DLID of a MAD without a directed
+ * route. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Decides which notices a subscription selects (IBA 13.4.8.3): by their issuer (a GID or a range of
- * LIDs), type, trap number and producer. Each of these can have the value "any".
- */
+/* Decides which notices a subscription selects (IBA 13.4.8.3). A subscription names the issuer (a
+ * GID or a range of LIDs), type, trap number and producer of the notices; each of these can have
+ * the value "any". */
 #include <string.h>
 
 #include "libfabmgr/base/buf.h"
@@ -11,7 +10,7 @@
 #define ANY 0xffff
 #define ANY_PRODUCER 0xffffff
 #define CLASS_MANAGER 4
-#define SUBNET_MANAGEMENT 3 /* Notice.Type */
+#define SUBNET_MANAGEMENT 3 /* value of Notice.Type */
 
 enum { AT_GID = 6 }; /* offset of the GID in the details of traps 64-67 (14.2.5.1) */
 

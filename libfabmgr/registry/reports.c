@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends reports. A slot is in one of two lists or in none: in `ready` after a response, or when a
- * report has to be repeated; in `waiting` while its report is in flight. A new notice starts a walk
- * over all slots, which continues where the last walk stopped; notices are not copied for
- * subscriptions.
+ * Sends reports. Each subscription has a slot, which is in one of two lists or in none. It is in
+ * `ready` after a response, or when a report has to be repeated. It is in `waiting` while its
+ * report is in flight.
+ *
+ * A new notice starts a walk over all slots, which continues where the last walk stopped; notices
+ * are not copied for subscriptions.
  *
  * A transaction ID has the slot in its low bits and a count of the slot's reports above, so that a
  * late response is not taken for the response to the next report.
@@ -28,11 +30,14 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number modulo size; NULL: none */
-    uint64_t head;                   /* number of the next notice */
+    /* [FAB_REPORT_RING] the notice with number n is at index n modulo FAB_REPORT_RING; NULL: none
+     * */
+    struct fab_event_notice *notice;
+    uint64_t head; /* number of the next notice */
     struct list ready, waiting;
-    uint32_t walk_at, walk_left; /* next slot of the walk, and number of slots left */
-    uint32_t fresh;              /* reports in flight that count against the window */
+    /* next slot of the walk, and number of slots that it has yet to visit */
+    uint32_t walk_at, walk_left;
+    uint32_t fresh; /* number of reports in flight that count against the window */
     struct fab_registry_reports_stats stats;
 };
 
@@ -108,7 +113,8 @@ static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
     x->fresh = false;
 }
 
-/* Ends the current report of the slot. */
+/* Ends the current report of the slot, which then no longer waits for a response or counts against
+ * the window. */
 static void settle(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -196,8 +202,8 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Advances the subscription to the next notice that it receives. Errors as in
- * fab_registry_reports_output; NOT_FOUND: no notice is left for this subscription. */
+/* Advances the subscription to the next notice that it receives. Returns NOT_FOUND if no notice is
+ * left for this subscription, and otherwise the errors of fab_registry_reports_output. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -227,7 +233,7 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* Returns whether the report must be repeated, and its notice is still in the ring. */
+/* Returns true if the report must be repeated and its notice is still in the ring. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -245,7 +251,8 @@ static bool is_full(const struct fab_report_ring *r)
     return r->fresh >= r->config.window;
 }
 
-/* Finds the next report of the slots in `ready`. Errors as in fab_registry_reports_output. */
+/* Finds the next report of the slots in the list `ready`. Returns the errors of
+ * fab_registry_reports_output. */
 static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                         void *ctx, uint32_t *ret_slot)
 {
@@ -267,7 +274,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report of the slots that are not in `ready`. Errors as in
+/* Finds the next report of the slots that are not in the list `ready`. Returns the errors of
  * fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)

@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Event forwarding (IBA 13.4.11): each notice is sent to each matching subscriber as
- * Report(Notice), and again until the subscriber responds (ReportResp) or the tries are used up. No
- * I/O, no clock.
+ * Event forwarding (IBA 13.4.11). Each notice is sent to each matching subscriber as
+ * Report(Notice), and again until the subscriber responds (ReportResp) or the tries are used up.
+ * The functions do no I/O and read no clock.
  *
  * Notices are in one ring buffer with ascending numbers, and each subscription has a position in
- * it, so that memory does not grow with the number of unresponsive subscribers. A subscription has
- * one report in flight at a time, so that it receives notices in order. All subscriptions share a
- * window of reports in flight; a report without a response stops counting after slow_us, so that
- * unresponsive subscribers do not delay the others. A subscription that is a whole ring behind
- * loses the oldest notices.
+ * it. So memory does not grow with the number of unresponsive subscribers. A subscription has one
+ * report in flight at a time, so that it receives notices in order. A subscription that is a whole
+ * ring behind loses the oldest notices.
+ *
+ * All subscriptions share a window of reports in flight. A report without a response stops counting
+ * after slow_us, so that unresponsive subscribers do not delay the others.
  */
 #ifndef LIBFABMGR_REGISTRY_REPORTS_H
 #define LIBFABMGR_REGISTRY_REPORTS_H
 
 #include "libfabmgr/registry/subscriptions.h"
 
-#define FAB_REPORT_RING 16384 /* notices */
+#define FAB_REPORT_RING 16384 /* number of notices in the ring buffer */
 
 struct fab_reports_config {
-    uint32_t window;  /* greatest number of reports in flight that count */
-    uint8_t tries;    /* number of transmissions in a row without a response after which the
-                         subscription is removed */
-    uint64_t slow_us; /* a report in flight no longer counts after this time */
-    /* The time-out of a report is wait_least_us plus the RespTimeValue of the subscription, and at
-     * most wait_most_us. */
+    /* greatest number of reports in flight; late reports (slow_us) do not count */
+    uint32_t window;
+    /* after this number of transmissions in a row without a response, the subscription is removed
+     * */
+    uint8_t tries;
+    /* in us: a report that has been in flight for this time no longer counts against the window */
+    uint64_t slow_us;
+    /* In us. The time-out of a report is wait_least_us plus the RespTimeValue of the subscription,
+     * but at most wait_most_us. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {
     uint64_t notices;
-    uint64_t sent; /* repetitions included */
+    uint64_t sent; /* number of reports sent, repetitions included */
     uint64_t answered;
-    uint64_t lost; /* notices that a subscription missed because it was a whole ring behind */
+    /* number of notices that subscriptions missed because they were a whole ring behind */
+    uint64_t lost;
 };
 /* Only subscriptions.c calls the next four functions. Those that return int may return NOMEM. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
@@ -44,27 +49,28 @@ void fab_registry_reports_configure(struct fab_subscriptions *s,
 /* Adds a notice for the current subscriptions. NOMEM: the notice is lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
-/* Decides whether a subscription may receive a notice that it selects. DROP: the subscription must
- * be removed. */
+/* Whether a subscription may receive a notice that it selects. SEND: it may. PASS: it does not get
+ * this notice. DROP: the subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
-/* Writes the next report into mad[], and returns the slot of its subscription. NOT_FOUND: no report
- * is to be sent now. *budget limits how many subscriptions and notices are examined, and is counted
- * down. BUSY: the budget is used up, call again. DENIED: the judge returned DROP for *ret_slot; the
- * caller removes this subscription. */
+/* Writes the next report into mad[], and returns the slot of its subscription in *ret_slot. *budget
+ * limits how many subscriptions and notices are examined, and is counted down. NOT_FOUND: no report
+ * has to be sent now. BUSY: the budget is used up; the caller calls again later. DENIED: the judge
+ * returned DROP for the subscription *ret_slot, which the caller removes. */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
-/* Returns the slot of the subscription whose report has this transaction ID, of which only the low
- * 32 bits count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
+/* Returns the slot of the subscription whose report has this transaction ID. Only the low 32 bits
+ * of the ID count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues reports that timed out for repetition. After the last try, calls `gone`, which must remove
- * the subscription. */
+/* Queues the reports that timed out, so that they are sent again. After the last try, calls `gone`,
+ * which must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
-bool fab_registry_reports_waiting(const struct fab_subscriptions *s); /* any report is in flight */
+/* returns true if any report is in flight */
+bool fab_registry_reports_waiting(const struct fab_subscriptions *s);
 void fab_registry_reports_stats(const struct fab_subscriptions *s,
                                 struct fab_registry_reports_stats *ret);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Services are in one array sorted by key, so that a query can continue after the last key it
+/* Stores services in one array sorted by key. So a query can continue after the last key that it
  * returned, even if services were added or removed meanwhile. Each row has the bytes of the record
- * on the wire, which queries compare.
- */
+ * on the wire, which queries compare. */
 #include "libfabmgr/registry/services.h"
 
 #include <stdlib.h>
@@ -112,7 +110,7 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     return FAB_OK;
 }
 
-/* The port that registers a service again becomes its owner. */
+/* Replaces a service that is registered again. The port that registers it becomes its owner. */
 static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {

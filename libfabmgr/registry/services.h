@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Stores the services that hosts registered (ServiceRecord, IBA 15.2.5.14), sorted by their key.
- * The struct has one owner and no locks.
- */
+/* Stores the services that hosts registered (ServiceRecord, IBA 15.2.5.14), sorted by their key. A
+ * struct fab_services belongs to one thread and has no locks. */
 #ifndef LIBFABMGR_REGISTRY_SERVICES_H
 #define LIBFABMGR_REGISTRY_SERVICES_H
 
@@ -14,7 +12,7 @@
 #include "libfabmgr/wire/sa.h"
 
 #define FAB_SERVICE_BYTES 176
-#define FAB_SERVICES_MOST 131072 /* in all */
+#define FAB_SERVICES_MOST 131072 /* greatest number of services in total */
 
 struct fab_service_key {
     uint64_t id, gid[2];
@@ -22,33 +20,35 @@ struct fab_service_key {
 };
 struct fab_service {
     struct fab_service_key key;
-    uint64_t owner;  /* GUID of the port that registered the service */
-    int64_t ends_us; /* time at which the service expires, by the caller's clock; 0: never */
+    uint64_t owner; /* GUID of the port that registered the service */
+    /* time in us at which the service expires, by the caller's clock; 0: it never expires */
+    int64_t ends_us;
     uint8_t wire[FAB_SERVICE_BYTES];
 };
 struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
     struct fab_map owners; /* GUID of the owner -> number of its services */
-    int64_t ends_us;       /* no service expires before this time; 0: no service expires */
+    /* in us: no service expires before this time; 0: no service expires at all */
+    int64_t ends_us;
 };
 /* A struct fab_services of zeros is empty. */
 void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,
                            const struct fab_service_key *key); /* or NULL */
-/* Returns the service after that key in the order of keys; key NULL: the first service. NULL: there
- * is none. */
+/* Returns the service that follows `key` in the order of keys; with key NULL, the first service.
+ * Returns NULL if there is no such service. */
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,
                                                      const struct fab_service_key *key);
-/* Adds a service, or replaces the one with its key. service->wire must agree with service->key.
- * LIMIT: there are too many services. NOMEM. */
+/* Adds a service, or replaces the service with the same key. service->wire must agree with
+ * service->key. LIMIT: there are too many services. NOMEM. */
 int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
 /* Returns the number of services that the port with this GUID registered. */
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
-/* Removes the services that have expired. Calls gone (may be NULL) for each of them before it is
- * removed. */
+/* Removes the services that have expired. Calls gone() for each of them before it is removed; gone
+ * may be NULL. */
 void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
                                   void (*gone)(void *ctx, const struct fab_service *service),
                                   void *ctx);

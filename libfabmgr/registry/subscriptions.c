@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Each subscription has a slot, whose index does not change, because reports in flight refer to it.
- * A second array has the slots in the order of subscriber and number, so that a query can continue
- * after the last subscription it returned.
- */
+/* Stores subscriptions. Each subscription has a slot, whose index does not change, because reports
+ * in flight refer to it. A second array has the slots in the order of subscriber and number, so
+ * that a query can continue after the last subscription that it returned. */
 #include "libfabmgr/registry/subscriptions.h"
 
 #include <stdlib.h>
@@ -50,7 +48,8 @@ static int compare(const struct fab_wire_inform_info_record *r, const uint64_t g
     return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
 }
 
-/* Returns the index in `order` of the first subscription that is not before (gid, number). */
+/* Returns the index in order[] of the first subscription that does not come before the subscriber
+ * `gid` and this number. */
 static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
 {
     uint32_t low = 0, high = s->count;
@@ -124,7 +123,8 @@ static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
     return FAB_OK;
 }
 
-/* Finds the lowest free number of the subscriber. LIMIT: it has too many subscriptions. */
+/* Finds the lowest number that no subscription of the subscriber has. LIMIT: the subscriber has too
+ * many subscriptions. */
 static int free_number(const struct fab_subscriptions *s, const uint64_t gid[2], int *ret)
 {
     int number = 0;

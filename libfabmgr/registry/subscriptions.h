@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Subscriptions to event reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports sent to the
- * subscribers (reports.h). The struct has one owner and no locks.
- */
+/* Subscriptions to event reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports sent to the
+ * subscribers (reports.h). A struct fab_subscriptions belongs to one thread and has no locks. */
 #ifndef LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
 #define LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
 
@@ -12,52 +10,55 @@
 
 #include "libfabmgr/wire/sa.h"
 
-#define FAB_SUBSCRIPTIONS_MOST 524288 /* in all */
-#define FAB_SUBSCRIPTIONS_EACH 4096   /* of one subscriber */
+#define FAB_SUBSCRIPTIONS_MOST 524288 /* greatest number of subscriptions in total */
+#define FAB_SUBSCRIPTIONS_EACH 4096   /* greatest number of subscriptions of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* The state of a subscription's current report: there is none, it must be sent again, or it waits
- * for its ReportResp. */
+/* The state of a subscription's current report. IDLE: there is no report. AGAIN: the report must be
+ * sent again. ANSWER: the report waits for its ReportResp. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
     bool trusted; /* the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
     uint64_t away_us; /* for use by the caller; initially 0 */
-    /* For reports.c: */
-    uint64_t next;    /* the number of the next notice to consider */
-    uint64_t awaited; /* the number of the notice in the current report */
+    /* Members for reports.c. */
+    uint64_t next;    /* number of the next notice to consider for this subscription */
+    uint64_t awaited; /* number of the notice in the current report */
     uint64_t deadline, sent_us;
     uint32_t before, after; /* neighbours in one of the lists of reports.c */
-    uint32_t turn; /* number of the subscription's reports so far; a part of the transaction ID */
+    /* number of the subscription's reports so far, which is a part of the transaction ID */
+    uint32_t turn;
     uint8_t wait;  /* enum fab_report_wait */
-    bool queued;   /* the slot is in the list `ready` */
-    bool fresh;    /* the current report counts as one of the reports that may be in flight */
-    uint8_t tries; /* reports in a row without a response */
+    bool queued;   /* the slot is in the list `ready` of reports.c */
+    bool fresh;    /* the current report counts against the window of reports in flight */
+    uint8_t tries; /* number of transmissions in a row without a response */
 };
 
 struct fab_report_ring;
 struct fab_subscriptions {
-    struct fab_subscription *slot;     /* a subscription keeps its index */
-    uint32_t slots, room, count, free; /* free: head of a list linked by `after` */
-    uint32_t *order;                   /* [count] slots, sorted by subscriber GID and number */
+    struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
+    /* free: first free slot; the free slots form a list linked by `after` */
+    uint32_t slots, room, count, free;
+    uint32_t *order; /* [count] slots, sorted by subscriber GID and number */
     size_t order_room;
     struct fab_report_ring *ring; /* of reports.c */
 };
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
 
-/* Returns the slot of the next subscription in the order of subscribers and their numbers; gid
- * NULL: of the first one. FAB_SUBSCRIPTION_NONE: there is none. */
+/* Returns the slot of the subscription that follows the subscriber `gid` and this number in the
+ * order of subscribers and numbers; with gid NULL, the first one. FAB_SUBSCRIPTION_NONE: there is
+ * no such subscription. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
-/* Returns the slot of the subscriber's subscription to the same events (all fields but Subscribe
- * and RespTimeValue are equal), or FAB_SUBSCRIPTION_NONE. */
+/* Returns the slot of the subscriber's subscription to the same events, in which all fields but
+ * Subscribe and RespTimeValue are equal. FAB_SUBSCRIPTION_NONE: there is no such subscription. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Renews the subscription to the same events, or adds one. number: the number of a new
- * subscription, which must be free; negative: the lowest free number. LIMIT: too many
- * subscriptions, of this subscriber or in all. NOMEM. */
+/* Renews the subscription to the same events, or adds a new one. number: the number of a new
+ * subscription, which must be free; if negative, the lowest free number. LIMIT: there are too many
+ * subscriptions, of this subscriber or in total. NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -71,16 +72,18 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 #define FAB_NOTICE_KEYS 16
 struct fab_event_notice {
     struct fab_notice is;
-    uint64_t issuer[2];            /* GID */
-    uint16_t key[FAB_NOTICE_KEYS]; /* P_Keys of the port or group that the notice is about;
-                                      subscribers must share one */
+    uint64_t issuer[2]; /* GID of the issuer */
+    /* P_Keys of the port or group that the notice is about; a subscriber must have one of these
+     * P_Keys */
+    uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };
-#define FAB_NOTICE_BYTES 80 /* in a report: the notice, followed by IssuerGID */
-/* Returns whether the subscription selects the notice (13.4.8.3, table of InformInfo). */
+#define FAB_NOTICE_BYTES 80 /* bytes of a notice in a report, followed by IssuerGID */
+/* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
                                  const struct fab_event_notice *n);
-/* Traps 256-259 reveal keys: only trusted subscribers may receive them (15.2.5.12). */
+/* Returns true if only trusted subscribers may receive the notice. These are traps 256-259, which
+ * reveal keys (IBA 15.2.5.12). */
 static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
