@@ -256,12 +256,12 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
 {
     struct store_m_key file = {0};
     int r = c->m_key_generated
-                ? store_m_key_generated(d->config.state_dir, &c->policy.m_key, why, WHY_LEN)
+                ? store_m_key_generated(d->config.state_dir, &c->policy.m_keys.number, why, WHY_LEN)
                 : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
     store_m_key_fini(&file);
     if (r != FAB_OK && r != FAB_E_NOT_FOUND)
         return r;
-    if (c->policy.m_key && c->policy.sm_key <= 1)
+    if (fab_policy_m_keys_set(&c->policy.m_keys) && c->policy.sm_key <= 1)
         log_warning("config",
                     "subnet.m_key is set, but subnet.sm_key is %u, which everybody knows: it "
                     "proves nothing; choose a secret one for all managers of the subnet",
@@ -280,8 +280,9 @@ static bool is_third_key(const struct daemon *d, const struct config *now)
 {
     struct sm_key_status status;
     sm_get_key_status(d->sm, &status);
-    bool stays = now->m_key_generated ? d->config.m_key_generated
-                                      : now->policy.m_key == d->config.policy.m_key;
+    bool stays = now->m_key_generated
+                     ? d->config.m_key_generated
+                     : fab_policy_m_keys_same(&now->policy.m_keys, &d->config.policy.m_keys);
     return status.rotating && !stays;
 }
 

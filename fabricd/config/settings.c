@@ -128,7 +128,7 @@ static const struct setting settings[] = {
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
-    OTHER(KIND_M_KEY, subnet, m_key, policy.m_key,
+    OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number,
           "generated, or a number of up to 64 bits, such as 0x1a2b"),
     OTHER(KIND_GENERATED, subnet, m_key, m_key_generated, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),

@@ -30,7 +30,6 @@ struct fab_discover_config {
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    uint64_t m_key;
     /* limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits */
     uint32_t node_limit, port_limit;
 };

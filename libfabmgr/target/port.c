@@ -55,17 +55,17 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
  * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA
  * 14.4.11). An M_Key that is known and differs stays: the manager changes keys in a round of its
  * own, which also learns whether the device has the old or the new key if an answer is lost. */
-static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
-                           uint32_t sm_lid, bool was_down, struct fab_port_info *want)
+static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
+                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
+                           bool was_down, struct fab_port_info *want)
 {
-
     bool is_new = want->sm_lid != (uint16_t)sm_lid || was_down;
     want->lid = (uint16_t)lids->base[port];
     want->lmc = lids->lmc[port];
     want->sm_lid = (uint16_t)sm_lid;
     if (want->m_key == 0)
-        want->m_key = p->m_key;
-    if (p->m_key != 0) { /* without a key both have no effect */
+        want->m_key = fab_policy_m_key(&p->m_keys, f->ports[port].guid);
+    if (fab_policy_m_keys_set(&p->m_keys)) { /* without a key both have no effect */
         want->m_key_protect = p->m_key_protect;
         want->m_key_lease = p->m_key_lease_s;
     }
@@ -135,7 +135,7 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
     uint8_t state = want.port_state;
     no_state_change(&want);
     if (!is_switch || f->ports[port].num == 0)
-        address_fields(p, lids, port, sm_lid, state == FAB_STATE_INIT, &want);
+        address_fields(f, p, lids, port, sm_lid, state == FAB_STATE_INIT, &want);
     if (f->ports[port].num == 0) {
         port0_fields(f, p, node, &want);
     } else {

@@ -79,7 +79,7 @@ static inline void bring_up_fabric(struct lab *lab, struct fab_builder *builder,
 {
     lab_open_virtual(lab, builder, NULL);
     lab_stop(lab);
-    lab->config.policy.m_key = M_KEY;
+    lab->config.policy.m_keys.number = M_KEY;
     lab->config.sweep.heavy_interval_s = 0;
     lab->config.sweep.scrub_interval_s = interval_s;
     use_classes(lab);

@@ -27,13 +27,13 @@ enum { AT_DATA = 64, AT_RETURN_PATH = 192 };
 static void secure(struct lab *lab)
 {
     lab->config.policy.sm_key = SM_KEY;
-    lab->config.policy.m_key = M_KEY;
+    lab->config.policy.m_keys.number = M_KEY;
 }
 
 /* The SM_Key stays at its default, 1. */
 static void secure_by_m_key(struct lab *lab)
 {
-    lab->config.policy.m_key = M_KEY;
+    lab->config.policy.m_keys.number = M_KEY;
 }
 
 static void list_other(struct lab *lab)

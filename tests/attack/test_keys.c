@@ -292,7 +292,7 @@ END_TEST
 static void use_key(struct watch *w, uint64_t key)
 {
     w->lab.config.m_key_generated = false;
-    w->lab.config.policy.m_key = key;
+    w->lab.config.policy.m_keys.number = key;
 }
 
 /* From a generated key to one of the settings, to another one while the manager is down, and to no

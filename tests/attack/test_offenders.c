@@ -25,7 +25,7 @@ static char dir[64];
 static void configure(struct config *c)
 {
     c->policy.sm_priority = 5;
-    c->policy.m_key = 0xfeed;
+    c->policy.m_keys.number = 0xfeed;
     c->policy.sm_key = 0x5ec2e7;
     c->offenders.refused_manager = CONFIG_OFFENCE_ISOLATE;
 }

@@ -26,7 +26,7 @@ static void open_lab_with(uint64_t m_key)
 {
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
     lab_stop(&lab);
-    lab.config.policy.m_key = m_key;
+    lab.config.policy.m_keys.number = m_key;
     lab.config.sweep.scrub_interval_s = 0;
     lab_begin(&lab, NULL);
     sm_start(lab.sm);

@@ -27,7 +27,7 @@ static void bring_up(void)
     setup_messaging();
     lab_open_virtual(&lab, lab_leaf_spine(2, 2, 2), NULL);
     lab_stop(&lab);
-    lab.config.policy.m_key = 0xfeed;
+    lab.config.policy.m_keys.number = 0xfeed;
     lab.config.policy.sm_key = 0xbeef;
     lab_begin(&lab, NULL);
     sm_start(lab.sm);

@@ -290,8 +290,8 @@ void lab_begin(struct lab *lab, const char *state)
         .keys_dir = state,
     };
     if (lab->config.m_key_generated)
-        ck_assert_msg(store_m_key_generated(state, &lab->config.policy.m_key, why, sizeof(why)) ==
-                          FAB_OK,
+        ck_assert_msg(store_m_key_generated(state, &lab->config.policy.m_keys.number, why,
+                                            sizeof(why)) == FAB_OK,
                       "%s", why);
     ck_assert_int_eq(sm_new(&in, &lab->sm), FAB_OK);
 }

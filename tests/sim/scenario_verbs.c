@@ -193,7 +193,7 @@ VERB(do_state)
 VERB(do_m_key)
 {
     UNUSED(why);
-    s->config.policy.m_key = strtoull(line->words[0], NULL, 0);
+    s->config.policy.m_keys.number = strtoull(line->words[0], NULL, 0);
     return SCENARIO_DONE;
 }
 
@@ -220,7 +220,7 @@ static void judge_lost(const struct stage *s, const struct scenario_line *line, 
         *ret_lost = strcmp(line->words[1], "none") != 0 && scenario_number(line, "rate", 1) >= 1;
     } else if (strcmp(verb, "set-mkey") == 0) {
         uint64_t key = strtoull(line->words[1], NULL, 0);
-        *ret_lost = key != 0 && key != s->config.policy.m_key;
+        *ret_lost = key != 0 && key != s->config.policy.m_keys.number;
     }
 }
 

@@ -172,7 +172,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->sm_priority, 15);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
     ck_assert_uint_eq(p->sa_key, 0x5a);
-    ck_assert_uint_eq(p->m_key, 0x1a2b);
+    ck_assert_uint_eq(p->m_keys.number, 0x1a2b);
     ck_assert_uint_eq(p->m_key_protect, 2);
     ck_assert_uint_eq(p->m_key_lease_s, 300);
     ck_assert_uint_eq(p->pin_names, FAB_PIN_APPROVED);

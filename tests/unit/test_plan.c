@@ -33,7 +33,7 @@ static struct world world_of(struct fab_fabric *f, uint8_t lmc)
     fab_fabric_unref(f);
     fab_policy_defaults(&w.policy);
     w.policy.lmc = lmc;
-    w.policy.m_key = 0x1234;
+    w.policy.m_keys.number = 0x1234;
     w.target = routed(w.f, &w.policy);
     ck_assert_int_eq(fab_plan_observed_init(&w.observed, w.f->switch_count, w.target->lids.top), 0);
     return w;

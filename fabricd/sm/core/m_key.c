@@ -20,16 +20,42 @@ bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].num == 0 || !fab_fabric_node_is_switch(f, f->ports[port].node);
 }
 
+/* Returns the port that has the M_Key for this port: port 0 of its switch, or the port itself. */
+static uint32_t keyed_port(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t node = f->ports[port].node;
+    return fab_fabric_node_is_switch(f, node) ? fab_fabric_port_id(f, node, 0) : port;
+}
+
+static uint64_t key_of(const struct sm *s, const struct fab_m_keys *keys, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return fab_policy_m_key(keys, port != FAB_NONE ? f->ports[keyed_port(f, port)].guid : 0);
+}
+
+uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port)
+{
+    return key_of(s, &s->policy.m_keys, port);
+}
+
+uint64_t sm_m_key_former(const struct sm *s, uint32_t port)
+{
+    return key_of(s, &s->core->previous_m_keys, port);
+}
+
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t node = f->ports[port].node;
-    if (!s->core->m_keys_mixed)
-        return s->policy.m_key;
-    if (fab_fabric_node_is_switch(f, node))
-        port = fab_fabric_port_id(f, node, 0);
-    uint64_t key = f->ports[port].info.m_key;
-    return key != 0 ? key : s->policy.m_key;
+    if (!s->core->m_keys_mixed || port == FAB_NONE)
+        return sm_m_key_wanted(s, port);
+    uint64_t key = f->ports[keyed_port(f, port)].info.m_key;
+    return key != 0 ? key : sm_m_key_wanted(s, port);
+}
+
+bool sm_m_key_proves(const struct sm *s, uint64_t key)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return key != 0 && key == sm_m_key_wanted(s, f ? f->self_port : FAB_NONE);
 }
 
 /* Returns the port at which the directed route ends. Returns FAB_NONE if the snapshot does not
@@ -46,13 +72,12 @@ static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
     return port;
 }
 
-/* Returns the id in the snapshot of the port that owns the LID in the published view, or
- * FAB_NONE. */
-static uint32_t owner_of(const struct sm *s, uint16_t lid)
+uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid)
 {
     const struct fab_view *v = s->model.view;
     const struct fab_fabric *f = s->model.fabric;
-    if (!v || !v->target || lid > v->target->lids.top || v->target->lids.owner[lid] == FAB_NONE)
+    if (!f || !v || !v->target || lid > v->target->lids.top ||
+        v->target->lids.owner[lid] == FAB_NONE)
         return FAB_NONE;
     const struct fab_port *port = &v->fabric->ports[v->target->lids.owner[lid]];
     uint32_t node = fab_fabric_node_by_guid(f, v->fabric->nodes[port->node].guid);
@@ -69,38 +94,36 @@ static uint64_t hash_of(const struct fab_path *path)
     return hash;
 }
 
+/* Returns the port at which a request ends, or FAB_NONE: the snapshot does not have it. */
+static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request *req)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (!s->core->m_keys_mixed || !f || f->self_port == FAB_NONE)
+        return FAB_NONE;
+    return req->path ? end_of(f, req->path) : sm_m_key_port_of_lid(s, req->dlid);
+}
+
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 {
     const struct sm_core *c = s->core;
-    req->m_key = s->policy.m_key;
-    if (req->path && c->former_paths.count > 0 &&
-        fab_base_map_has(&c->former_paths, hash_of(req->path)))
-        req->m_key = c->previous_m_key;
-    if (!c->m_keys_mixed || !s->model.fabric || s->model.fabric->self_port == FAB_NONE)
-        return;
-    uint32_t port = req->path ? end_of(s->model.fabric, req->path) : owner_of(s, req->dlid);
-    if (port != FAB_NONE)
-        req->m_key = sm_m_key_of_port(s, port);
-}
-
-uint64_t sm_m_key_of_lid(const struct sm *s, uint16_t lid)
-{
-    struct fab_mads_request req = {.dlid = lid};
-    sm_m_key_fill(s, &req);
-    return req.m_key;
+    uint32_t port = end_of_request(s, req);
+    bool former = port == FAB_NONE && req->path && c->former_paths.count > 0 &&
+                  fab_base_map_has(&c->former_paths, hash_of(req->path));
+    req->m_key = former ? sm_m_key_former(s, port) : sm_m_key_of_port(s, port);
 }
 
 void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req)
 {
+    uint32_t port = end_of_request(s, req);
     sm_m_key_fill(s, req);
-    if (req->m_key == s->policy.m_key)
-        req->m_key_last = s->core->previous_m_key;
+    if (req->m_key == sm_m_key_wanted(s, port))
+        req->m_key_last = sm_m_key_former(s, port);
 }
 
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
 {
     struct sm_core *c = s->core;
-    if (a->status == FAB_OK && c->previous_m_key != 0 && a->m_key == c->previous_m_key && a->path)
+    if (a->status == FAB_OK && a->m_key != 0 && a->path && a->m_key == sm_m_key_former(s, FAB_NONE))
         (void)fab_base_map_put(&c->former_paths, hash_of(a->path),
                                1); /* NOMEM: a later discovery notes the route again */
 }
@@ -111,19 +134,19 @@ void sm_m_key_recount(struct sm *s)
     uint32_t others = 0;
     for (uint32_t port = 0; f && port < f->port_count; port++) {
         uint64_t key = f->ports[port].info.m_key;
-        others += key != 0 && key != s->policy.m_key && sm_m_key_has_own(f, port);
+        others += key != 0 && sm_m_key_has_own(f, port) && key != sm_m_key_wanted(s, port);
     }
     s->core->m_keys_mixed = others > 0;
     fab_base_map_fini(&s->core->former_paths);
 }
 
-uint64_t sm_m_key_previous(const struct sm *s)
+const struct fab_m_keys *sm_m_key_previous(const struct sm *s)
 {
-    return s->core->previous_m_key;
+    return &s->core->previous_m_keys;
 }
 
-void sm_m_key_set_previous(struct sm *s, uint64_t key)
+void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys)
 {
-    s->core->previous_m_key = key;
+    s->core->previous_m_keys = *keys;
     sm_m_key_recount(s);
 }

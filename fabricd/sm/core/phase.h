@@ -44,6 +44,7 @@ struct sm_phase {
     /* Called if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
     enum sm_yields yields;
+    bool keyed; /* `next` sets the M_Keys of its requests, and the runner does not */
     /* If a trap names another node during this phase, a targeted sweep starts again with this
      * node. */
     bool restarts;

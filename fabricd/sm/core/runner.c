@@ -58,7 +58,6 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     const struct sm_phase *phase = sm_run_phase(s);
     ret->mgmt_class = FAB_CLASS_SMP_DIRECTED;
     ret->method = FAB_METHOD_GET;
-    ret->m_key = s->policy.m_key;
     ret->dlid = 0xffff;
     ret->done = on_answer;
     ret->ctx = s;
@@ -68,7 +67,7 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     }
     if (ret->method == FAB_METHOD_GET)
         memset(ret->data, 0, sizeof(ret->data));
-    if (ret->m_key == s->policy.m_key && ret->m_key_last == 0)
+    if (!phase->keyed)
         sm_m_key_fill(s, ret);
     s->core->outstanding++;
     return true;

@@ -41,11 +41,11 @@ struct sm_core {
     struct sm_violations *violations; /* trap_violation.c */
 
     /* M_Keys: m_key.c */
-    uint64_t previous_m_key; /* 0: none */
-    /* some port of the snapshot has a known M_Key other than the current one */
+    struct fab_m_keys previous_m_keys;
+    /* some port of the snapshot has a known M_Key other than the wanted one */
     bool m_keys_mixed;
-    struct fab_map
-        former_paths; /* hashes of the directed routes on which only previous_m_key was answered */
+    /* hashes of the directed routes on which only the previous key was answered */
+    struct fab_map former_paths;
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;

@@ -57,7 +57,7 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
  * sweep carry the correct key and stop the lease period. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
-    bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;
+    bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);
     return n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE || key);
 }
 
@@ -83,12 +83,13 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {
-    if (!sm_is_master(s) || head->m_key == 0 || head->m_key == s->policy.m_key)
+    uint32_t port = sm_m_key_port_of_lid(s, mad->addr.slid);
+    if (!sm_is_master(s) || head->m_key == 0 || head->m_key == sm_m_key_wanted(s, port))
         return true;
-    if (head->m_key != sm_m_key_previous(s))
-        return s->policy.m_key == 0 || notice->trap != TRAP_BAD_M_KEY;
+    if (head->m_key != sm_m_key_former(s, port))
+        return !fab_policy_m_keys_set(&s->policy.m_keys) || notice->trap != TRAP_BAD_M_KEY;
     bool changes = sm_run_busy(s) && s->run.round->alone;
-    return !changes && sm_m_key_of_lid(s, mad->addr.slid) == head->m_key;
+    return !changes && sm_m_key_of_port(s, port) == head->m_key;
 }
 
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,

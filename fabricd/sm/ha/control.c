@@ -84,8 +84,7 @@ static const struct sm_other *trusted_manager(const struct sm *s, uint64_t guid)
 static bool shows_key(const struct sm *s, const struct fab_mad *head,
                       const struct fab_sm_info *from)
 {
-    return (s->policy.m_key != 0 && head->m_key == s->policy.m_key) ||
-           sm_trust_sm_key(s, from->sm_key);
+    return sm_m_key_proves(s, head->m_key) || sm_trust_sm_key(s, from->sm_key);
 }
 
 /* Returns why the packet is not authentic. NULL: the packet seems authentic, and confirm() may ask

@@ -256,6 +256,7 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
 const struct sm_phase sm_phase_sminfo = {.name = "electing",
                                          .enter = enter,
                                          .next = next,
+                                         .keyed = true,
                                          .answer = answer,
                                          .finished = finished,
                                          .leave = leave};

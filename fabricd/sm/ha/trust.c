@@ -28,7 +28,7 @@ enum { AT_RETURN_PATH = 192 }; /* offset in a directed-route SMP, IBA 14.2.1.2 *
 
 bool sm_trust_required(const struct sm *s)
 {
-    return s->policy.m_key != 0 || s->policy.manager_count > 0;
+    return fab_policy_m_keys_set(&s->policy.m_keys) || s->policy.manager_count > 0;
 }
 
 static bool is_switch_named(const struct fab_node *node, const char *name)
@@ -80,7 +80,7 @@ uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
         return 0;
     bool knows = sm_guids_have(&s->ha->proved, node_guid_of(s, port)) ||
                  sm_trust_listed(s, port, s->model.fabric->ports[port].guid);
-    return knows ? s->policy.m_key : 0;
+    return knows ? sm_m_key_of_port(s, port) : 0;
 }
 
 bool sm_trust_known(const struct sm *s, uint32_t port)
@@ -120,7 +120,7 @@ static void note_proof(struct sm *s, uint64_t node_guid)
 bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head)
 {
     uint32_t port = sm_trust_origin(s, mad, head);
-    if (s->policy.m_key != 0 && head->m_key == s->policy.m_key) {
+    if (sm_m_key_proves(s, head->m_key)) {
         note_proof(s, node_guid_of(s, port));
         return true;
     }

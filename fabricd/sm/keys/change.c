@@ -48,8 +48,10 @@ bool sm_keys_must_change(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint64_t key = f->ports[port].info.m_key;
-    return key != 0 && key != s->policy.m_key && f->ports[port].present &&
-           sm_m_key_has_own(f, port) && (s->policy.m_key != 0 || key == sm_m_key_previous(s));
+    if (key == 0 || !f->ports[port].present || !sm_m_key_has_own(f, port))
+        return false;
+    uint64_t wanted = sm_m_key_wanted(s, port);
+    return key != wanted && (wanted != 0 || key == sm_m_key_former(s, port));
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -88,7 +90,7 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
     const struct fab_lids *lids = &s->model.target->lids;
     struct fab_port_info want;
     fab_target_port_info(f, &s->policy, lids, x->port, lids->base[f->self_port], &want);
-    want.m_key = s->policy.m_key;
+    want.m_key = sm_m_key_wanted(s, x->port);
     if (want.m_key == 0)
         want.m_key_protect = 0;
     ret->method = FAB_METHOD_SET;
@@ -104,7 +106,7 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
  * turn. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
-    ret->m_key = x->step == SM_KEY_ASK_CURRENT ? s->policy.m_key : x->former;
+    ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
     ret->once =
         s->model.fabric->ports[x->port].info.m_key_protect > 1 || s->policy.m_key_protect > 1;
     x->asks++;
@@ -203,7 +205,7 @@ static void answered_current(struct sm *s, struct sm_key_slot *x, const struct f
     struct fab_port_info now;
     if (!read_port(a, &now))
         go_to(x, SM_KEY_ASK_FORMER);
-    else if (now.m_key == s->policy.m_key && !sm_m_key_is_hidden(&now))
+    else if (now.m_key == sm_m_key_wanted(s, x->port) && !sm_m_key_is_hidden(&now))
         done(s, x, &now);
     else
         go_to(x, SM_KEY_ASK_FORMER);
@@ -283,6 +285,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
 const struct sm_phase sm_phase_change_keys = {.name = "changing M_Keys",
                                               .enter = enter,
                                               .next = next,
+                                              .keyed = true,
                                               .answer = answer,
                                               .finished = finished,
                                               .leave = leave,

@@ -28,16 +28,16 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_key_ask *at = &s->keys->ask;
-    uint64_t previous = sm_m_key_previous(s);
-    while (previous != 0 && at->port < f->port_count && !is_asked(s, at->port))
+    bool any = fab_policy_m_keys_set(sm_m_key_previous(s));
+    while (any && at->port < f->port_count && !is_asked(s, at->port))
         *at = (struct sm_key_ask){.port = at->port + 1};
-    if (previous == 0 || at->port >= f->port_count)
+    if (!any || at->port >= f->port_count)
         return false;
     ret->path = sm_model_path(&s->model, at->port);
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = f->ports[at->port].num;
-    bool last = at->previous || s->policy.m_key == 0;
-    ret->m_key = last ? previous : s->policy.m_key;
+    bool last = at->previous || !fab_policy_m_keys_set(&s->policy.m_keys);
+    ret->m_key = last ? sm_m_key_former(s, at->port) : sm_m_key_wanted(s, at->port);
     ret->tag = at->port;
     at->port += last;
     at->previous = !last;
@@ -58,7 +58,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return sm_m_key_previous(s) == 0 || s->keys->ask.port >= s->model.fabric->port_count;
+    return !fab_policy_m_keys_set(sm_m_key_previous(s)) ||
+           s->keys->ask.port >= s->model.fabric->port_count;
 }
 
 static int leave(struct sm *s)
@@ -70,6 +71,7 @@ static int leave(struct sm *s)
 const struct sm_phase sm_phase_identify_keys = {.name = "identifying M_Keys",
                                                 .enter = enter,
                                                 .next = next,
+                                                .keyed = true,
                                                 .answer = answer,
                                                 .finished = finished,
                                                 .leave = leave};

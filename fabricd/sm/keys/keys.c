@@ -56,8 +56,8 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     if (sm_m_key_is_hidden(info))
         return KEY_UNKNOWN;
     if (info->m_key == 0)
-        return s->policy.m_key == 0 ? KEY_CURRENT : KEY_NONE;
-    return info->m_key == s->policy.m_key ? KEY_CURRENT : KEY_OTHER;
+        return fab_policy_m_keys_set(&s->policy.m_keys) ? KEY_NONE : KEY_CURRENT;
+    return info->m_key == sm_m_key_wanted(s, port) ? KEY_CURRENT : KEY_OTHER;
 }
 
 /* Removes the ports from the list in the key file that have shown the current key or have no key.
@@ -105,8 +105,9 @@ static void take_file(struct sm *s, struct store_m_key *file)
     store_m_key_fini(&s->keys->file);
     s->keys->file = *file;
     *file = (struct store_m_key){0};
-    s->policy.m_key = s->keys->file.current;
-    sm_m_key_set_previous(s, s->keys->file.previous);
+    struct fab_m_keys previous = {.number = s->keys->file.previous};
+    s->policy.m_keys = (struct fab_m_keys){.number = s->keys->file.current};
+    sm_m_key_set_previous(s, &previous);
 }
 
 static bool has_ports_to_change(const struct sm *s)
@@ -120,12 +121,13 @@ static bool has_ports_to_change(const struct sm *s)
 
 /* Writes the new and the former key to the file, then uses the new key. Returns IO or NOMEM, with a
  * sentence in why[]. */
-static int change_to(struct sm *s, uint64_t key, uint64_t former, char *why, size_t why_len)
+static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
+                     char *why, size_t why_len)
 {
-    struct store_m_key was = {.generation = s->keys->file.generation, .current = former};
-    struct store_m_key file = store_m_key_next(&was, key, s->in.config->m_key_generated,
+    struct store_m_key was = {.generation = s->keys->file.generation, .current = former->number};
+    struct store_m_key file = store_m_key_next(&was, keys->number, s->in.config->m_key_generated,
                                                (uint64_t)clock_unix_us() / 1000000);
-    int r = former != 0 ? list_ports(s, &file) : FAB_OK;
+    int r = fab_policy_m_keys_set(former) ? list_ports(s, &file) : FAB_OK;
     if (r != FAB_OK)
         snprintf(why, why_len, "out of memory");
     else
@@ -201,10 +203,10 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
 int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
 {
     const struct store_m_key *file = &s->keys->file;
-    uint64_t key;
+    struct fab_m_keys key = {0};
     if (!s->in.config->m_key_generated)
         return refuse(FAB_E_UNSUPPORTED, why, why_len,
-                      s->policy.m_key
+                      fab_policy_m_keys_set(&s->policy.m_keys)
                           ? "the M_Key comes from the settings; change subnet.m_key and "
                             "reload fabricd, which changes the ports in the same way"
                           : "ports have no M_Key; set 'subnet.m_key: generated'");
@@ -224,22 +226,23 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
                  file->count, fab_base_plural_s(file->count));
         return FAB_E_EXISTS;
     }
-    if (store_key_random(&key) != FAB_OK)
+    if (store_key_random(&key.number) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
-    int r = change_to(s, key, s->policy.m_key, why, why_len);
+    struct fab_m_keys former = s->policy.m_keys;
+    int r = change_to(s, &key, &former, why, why_len);
     if (r == FAB_OK)
         sm_schedule(s);
     return r;
 }
 
-void sm_keys_reload(struct sm *s, uint64_t former)
+void sm_keys_reload(struct sm *s, const struct fab_m_keys *former)
 {
     char why[WHY_LEN];
-    if (s->policy.m_key == former)
+    struct fab_m_keys keys = s->policy.m_keys;
+    if (fab_policy_m_keys_same(&keys, former))
         return;
-    uint64_t key = s->policy.m_key;
-    s->policy.m_key = former;
-    if (change_to(s, key, former, why, sizeof(why)) != FAB_OK)
+    s->policy.m_keys = *former;
+    if (change_to(s, &keys, former, why, sizeof(why)) != FAB_OK)
         log_error("sm", "%s; the old M_Key stays in use", why);
 }
 
@@ -263,7 +266,7 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
     const struct fab_fabric *f = s->model.fabric;
     const struct store_m_key *file = &s->keys->file;
     uint32_t present = 0;
-    *ret = (struct sm_key_status){.set = s->policy.m_key != 0,
+    *ret = (struct sm_key_status){.set = fab_policy_m_keys_set(&s->policy.m_keys),
                                   .generated = s->in.config->m_key_generated,
                                   .rotating = file->rotating,
                                   .generation = file->generation,
@@ -303,20 +306,20 @@ int sm_keys_init(struct sm *s)
     if (!s->keys->retry)
         return FAB_E_NOMEM;
     int r = read_file(s, &file);
-    if (r == FAB_E_NOT_FOUND && s->policy.m_key == 0)
+    if (r == FAB_E_NOT_FOUND && !fab_policy_m_keys_set(&s->policy.m_keys))
         return FAB_OK;
     if (r != FAB_OK && r != FAB_E_NOT_FOUND)
         return r;
-    uint64_t key = s->policy.m_key, former = file.current;
+    struct fab_m_keys keys = s->policy.m_keys, former = {.number = file.current};
     if (r == FAB_OK)
         take_file(s, &file);
-    if (key == former)
+    if (fab_policy_m_keys_same(&keys, &former))
         return FAB_OK;
     if (s->keys->file.rotating)
         log_warning("sm",
                     "subnet.m_key was changed during a rotation of the M_Key: ports that have "
                     "the key before are taken back when the lease of that key ends");
-    r = change_to(s, key, former, why, sizeof(why));
+    r = change_to(s, &keys, &former, why, sizeof(why));
     if (r != FAB_OK)
         log_error("sm", "%s", why);
     return r;

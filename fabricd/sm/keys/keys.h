@@ -12,9 +12,9 @@
  * file becomes the previous key. Returns NOMEM, IO, DENIED or FORMAT. */
 int sm_keys_init(struct sm *s);
 void sm_keys_fini(struct sm *s);
-/* Call this function after the settings changed the M_Key; `former` is the M_Key before the change.
- * If the key file cannot be written, the former key stays in use. */
-void sm_keys_reload(struct sm *s, uint64_t former);
+/* Call this function after the settings changed the M_Keys; `former` has the M_Keys before.
+ * If the key file cannot be written, the former keys stay in use. */
+void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 void sm_keys_round_ended(struct sm *s, int status); /* call this function after every round */
 
 extern const struct sm_phase sm_phase_identify_keys, sm_phase_change_keys;

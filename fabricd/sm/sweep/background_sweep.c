@@ -93,7 +93,6 @@ struct job {
     uint64_t *suspects;        /* GUIDs of the nodes that the next pass reads; NULL: no next pass */
     uint32_t suspect_count;
     struct fab_places *places;
-    uint64_t m_key;
     int status;
 };
 
@@ -114,8 +113,7 @@ static void work(void *ctx, struct loop_task *task)
     const struct fab_discover_config config = {.base = j->fabric,
                                                .suspects = j->suspects,
                                                .suspect_count = j->suspect_count,
-                                               .places = j->places,
-                                               .m_key = j->m_key};
+                                               .places = j->places};
     j->status = fab_discover_new(&config, &j->discover);
 }
 
@@ -194,8 +192,7 @@ static void go_on(struct sm *s)
     }
     *j = (struct job){.discover = v->discover,
                       .fabric = v->fabric,
-                      .places = fab_discover_places_ref(s->model.places),
-                      .m_key = s->policy.m_key};
+                      .places = fab_discover_places_ref(s->model.places)};
     set_suspects(v, j);
     v->discover = NULL;
     v->fabric = NULL;
@@ -276,7 +273,7 @@ bool sm_background_ready(const struct sm *s)
 static void begin(struct sm *s)
 {
     struct sm_background *v = &s->sweep->background;
-    const struct fab_discover_config config = {.places = s->model.places, .m_key = s->policy.m_key};
+    const struct fab_discover_config config = {.places = s->model.places};
     struct fab_mads_stats stats;
     sm_request_met(s, SM_REQUEST_BACKGROUND);
     if (fab_discover_new(&config, &v->discover) != FAB_OK) {

@@ -98,6 +98,7 @@ int sm_sweep_judge(struct sm *s)
 
 const struct sm_phase sm_phase_discover = {.name = "discovering",
                                            .next = next,
+                                           .keyed = true,
                                            .answer = answer,
                                            .finished = finished,
                                            .yields = SM_YIELDS,

@@ -18,7 +18,6 @@ struct step { /* the worker task owns all members, except where noted */
     struct fab_places *places;
     uint64_t *suspects;
     uint32_t suspect_count;
-    uint64_t m_key;
     struct fab_fabric *fabric;
     struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
     bool lent, same;
@@ -62,7 +61,6 @@ static void prepare(void *ctx)
         .suspects = l->suspects,
         .suspect_count = l->suspect_count,
         .places = l->places,
-        .m_key = l->m_key,
     };
     l->status = fab_discover_new(&config, &l->discover);
 }
@@ -109,7 +107,6 @@ static int enter_prepare(struct sm *s)
     struct step *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
-    l->m_key = s->policy.m_key;
     l->places = fab_discover_places_ref(s->model.places);
     int r = set_out(s, l);
     if (r != FAB_OK) {

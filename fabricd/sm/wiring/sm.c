@@ -105,11 +105,10 @@ int sm_reload(struct sm *s)
     if (r != FAB_OK)
         return r;
     sm_apply_reload(s);
-    uint64_t m_key = s->policy.m_key;
+    struct fab_m_keys m_keys = s->policy.m_keys;
     fab_policy_fini(&s->policy);
     s->policy = policy;
-    if (m_key != policy.m_key)
-        sm_keys_reload(s, m_key);
+    sm_keys_reload(s, &m_keys);
     sm_pins_attach(s);
     if (sm_background_active(s))
         sm_request(s, SM_REQUEST_BACKGROUND);
