@@ -94,8 +94,8 @@ struct fab_congestion_basis {
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy; /* only its congestion settings and max_mtu are used */
-    /* number of switches on the longest path of the active tables; 0: computed from shortest paths
-     * */
+    /* number of switches on the longest path of the active tables; 0: computed from shortest
+     * paths */
     uint32_t hops;
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
     /* [FAB_CONGESTION_SLS] number of senders to one endport, for each class; 0 or NULL: unknown. */

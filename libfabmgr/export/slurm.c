@@ -30,8 +30,8 @@
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    /* the name consists of `prefix` characters and a number of `width` digits; width 0: no number
-     * */
+    /* the name consists of `prefix` characters and a number of `width` digits; width 0: no
+     * number */
     uint32_t prefix, width;
     uint64_t number;
 };

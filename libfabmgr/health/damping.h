@@ -30,8 +30,8 @@ struct fab_damping {
     /* duration of the present or last hold-down in us; 0: the link was never held down */
     uint64_t hold_down_us;
     uint64_t up_us; /* time in us at which the link came up; 0: the link is down */
-    /* time in us at which the last hold-down ended; 0: no hold-down has ended since the last reset
-     * */
+    /* time in us at which the last hold-down ended; 0: no hold-down has ended since the last
+     * reset */
     uint64_t released_us;
     bool held;
 };

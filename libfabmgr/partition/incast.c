@@ -57,8 +57,8 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    /* keys of all groups; those of a group are sorted by partition, with one key for each partition
-     * */
+    /* keys of all groups; those of a group are sorted by partition, with one key for each
+     * partition */
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */

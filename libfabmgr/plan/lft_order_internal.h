@@ -30,8 +30,8 @@ struct fab_lft_ordering_edge {    /* a constraint: item `before` must write the 
                                      `after` does */
     uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
     uint8_t entry;                /* position in the block */
-    /* soft: the edge may be removed if otherwise no write is possible. gone: the edge was removed.
-     * */
+    /* soft: the edge may be removed if otherwise no write is possible. gone: the edge was
+     * removed. */
     bool soft, gone;
 };
 struct fab_lft_ordering_part { /* a write */

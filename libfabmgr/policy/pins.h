@@ -35,8 +35,8 @@ enum fab_pin_mode {
 struct fab_pin {
     uint64_t guid;               /* node GUID */
     char name[FAB_PIN_NAME_LEN]; /* NodeDescription; it may contain any bytes */
-    /* the operator who approved the pin; "": pinned because the node was the first to show the name
-     * */
+    /* the operator who approved the pin; "": pinned because the node was the first to show the
+     * name */
     char by[FAB_PIN_BY_LEN];
     int64_t since_us; /* Unix time at which the pin was made */
     /* the same time by the manager's clock, in us; 0: before the manager started */

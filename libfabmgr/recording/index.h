@@ -14,8 +14,8 @@ struct fab_recording_item {
     size_t at; /* offset of the entry in the recording, in bytes */
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
-    /* of an OUT: the first answer to it; of an IN: the request that it answers; NONE: there is none
-     * */
+    /* of an OUT: the first answer to it; of an IN: the request that it answers; NONE: there is
+     * none */
     uint32_t pair;
     uint32_t next; /* the next OUT in the list of requests with the same hash */
     bool out;

@@ -30,8 +30,8 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    /* [FAB_REPORT_RING] the notice with number n is at index n modulo FAB_REPORT_RING; NULL: none
-     * */
+    /* [FAB_REPORT_RING] the notice with number n is at index n modulo FAB_REPORT_RING; NULL:
+     * none */
     struct fab_event_notice *notice;
     uint64_t head; /* number of the next notice */
     struct list ready, waiting;

@@ -22,8 +22,8 @@
 struct fab_reports_config {
     /* greatest number of reports in flight; late reports (slow_us) do not count */
     uint32_t window;
-    /* after this number of transmissions in a row without a response, the subscription is removed
-     * */
+    /* after this number of transmissions in a row without a response, the subscription is
+     * removed */
     uint8_t tries;
     /* in us: a report that has been in flight for this time no longer counts against the window */
     uint64_t slow_us;

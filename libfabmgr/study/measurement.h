@@ -23,8 +23,8 @@ struct fab_measurement {
     const struct fab_quality_input *in;
     uint32_t switches, ports; /* ports: all port ids of switches are below this number */
     uint32_t *first;          /* [switches] id of port 0 of each switch */
-    /* [ports] the switch to which the channel of the port leads; FAB_NONE: the port has no channel
-     * */
+    /* [ports] the switch to which the channel of the port leads; FAB_NONE: the port has no
+     * channel */
     uint32_t *to;
     uint32_t channels;
     /* [end_count] the measured endports in the order of shifts */

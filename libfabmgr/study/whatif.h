@@ -25,8 +25,8 @@ struct fab_whatif {
      * ascending */
     uint32_t *lost;
     uint32_t lost_count;
-    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE: the port is gone
-     * */
+    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE: the port is
+     * gone */
     uint32_t *port_now;
 };
 /* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * VL arbitration (IBA 7.6.9). A port cycles through its low-priority table; at each entry it sends
- * packets of that VL until `weight` times 64 bytes are sent, always whole packets. The
- * high-priority table has precedence. It works in the same way until LimitOfHighPriority times 4096
- * bytes are sent; then one packet of low priority may follow.
+ * Computes VL arbitration tables (IBA 7.6.9). A port cycles through its low-priority table. At each
+ * entry it sends packets of that VL until `weight` times 64 bytes are sent, always whole packets.
+ * The high-priority table has precedence. It works in the same way until LimitOfHighPriority times
+ * 4096 bytes are sent; then one packet of low priority may follow.
  *
  * A port sends a whole packet as long as any weight is left. Hence only weights of whole packets of
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
@@ -27,8 +27,9 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/target/target.h"
 
-#define PACKET 64        /* weight of a packet of 4096 bytes */
-#define ENTRY_PACKETS 3u /* most packets of 4096 bytes for one entry, as a weight has 8 bits */
+#define PACKET 64 /* weight of one packet of 4096 bytes */
+/* greatest number of packets of 4096 bytes for one entry, as a weight has 8 bits */
+#define ENTRY_PACKETS 3u
 #define ROUND_MOST 100u
 #define WHOLE 100000u /* 100 percent, in thousandths of a percent */
 #define BLOCK 32
@@ -93,7 +94,8 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* Finds the VLs of each priority with their shares. *ret_idle: the VLs that no class uses. */
+/* Finds the VLs of high and of low priority at a port, with their shares. *ret_idle: bitset of the
+ * VLs that no class uses. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -126,9 +128,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Gives all VLs together about `round` packets in one cycle of the table. Returns by how much, in
- * millionths, the VL that gets least falls short of its share, or UINT32_MAX if the table has too
- * few entries. */
+/* Gives all VLs together about `round` packets in one cycle of the table. Compares the result with
+ * the shares. Returns the greatest shortfall of a VL, in millionths of its share; UINT32_MAX: the
+ * table has too few entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -165,8 +167,8 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Returns the index of the VL whose next entry is due first, or -1 if all entries are placed. The
- * entries of each VL are due at even intervals. */
+/* Returns the index of the VL whose next entry is due first; -1: all entries are placed. The
+ * entries of each VL are due at even intervals over the cycle. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;
@@ -219,7 +221,7 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
     return limit < UNBOUNDED ? (uint8_t)limit : UNBOUNDED - 1;
 }
 
-/* Copies a table that the operator configured, without the VLs that the port does not have. */
+/* Copies a table that the operator configured, leaving out the VLs that the port does not have. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -260,7 +262,7 @@ static bool compute(const struct fab_fabric *f, const struct fab_policy *p, cons
     return true;
 }
 
-/* Without traffic classes all VLs get the same share. */
+/* Computes tables for a policy without traffic classes: all VLs get the same share. */
 static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct fab_arb *a)
 {
     if (info->vlarb_low_cap < vls)
@@ -270,8 +272,8 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* The cache key combines the properties of the port on which its tables depend. The fabric, the
- * policy and vls are the same for all entries of a cache. */
+/* Returns the cache key of a port. It combines the properties of the port on which its tables
+ * depend. The fabric, the policy and vls are the same for all entries of a cache. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -287,7 +289,8 @@ static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb
     if (b->count == b->room)
         more = fab_base_grow(b->entry, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
-        return; /* a later port with this key computes the tables again */
+        return; /* without memory the tables are not cached; a later port with this key computes
+                   them again */
     b->entry = more;
     more[b->count++] = (struct fab_arb_cache_entry){key, *a};
 }
@@ -336,8 +339,8 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* ---- guarantees -------------------------------------------------------------------------------
  */
 
-/* Returns how many packets of `mtu` bytes the VLs `lanes` (one bit each) together may send in one
- * cycle of the table. *ret_least: the number of the VL that may send fewest. */
+/* Returns how many packets of `mtu` bytes the VLs in the bitset `lanes` together may send in one
+ * cycle of the table. *ret_least: the number of packets of the VL that may send fewest. */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

@@ -15,7 +15,8 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/vls.h"
 
-/* Blocks 1 and 2 have low priority, 3 and 4 high priority. A block has 32 entries. */
+/* Number of blocks of the VLArbitrationTables; a block has 32 entries. Blocks 1 and 2 form the
+ * low-priority table, blocks 3 and 4 the high-priority table. */
 #define FAB_ARB_BLOCKS 4
 
 /* The VLArbitrationTables of a port. Entries beyond `lows` and `highs` have weight 0. An all-zero
@@ -23,10 +24,11 @@
 struct fab_arb {
     uint8_t lows, highs;
     uint8_t limit; /* LimitOfHighPriority, in units of 4096 bytes; meaningful if highs > 0 */
-    bool whole;    /* the manager sets all blocks of both tables; false: only block 1 */
+    /* true: the manager sets all blocks of both tables; false: it sets only block 1 */
+    bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* A cache of computed tables, since many ports have the same ones. An all-zero cache is empty. */
+/* A cache of computed tables, since many ports have equal tables. An all-zero cache is empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
@@ -48,17 +50,17 @@ void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vl
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
 
-/* Returns the VLs that a traffic class (level) uses at a port, one bit for each VL. */
+/* Returns a bitset of the VLs that a traffic class (level) uses at a port. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
-/* Returns the share of a link's bandwidth, per mille, that the VLs `mine` get by the rules of IBA
- * 7.6.9 while all VLs `others` have packets of `mtu` bytes to send (both are sets with one bit for
- * each VL). The function assumes the worst case: of `mine`, only the VL that gets the least has
- * packets. */
+/* Returns the share of a link's bandwidth, per mille, that the VLs `mine` are guaranteed by IBA
+ * 7.6.9. All VLs `others` have packets of `mtu` bytes to send. In the worst case, which the
+ * function assumes, only that VL of `mine` has packets which gets the least. mine and others:
+ * bitsets of VLs. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
-/* Returns the share of a class in thousandths of a percent. That is the configured share, or, for a
- * class without one, an equal part of the bandwidth that the configured shares leave. */
+/* Returns the share of a class in thousandths of a percent. This is the configured share. Classes
+ * without a configured share divide evenly what the configured shares leave. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

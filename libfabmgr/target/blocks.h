@@ -31,11 +31,11 @@ int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_co
 /* Sets a block. Returns NOMEM, with nothing changed, if there is no memory. */
 int fab_target_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
                           const uint16_t entry[FAB_BLOCK_ENTRIES]);
-/* Returns the entries of a block for the caller to change, or NULL if there is no memory. If the
- * block is absent, the function first adds it, all zero. The pointer is valid until another block
- * is added. */
+/* Returns the entries of a block, which the caller may change; NULL: no memory. If the block is
+ * absent, first adds it, with all entries zero. The pointer is valid until another block is added.
+ */
 uint16_t *fab_target_blocks_edit(struct fab_blocks *b, uint32_t id, uint32_t number);
-/* Returns the entries of a block, or NULL if the block is absent. */
+/* Returns the entries of a block; NULL: the block is absent. */
 const uint16_t *fab_target_blocks_get(const struct fab_blocks *b, uint32_t id, uint32_t number);
 void fab_target_blocks_forget(struct fab_blocks *b, uint32_t id, uint32_t number);
 

@@ -25,8 +25,8 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
     return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
 }
 
-/* Returns the switch that an endport is connected to; for port 0 of a switch, that switch. Returns
- * FAB_NONE if the endport is not connected to a switch. */
+/* Returns the switch to which an endport is connected; for port 0 of a switch, that switch.
+ * FAB_NONE: the endport is not connected to a switch. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;

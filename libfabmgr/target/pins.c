@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Compares the description of each host and router with all patterns of the policy. Switches are
- * not pinned, because no host can change their descriptions.
- */
+/* Makes pins: compares the description of each host and router with all patterns of the policy.
+ * Switches are not pinned, because no host can change their descriptions. */
 #include "libfabmgr/target/pins.h"
 
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 struct patterns {
-    const char **text; /* sorted, each once */
+    const char **text; /* the patterns, sorted, without duplicates */
     size_t count;
 };
 
@@ -28,7 +26,8 @@ static void take(const char *pattern, const char **ret, size_t *count)
     ++*count;
 }
 
-/* Counts the patterns of the policy and, unless ret is NULL, stores them in it. */
+/* Returns the number of patterns of the policy. Unless ret is NULL, stores the patterns in ret[].
+ */
 static size_t list_patterns(const struct fab_policy *p, const char **ret)
 {
     const struct fab_partitions *parts = p->partitions;
@@ -73,7 +72,8 @@ static int find_patterns(const struct fab_policy *p, struct patterns *ret)
     return FAB_OK;
 }
 
-/* True if a pattern matches `desc` that does not match `but`. but NULL: any pattern. */
+/* Returns true if some pattern matches `desc` but does not match `but`. If `but` is NULL, returns
+ * true if any pattern matches `desc`. */
 static bool gains(const struct patterns *p, const char *desc, const char *but)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -129,7 +129,7 @@ void fab_target_pins_arrivals_fini(struct fab_pins_arrivals *a)
 struct draft {
     const struct fab_pins_input *in;
     struct patterns patterns;
-    struct fab_pin *pin; /* the pins so far, then the new ones */
+    struct fab_pin *pin; /* the pins so far, followed by the new pins */
     size_t pins;
     struct fab_pin_waiting *waiting;
     size_t waits;
@@ -151,7 +151,8 @@ static void wait_for_approval(struct draft *d, const struct fab_node *n, enum fa
     }
 }
 
-/* Pins a node that no pin names. with: a pin of another adapter of this host, or NULL. */
+/* Pins a node that has no pin to the name that it shows. with: a pin of another adapter of this
+ * host; NULL: there is none. */
 static void add_pin(struct draft *d, const struct fab_node *n, const struct fab_pin *with)
 {
     struct fab_pin *pin = &d->pin[d->pins++];

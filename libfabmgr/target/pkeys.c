@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one array. The
- * tables that ports hold are stored in blocks of 64 bytes, only for blocks that were read or
- * written.
- */
+/* Stores P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one
+ * array. The tables that ports hold are stored in blocks of 64 bytes. Only blocks that were read or
+ * written are stored. */
 #include "libfabmgr/target/pkeys.h"
 
 #include <stdlib.h>
@@ -100,8 +98,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
                (count - at < FAB_PKEY_BLOCK ? count - at : FAB_PKEY_BLOCK) * sizeof(*ret));
 }
 
-/* The capacity of an external port of a switch is PartitionEnforcementCap of SwitchInfo, that of
- * other ports PartitionCap of NodeInfo. */
+/* Returns the number of entries of the port's P_Key table. For an external port of a switch it is
+ * PartitionEnforcementCap of SwitchInfo, for other ports PartitionCap of NodeInfo. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
@@ -113,9 +111,9 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* A block number above those of real P_Key blocks. The entry SET of this block stores the
- * enforcement that the manager last set. The entry SEEN is 1 if the port has reported this value
- * since. */
+/* Number of a block that stores the partition enforcement of a port; no P_Key block has this
+ * number. The entry SET of the block is the enforcement that the manager last set. The entry SEEN
+ * is 1 if the port has reported this value since. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 

@@ -25,10 +25,11 @@ enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
 
 struct fab_pkeys { /* all zero: no table is managed, and ports keep what they hold */
     uint32_t ports;
-    uint32_t *first;  /* [ports + 1] index in key[] of the table of each port; a port with an
-                         empty table is not managed */
-    uint16_t *key;    /* P_Keys in the order of their index; 0: free entry. Entries beyond the end
-                         of a port's table are free, too */
+    uint32_t *first; /* [ports + 1] index in key[] of the table of each port; a port with an
+                        empty table is not managed */
+    /* P_Keys of all tables, in the order of their index; 0: free entry. Entries beyond the end of a
+     * port's table are free, too. */
+    uint16_t *key;
     uint8_t *enforce; /* [ports] enum fab_enforce bits; 0 except for external ports of switches */
 };
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy); /* NOMEM */
@@ -43,9 +44,10 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
 /* Returns whether the port is a full or limited member of the partition, by the table that
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
-/* Returns the first P_Key of port a with which it can communicate with port b, as a PathRecord
- * contains it, or 0 if there is none. If `wanted` is not 0, only this partition is considered. For
- * a port that is not managed, the function uses the table after power-on. */
+/* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
+ * they cannot communicate. Of several keys, it is the first in a's table. If `wanted` is not 0,
+ * only this partition is considered. For a port that is not managed, the function uses the table
+ * after power-on. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
 /* Copies a block of the port's table to ret; entries beyond the end of the table are 0. */
@@ -66,11 +68,11 @@ static inline bool fab_target_pkey_is_full(uint16_t key)
 {
     return (key & 0x8000) != 0;
 }
-static inline uint16_t fab_target_pkey_base(uint16_t key) /* 0: no key */
+static inline uint16_t fab_target_pkey_base(uint16_t key) /* returns 0 if `key` is an invalid key */
 {
     return key & 0x7fff;
 }
-/* Returns whether ports with these keys can communicate: both keys must belong to the same
+/* Returns true if ports with these keys can communicate: both keys must belong to the same
  * partition, and at least one of them must be a full member (IBA 10.9). */
 static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
 {

@@ -4,6 +4,7 @@
  * that it read from the device and its peer.
  *
  * A SubnSet contains the whole attribute, so every field needs a value without side effects:
+ *
  *   - The manager writes back fields that it does not control. Some devices refuse a SubnSet whose
  *     capabilities differ from theirs.
  *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState are
@@ -24,8 +25,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the lower of both capabilities, limited by the policy (0: no limit), or `now` if a
- * capability is unknown (0). */
+/* Returns the lower of the capabilities `ours` and `theirs`, limited by the policy (0: no limit).
+ * If a capability is unknown (0), returns `now`. */
 static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
 {
     if (ours == 0 || theirs == 0)
@@ -65,7 +66,7 @@ static void address_fields(const struct fab_fabric *f, const struct fab_policy *
     want->sm_lid = (uint16_t)sm_lid;
     if (want->m_key == 0)
         want->m_key = fab_policy_m_key(&p->m_keys, f->ports[port].guid);
-    if (fab_policy_m_keys_set(&p->m_keys)) { /* without a key both have no effect */
+    if (fab_policy_m_keys_set(&p->m_keys)) { /* without an M_Key both have no effect */
         want->m_key_protect = p->m_key_protect;
         want->m_key_lease = p->m_key_lease_s;
     }
@@ -102,8 +103,9 @@ static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, 
     want->op_vls = op_vls(f, p, port);
 }
 
-/* HOQLife limits how long a packet waits at the head of a queue. It is shorter towards endports, so
- * that packets for a stuck adapter are dropped before they block the fabric. */
+/* Sets HOQLife and VLStallCount. HOQLife limits how long a packet waits at the head of a queue. It
+ * is shorter towards endports, so that packets for an endport that accepts none are dropped before
+ * they block the fabric. */
 static void queue_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                          struct fab_port_info *want)
 {
@@ -161,8 +163,9 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_FIRST 0xc000u
 #define MLID_LAST 0xfffeu
 
-/* Returns the MulticastFDBTop that covers the whole table, because another manager may have set a
- * lower one. If the switch does not have this field, returns the value that was read. */
+/* Returns the MulticastFDBTop that covers the whole multicast forwarding table, because another
+ * manager may have set a lower value. If the switch does not have this field, returns the value
+ * that was read. */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches one port against one selector. */
+/* Evaluates the port selectors of partitions and traffic classes for one port. */
 #include "libfabmgr/target/selector.h"
 
 #include <string.h>

@@ -10,17 +10,17 @@
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/pins.h"
 
-/* Returns whether the pattern matches a node description or its first word. Drivers write
+/* Returns true if the pattern matches a node description or its first word. Drivers write
  * descriptions like "node-0001 mlx5_0", whose first word is the host's name. */
 bool fab_target_name_matches(const char *desc, const char *pattern);
-/* True if the pattern consists of stars, so that it matches every name. */
+/* Returns true if the pattern consists of stars only, so that it matches every name. */
 bool fab_target_pattern_is_any(const char *pattern);
-/* Returns whether the pattern matches the node. Hosts and routers are matched by their pinned names
- * (fab_policy_pins_name), unless pins is NULL. */
+/* Returns true if the pattern matches the node. Hosts and routers are matched by their pinned names
+ * (fab_policy_pins_name). If pins is NULL, all nodes are matched by the names that they show. */
 bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
                              const char *pattern);
-/* Returns whether the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP
- * matches no port: the caller resolves groups. */
+/* Returns true if the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP
+ * matches no port, because the caller resolves groups. */
 bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pins *pins,
                                  const struct fab_port_selector *who, uint32_t port);
 

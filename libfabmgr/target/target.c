@@ -135,7 +135,8 @@ struct fab_target *fab_target_new(void)
 
 struct fab_target *fab_target_ref(const struct fab_target *t)
 {
-    struct fab_target *counted = (struct fab_target *)t; /* the count is not part of the value */
+    /* casts away const, because the count is not part of the value */
+    struct fab_target *counted = (struct fab_target *)t;
     __atomic_add_fetch(&counted->refs, 1, __ATOMIC_RELAXED);
     return counted;
 }

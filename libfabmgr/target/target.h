@@ -23,10 +23,10 @@
 
 /* The LIDs of all ports that own one. */
 struct fab_lids {
-    uint32_t port_count; /* of the fabric */
-    uint32_t *base;      /* [port_count] base LID, 0: none */
+    uint32_t port_count; /* number of ports of the fabric */
+    uint32_t *base;      /* [port_count] base LID of each port; 0: the port has no LID */
     uint8_t *lmc;        /* [port_count] */
-    uint32_t top;        /* highest LID in use, LMC range included; 0: none */
+    uint32_t top;        /* highest LID in use, LMC ranges included; 0: no LID is in use */
     uint32_t *owner;     /* [top + 1] id of the port that owns the LID, or FAB_NONE */
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* NOMEM */
@@ -60,9 +60,10 @@ struct fab_target {
     struct fab_lft lft;
     struct fab_vls vls;
     struct fab_pkeys pkeys;
-    char engine[32];   /* the engine that made the tables */
-    char reason[1120]; /* sentence for the user: why this engine was chosen and others were not */
-    int refs;          /* number of references; private, atomic */
+    char engine[32]; /* the engine that made the tables */
+    /* sentence for the user that says why this engine was chosen and others were not */
+    char reason[1120];
+    int refs; /* number of references; private, atomic */
 };
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);
@@ -82,8 +83,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info);
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
-/* Returns how many data VLs the link of `port` has, 1..FAB_VLS_MAX, once both ports have the OpVLs
- * of fab_target_port_info; 1 if this is unknown. */
+/* Returns the number of data VLs, 1..FAB_VLS_MAX, that the link of `port` has when both ports have
+ * the OpVLs of fab_target_port_info. If the number is unknown, returns 1. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Returns the MTU of a port's link in bytes; 4096 if the devices do not report it. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
@@ -92,12 +93,13 @@ uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, 
  * with in == out. With one VL, all SLs map to VL 0. */
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out);
-/* Returns the SL of the path from port id src to `lid`, before traffic classes are considered. */
+/* Returns the SL of the path from port id src to `lid` that the engine chose. Traffic classes may
+ * change it (fab_target_level_sl). */
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
 /* fab_target_level_sl returns the SL of packets of a traffic class (level) from port id src to
- * `lid`. fab_target_vl returns the VL on which packets leave port id `out` after they entered by
- * port id `in`; when the endport itself sends them, in == out. */
+ * `lid`. fab_target_vl returns the VL on which these packets leave port id `out` after they entered
+ * by port id `in`. For the endport that sends them, in and out are the same port. */
 uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,

@@ -22,16 +22,17 @@
  * that its routing needs, for SLs 0 to sls - 1. Then libfabmgr/qos adds the SLs and VLs of the
  * policy's traffic classes. */
 struct fab_vls {
-    uint8_t count; /* number of data VLs in use; 0 means 1. With 1, all other members are
-                      meaningless */
-    uint8_t sls;   /* number of SLs that paths use: 0 to sls - 1 */
-    /* The SL of a path; if both arrays are NULL, it is 0. */
+    /* number of data VLs in use; 0 means 1. With 1 VL, the other members have no meaning. */
+    uint8_t count;
+    uint8_t sls; /* number of SLs that paths use: 0 to sls - 1 */
+    /* The SL of a path is in of_lid or of_pair; if both are NULL, the SL is 0. */
     uint32_t top;    /* highest LID */
     uint8_t *of_lid; /* [top + 1] SL by destination LID, or NULL */
     uint32_t switches;
     uint8_t *of_pair; /* [destination switch][source switch] SL, or NULL */
-    /* Packets of SL `sl` from a port of class i to a port of class o use VL vl[i][o][sl]. Ports to
-     * endports and port 0 have class 0; adapters send SL `sl` on VL vl[0][0][sl]. */
+    /* Packets of SL `sl` that enter a switch by a port of class i and leave by a port of class o
+     * use VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on VL
+     * vl[0][0][sl]. */
     uint32_t ports;
     uint8_t *port_class; /* [ports] class by port id; NULL: all ports have class 0 */
     uint8_t classes;     /* number of classes of ports, at least 1 */
@@ -39,17 +40,17 @@ struct fab_vls {
     /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
      * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses `lanes`
      * VLs from lane_set[c] * lanes on; the VL modulo `lanes` is the VL that the engine chose. */
-    uint8_t levels; /* number of levels; 0 means 1, and then sl[][] and lane_set[] are
-                       meaningless */
-    uint8_t lanes;  /* number of VLs that the engine uses */
+    /* number of levels; 0 means 1, and then sl[][] and lane_set[] have no meaning */
+    uint8_t levels;
+    uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
 };
-/* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count between all classes of
- * ports. */
+/* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count, whatever the classes of
+ * the ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* These functions allocate of_lid, of_pair or port_class, all zero. They return NOMEM, with nothing
- * changed, if there is no memory. */
+/* These functions allocate of_lid, of_pair or port_class, with all elements zero. They return NOMEM
+ * if there is no memory; v is then unchanged. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
@@ -88,7 +89,7 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Returns whether packets keep their VL on the whole path although several VLs are used. Then the
+/* Returns true if packets keep their VL on the whole path although several VLs are used. Then the
  * channel dependencies are the same on each VL, and a proof for one VL is sufficient. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {

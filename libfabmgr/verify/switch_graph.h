@@ -18,8 +18,8 @@ struct fab_verify_graph {
     uint32_t ports;      /* every port id of a switch is below this number */
     uint32_t *first;     /* [n] port id of port 0 */
     uint16_t *port_room; /* [n] number of ports of the switch, port 0 included */
-    /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or FAB_HOP_DEAD
-     * */
+    /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
+     * FAB_HOP_DEAD */
     uint32_t *hop;
     /* [n] the lowest id of the switches that links connect with this switch */
     uint32_t *component;

@@ -56,8 +56,8 @@ struct nue {
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
     uint8_t *lane; /* [n] VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
-    /* [n][n] slot[i * n + s] is the slot of the first arc on the path from switch s to sequence[i]
-     * */
+    /* [n][n] slot[i * n + s] is the slot of the first arc on the path from switch s to
+     * sequence[i] */
     uint8_t *slot;
     uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than the shortest
                               path */

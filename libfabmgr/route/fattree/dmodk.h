@@ -33,13 +33,13 @@ struct fab_dmodk {
     struct fab_dmodk_dest *dest; /* [dests] the destination switches, sorted by their lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;
-    /* [slots_count] the slots of all pairs of divider and number of slots; element 0 has no slots
-     * */
+    /* [slots_count] the slots of all pairs of divider and number of slots; element 0 has no
+     * slots */
     struct fab_dmodk_slots *slots_of;
     /* [switches] index in slots_of[] of each switch, for packets that ascend */
     uint16_t *up;
-    /* [switches] index in slots_of[] of each switch, for parallel links that lead down; 0: no slots
-     * */
+    /* [switches] index in slots_of[] of each switch, for parallel links that lead down; 0: no
+     * slots */
     uint16_t *down;
 };
 /* Numbers all DLIDs and computes their slots. The caller has found the slots of the switches

@@ -35,8 +35,8 @@ struct fab_tree {
     uint32_t first_host;                    /* lowest port number with a host at any leaf */
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
-    /* [n] number of each switch among the switches of its rank; siblings have consecutive numbers
-     * */
+    /* [n] number of each switch among the switches of its rank; siblings have consecutive
+     * numbers */
     uint32_t *number;
     uint32_t *lower_pos; /* [n] position among the switches with the same upper switches */
     uint32_t *upper_pos; /* [n] position among the switches with the same lower switches */
@@ -51,8 +51,8 @@ struct fab_tree {
     uint8_t *slot_num; /* [slots] port, or 0: the link is missing */
     /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
     uint8_t *slot_nbr;
-    /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the switch; 0: it has not
-     * */
+    /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the switch; 0: it has
+     * not */
     uint8_t *higher;
     /* [neighbours] the port to the neighbour if there is a single link; 0: several links */
     uint8_t *single_port;

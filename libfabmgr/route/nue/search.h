@@ -31,8 +31,8 @@ struct fab_nue {
     /* The paths to the switch `home`, which were found last. */
     uint32_t home, count;  /* the destination switch; the number of switches that have a path */
     uint32_t *by_distance; /* [count] the switches that have a path, nearest first */
-    /* [n] length of each switch's path in hops (during a search: in levels), or FAB_NUE_UNREACHED
-     * */
+    /* [n] length of each switch's path in hops (during a search: in levels), or
+     * FAB_NUE_UNREACHED */
     uint16_t *hops;
     uint8_t *slot;         /* [n] slot of the first arc on each switch's path */
     uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
