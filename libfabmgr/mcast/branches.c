@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adds branches to multicast trees and removes them.
+ * Adds branches to multicast trees, and removes branches.
  *
- * A branch is the link by which a switch of a tree is connected towards the root of the tree. Each
- * tree has a root, and all its branches follow shortest paths to the root: the branch of a switch
- * leads to a switch that is one hop nearer. Each switch of the tree thus has one path up, the tree
- * has no cycle, and a new branch meets the tree at the root at the latest. The root and the
- * switches below it belong to the tree only if branches meet there. For example, two members at one
- * leaf switch have a tree of one switch. The highest switch of a tree is its top. If a new branch
- * reaches the root without meeting the tree, the tree is extended from its top to the root.
+ * Each tree has a root. A branch is the link by which a switch of the tree is connected towards the
+ * root. All branches follow shortest paths: the branch of a switch leads to a switch that is one
+ * hop nearer to the root. So each switch of the tree has one path up, the tree has no cycle, and a
+ * new branch meets the tree at the root at the latest.
+ *
+ * The root and the switches below it belong to the tree only if branches meet there. For example,
+ * the tree of two members at one leaf switch consists of this switch. The highest switch of a tree
+ * is its top. If a new branch reaches the root without meeting the tree, the tree is extended from
+ * its top to the root.
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
- * a switch has several links towards the root, its branch uses the same link as before, otherwise
- * the link with the fewest trees. The multicast forwarding tables change with each branch that is
- * added or removed.
+ * a switch has several links towards the root, its branch uses the same link as before, or else the
+ * link with the fewest trees. Each added or removed branch changes the MFTs.
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
@@ -37,8 +38,8 @@ static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
 }
 
 /* Returns the switch port through which packets to a member leave: the port at the other end of the
- * member's link, or port 0 if the member is a switch. FAB_NONE: the member has no working link to a
- * switch, or does not exist. */
+ * member's link, or port 0 if the member is a switch. Returns FAB_NONE if the member has no working
+ * link to a switch or does not exist. */
 static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
@@ -56,8 +57,8 @@ int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_t
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Adds a branch to vertex s, which has none, by `port`. A vertex must exist at the other end of the
- * link. */
+/* Adds a branch to vertex `s`, which has none, through `port`. The switch at the other end of the
+ * link must be a vertex of the tree. */
 static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_vertex *s, uint32_t port)
 {
@@ -76,8 +77,8 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Removes the branch of vertex s. This cannot fail, because clearing bits of existing blocks needs
- * no memory. */
+/* Removes the branch of vertex `s`. This cannot fail, because clearing bits in existing MFT blocks
+ * needs no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
 {
@@ -92,8 +93,8 @@ static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
     t->load[peer]--;
 }
 
-/* Removes vertices that have no members and no branches from below, beginning at `sw` and going
- * up. */
+/* Removes the vertex `sw` if it has no members and no branches from below. Then does the same with
+ * the switch above it, and so on. */
 static void prune(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     for (;;) {
@@ -127,8 +128,9 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 }
 
 /* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
- * Prefers `hint`; if `hint` does not lead there, takes the link with the fewest trees. Among equal
- * links, the search starts at another port for each LID. FAB_NONE: there is no such port. */
+ * If the link of `hint` does so, returns `hint`; otherwise the port whose link has the fewest
+ * trees. Among equal links, the search begins at another port for each LID. Returns FAB_NONE if
+ * there is no such port. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
@@ -146,8 +148,8 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
     return best;
 }
 
-/* Extends the tree from a vertex without a branch up to an existing vertex, or to the root.
- * *ret_end: the switch where the extension ended. */
+/* Extends the tree from a vertex without a branch up to another vertex or to the root. *ret_end is
+ * the switch at which the extension ended. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -172,7 +174,7 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
     return FAB_OK;
 }
 
-/* Makes the switch a vertex of the tree and connects it to the tree. before: as in
+/* Makes the switch a vertex of the tree and connects it to the tree. `before`: see
  * fab_mcast_tree_attach. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
@@ -188,7 +190,7 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
     }
     int r = extend_up(t, tree, sw, before, &end);
     /* The extension ended at the tree or at the root. If it ended at the root, there are two tops,
-     * and the old top has to be extended to the root, too. */
+     * and the old top must be extended to the root as well. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;
@@ -214,7 +216,7 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* Chooses as root the core switch that has a path to `sw` and is the root of the fewest trees. */
+/* Chooses the root: the core switch that has a path to `sw` and is the root of the fewest trees. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Core switches, which can be roots of multicast trees, are the switches farthest from all
- * endports. In a fat tree, these are the switches of the highest rank, whose paths to all leaves
- * are equally long. In a torus, where every switch has endports, all switches are core switches.
+ * Finds the core switches, which can be roots of multicast trees, and computes distances to roots.
+ * Core switches are the switches farthest from all endports. In a fat tree, these are the switches
+ * of the highest rank, which have equally long paths to all leaves. In a torus, where every switch
+ * has endports, all switches are core switches.
+ *
  * The distances to a root are computed when the root is first used.
  */
 #include "libfabmgr/mcast/distances.h"
@@ -16,8 +18,8 @@
 
 #define ROOTS_MAX 64
 
-/* Searches breadth-first from the `count` switches in the queue, whose distance is 0, over switches
- * whose tables have entry `slot`. */
+/* Breadth-first search from the first `count` switches in the queue, whose distance is 0. It passes
+ * only switches whose MFTs have entry `slot`. */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)
 {
@@ -42,8 +44,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX core switches, spread evenly over their ids, because each root needs a table
- * of distances. */
+/* Keeps only ROOTS_MAX core switches, spread evenly over the switch ids, because each root needs an
+ * array of distances. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
@@ -149,8 +151,8 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns whether a switch still has a neighbour that is one hop nearer to the root; true also for
- * the root and for unreachable switches. */
+/* Returns whether a switch still has a neighbour that is one hop nearer to the root. Also returns
+ * true for the root itself, and for switches that cannot reach the root. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)
@@ -163,7 +165,7 @@ static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32
     return false;
 }
 
-/* Returns whether the port's new link makes no path shorter. */
+/* Returns whether the new link of this port shortens no path to the root. */
 static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t port)
 {
     uint32_t to = fab_mcast_net_peer_node(n, port);
@@ -174,8 +176,9 @@ static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, u
            (a != FAB_MCAST_UNREACHED && b != FAB_MCAST_UNREACHED && a <= b + 1 && b <= a + 1);
 }
 
-/* Returns whether the distances are still correct. They are if each switch has a neighbour that is
- * one hop nearer, and no switch has a neighbour that is nearer by more than one hop. */
+/* Returns whether the distances are still correct after links changed. They are if each switch has
+ * a neighbour that is one hop nearer to the root, and no switch has a neighbour that is nearer by
+ * more than one hop. */
 static bool still_right(const struct fab_mcast_net *n, const uint16_t *dist,
                         const struct fab_mcast_net_diff *was)
 {

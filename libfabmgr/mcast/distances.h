@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The core switches, which can be roots of multicast trees, and the distances of all switches from
- * them. */
+/* The core switches, which can be roots of multicast trees, and the distances of all switches to
+ * these roots. */
 #ifndef LIBFABMGR_MCAST_DISTANCES_H
 #define LIBFABMGR_MCAST_DISTANCES_H
 
@@ -10,30 +10,34 @@
 
 struct fab_mcast_distances {
     const struct fab_mcast_net *net;
-    uint64_t *core;  /* bitset of the core switches: those farthest from endports */
-    uint16_t **dist; /* [switches], one array for each root: hops from each switch to the root;
-                        NULL: not computed yet */
-    uint32_t *queue; /* [switches] scratch memory of searches */
-    /* Size of the smallest multicast forwarding table, in MLIDs. A higher MLID is not in the table
-     * of every switch; the distances for its tree are computed separately, in avoid[]. */
+    /* Bitset of the core switches, which are the switches farthest from endports. */
+    uint64_t *core;
+    /* [switches] one array for each root: hops from each switch to the root; NULL: not computed
+     * yet. */
+    uint16_t **dist;
+    uint32_t *queue; /* [switches] memory for the queue of a search */
+    /* Number of MLIDs for which all switches have an MFT entry. Not every switch has an entry for
+     * a higher MLID; the distances for the tree of such an MLID are computed separately, in
+     * avoid[]. */
     uint32_t least;
-    /* [switches] hops to avoid_root over switches whose tables have entry avoid_slot. Only the last
-     * result is kept. */
+    /* [switches] hops to avoid_root over switches whose MFTs have entry avoid_slot. Only the last
+     * computed distances are kept. */
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
 int fab_mcast_distances_init(struct fab_mcast_distances *w,
-                             const struct fab_mcast_net *n); /* NOMEM */
+                             const struct fab_mcast_net *n); /* returns NOMEM */
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* Adapts the distances to the changed net; `was` describes its former links. Distances that did not
- * change are kept. NOMEM: the distances that remain are correct for the old net and for the new
- * one. */
+/* Adapts the distances to the changed net; `was` has its former links. Distances that did not
+ * change are kept. Returns NOMEM; the remaining distances are then correct for the old and the new
+ * net. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
-/* Returns the hops from each switch to a root, over switches whose tables have entry `slot`;
- * FAB_MCAST_UNREACHED: no path. NULL: no memory. The array is valid until the next call. */
+/* Returns the number of hops from each switch to a root, over switches whose MFTs have entry
+ * `slot`; FAB_MCAST_UNREACHED: no path. Returns NULL if memory ran out. The array is valid until
+ * the next call. */
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
-/* Returns whether these distances were computed before the last change of the net and did not
- * change with it. */
+/* Returns whether these distances were computed before the net last changed, and did not change
+ * with it. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores groups by MGID and their members by GUID, and assigns multicast LIDs to groups.
+ * Stores multicast groups by MGID and their members by GUID. Assigns multicast LIDs (MLIDs) to
+ * groups.
  *
- * A new group gets the lowest free LID. When less than an eighth of the LIDs is free, IPv6
- * solicited-node groups share LIDs with other solicited-node groups of the same partition. There is
- * one such group for each host and service. (IBA allows several groups with one LID, because
- * adapters compare the MGID.) When no LID is free, other IP groups share LIDs in the same way.
+ * A new group gets the lowest free MLID. If less than an eighth of the MLIDs is free, an IPv6
+ * solicited-node group shares an MLID with other solicited-node groups of the same partition; there
+ * is about one such group for each IPv6 address. (IBA permits several groups with one MLID, because
+ * adapters compare the MGID.) If no MLID is free, other IP groups share MLIDs in the same way.
  * Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
@@ -66,21 +67,21 @@ bool fab_mcast_store_is_needed(const struct fab_mcast_group *group)
 
 /* ---- multicast LIDs -------------------------------------------------------------------------- */
 
-/* The kind of a group; groups share LIDs only with groups of the same kind. */
+/* The kind of a multicast group. A group shares an MLID only with groups of the same kind. */
 enum kind_of { OTHER, IP, SOLICITED };
 
 static enum kind_of kind_of(const uint64_t mgid[2])
 {
     uint16_t signature = (uint16_t)(mgid[0] >> 32);
-    /* solicited-node address, RFC 4291, 2.7.1 */
+    /* an IPv6 solicited-node address (RFC 4291, 2.7.1) */
     if (signature == 0x601b && mgid[1] >> 24 == 0x1ff)
         return SOLICITED;
     bool broadcast = (uint32_t)mgid[1] == UINT32_MAX;
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* Returns the LID with the fewest groups, among LIDs of groups of the same kind and partition; 0:
- * there is none. */
+/* Returns the MLID with the fewest groups, among the MLIDs of groups of the same kind and
+ * partition; 0 if there is none. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
@@ -95,7 +96,7 @@ static uint16_t shared_mlid(const struct fab_mcast_groups *g,
     return best;
 }
 
-/* Returns the lowest free LID; 0: none is free. *ret_left: the number of free LIDs. */
+/* Returns the lowest free MLID; 0 if none is free. *ret_left is the number of free MLIDs. */
 static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint32_t *ret_left)
 {
     uint32_t left = room, first = room;
@@ -110,7 +111,7 @@ static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint3
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
-/* Returns how many multicast LIDs the manager may assign. */
+/* Returns the number of MLIDs that the manager may assign. */
 static uint32_t room_of(const struct fab_mcast_groups *g)
 {
     uint32_t room = fab_mcast_trees_room(g->trees, NULL);
@@ -201,8 +202,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* Returns the LID in the group's record, which the group had before, if the LID is free or the
- * group can share it; otherwise 0. */
+/* Returns the MLID in the group's record, which the group had before, if this MLID is free or the
+ * group can share it. Otherwise returns 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -219,7 +220,8 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     return is->mlid;
 }
 
-/* Charges the creator, takes the LID and inserts the group. NOMEM; then nothing has changed. */
+/* Charges the creator of a group, takes its MLID and inserts the group. On NOMEM, nothing has
+ * changed. */
 static int enter(struct fab_mcast_groups *g, struct fab_mcast_group *group, uint64_t creator)
 {
     uint16_t mlid = group->is.mlid;
@@ -287,8 +289,8 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* Changes a member in the tree from its old JoinState to `is`. Joins with the new state before it
- * leaves the old one, so that the tree keeps its branch. */
+/* Changes a member in the tree from its old JoinState to `is`. First joins with the new state, and
+ * then leaves the old state, so that the tree keeps the member's branch. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {

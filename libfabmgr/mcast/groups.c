@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joins and leaves (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15). Where these rules leave
- * a choice, the manager does as OpenSM does, because hosts expect it.
+ * Joins and leaves of multicast groups (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15).
+ * Where the rules permit several answers, the manager does as OpenSM does, because hosts expect it.
  *
- * The components that a request names must match the group; MTU, rate and lifetime must match by
- * their selectors. A new group gets the values that the request names. If the request gives a range
- * for the MTU or rate, the group gets the greatest value in the range that the port supports.
+ * The components in a request must match the group; MTU, rate and lifetime match by their
+ * selectors. A new group gets the values in the request. If the request has a range for the MTU or
+ * rate, the group gets the greatest value in this range that the port supports.
  */
 #include "libfabmgr/mcast/groups.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- components ------------------------------------------------------------------------------ */
 
-enum component { /* bits of the component mask, 15.2.5.17 */
+enum component { /* bits of the ComponentMask of MCMemberRecord, 15.2.5.17 */
                  C_MGID = 1 << 0,
                  C_PORT_GID = 1 << 1,
                  C_QKEY = 1 << 2,
@@ -46,8 +46,8 @@ static bool has(const struct fab_mcast_request *ask, uint64_t components)
 
 /* ---- values with selectors ------------------------------------------------------------------- */
 
-/* Returns the position of a rate in order of speed. The numbers of rates in MCMemberRecord are not
- * in this order. */
+/* Returns the position of a rate in ascending order of speed. The encodings of rates in
+ * MCMemberRecord are not in this order. */
 static unsigned rate_rank(uint8_t rate)
 {
     static const uint8_t rising[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
@@ -75,8 +75,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* Components with a selector. Such a value is compared only if the request names its selector,
- * too. */
+/* Components that have a selector. The value of such a component is compared only if the request
+ * also has its selector. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -96,9 +96,9 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* Chooses the value of a new group. An MTU or rate is the greatest value that fits the request, up
- * to `most` (0: unknown; then only an exact value is possible). A lifetime is `most` itself or
- * exactly the requested value. Returns false if no value fits. */
+/* Chooses a value of a new group. An MTU or rate is the greatest value that fits the request, up to
+ * `most` (0: unknown; then only an exact value is possible). A lifetime is either `most` or exactly
+ * the requested value. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {
@@ -162,7 +162,7 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* Returns whether a port can receive packets of the group with its MTU and rate. */
+/* Returns whether a port with the MTU and rate in the request can receive packets of the group. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)
 {
@@ -183,7 +183,7 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 /* ---- new groups ------------------------------------------------------------------------------ */
 
 /* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N. OpenSM uses
- * the signature 0xa01b for the same purpose. */
+ * the signature 0xa01b for MGIDs that it makes. */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -201,10 +201,10 @@ static bool is_sound(const uint64_t mgid[2])
     return mgid[0] >> 56 == 0xff && scope != 0 && scope != 15;
 }
 
-/* Returns whether the MGID is that of an IP group in another partition. The MGID of an IP group,
- * ff1S:401b:PPPP:... or ff1S:601b:PPPP:..., holds the P_Key PPPP of the group (RFC 4391, section
+/* Returns whether the MGID belongs to an IP group in another partition. The MGID of an IP group,
+ * ff1S:401b:PPPP:... or ff1S:601b:PPPP:..., contains the P_Key PPPP of the group (RFC 4391, section
  * 4). Without this check, a host could create the groups of a partition to which it does not
- * belong, with parameters that keep the members of the partition from joining. */
+ * belong, with parameters that prevent the members of this partition from joining. */
 static bool is_of_other_partition(const uint64_t mgid[2], uint16_t pkey)
 {
     uint32_t flags = (uint32_t)(mgid[0] >> 52), signature = (uint32_t)(mgid[0] >> 32) & 0xffff;
@@ -372,8 +372,8 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
     };
 }
 
-/* Makes a group fixed, and creates it if it does not exist. A group that joins have created keeps
- * its values. */
+/* Makes a group fixed, so that it exists even without members. Creates the group if it does not
+ * exist. An existing group keeps its values. */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {
@@ -385,7 +385,7 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
     return r;
 }
 
-/* Removes groups that are neither fixed nor have a full member. */
+/* Removes groups that are not fixed and have no full member. */
 static void prune(struct fab_mcast_groups *g)
 {
     for (size_t i = g->groups; i-- > 0;)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links and sizes of multicast tables, copied from a snapshot. A switch without multicast tables
- * (MulticastFDBCap is 0, IBA 14.2.5.4) is left out: no link here leads to such a switch.
+ * Copies from a snapshot what multicast trees need: the links between switches and the sizes of
+ * MFTs. A switch without MFT (MulticastFDBCap is 0, IBA 14.2.5.4) is left out; no link in the copy
+ * leads to it.
  */
 #include "libfabmgr/mcast/net.h"
 
@@ -46,7 +47,7 @@ static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].peer;
 }
 
-/* Returns the GUID with which a port may be a member of groups; 0: it cannot be a member. */
+/* Returns the GUID by which a port can be a member of groups; 0 if the port cannot be a member. */
 static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];

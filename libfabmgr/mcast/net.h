@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The switches and links that multicast trees use, copied from a snapshot, because the snapshot may
- * be freed or patched while trees exist. The ids are those of the snapshot.
+ * The switches and links that multicast trees use. They are copied from a snapshot, because the
+ * snapshot may be freed or changed while the trees exist. Node and port ids are those of the
+ * snapshot.
  */
 #ifndef LIBFABMGR_MCAST_NET_H
 #define LIBFABMGR_MCAST_NET_H
@@ -14,40 +15,43 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_mcast_net {
-    struct fab_arena arena;   /* of the arrays */
+    struct fab_arena arena;   /* memory of the arrays below */
     uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
     uint64_t *guid;           /* [switches] node GUIDs */
-    uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the
-                      switch */
-    uint64_t *has_ends;     /* bitset of the switches with endports */
-    uint32_t *first_port;   /* [switches + 1] id of port 0 of each switch */
-    uint32_t *node;         /* [ports] node of each port */
-    uint32_t *peer;         /* [ports] the port at the other end of a working link to a switch with
-                               multicast tables; FAB_NONE: no such link */
-    uint64_t *port_guid;    /* [ports] GUID of ports that may be members, else 0 */
-    struct fab_map by_guid; /* port ids by the GUIDs in port_guid */
+    /* [switches] number of MLIDs in the MFT of the switch; 0: trees do not use this switch. */
+    uint16_t *cap;
+    uint64_t *has_ends;   /* bitset of the switches with endports */
+    uint32_t *first_port; /* [switches + 1] id of port 0 of each switch */
+    uint32_t *node;       /* [ports] node id of the port's node */
+    /* [ports] port id at the other end of a working link to a switch with MFT; FAB_NONE: no such
+     * link. */
+    uint32_t *peer;
+    /* [ports] GUID of a port that can be a member of groups; 0: it cannot. */
+    uint64_t *port_guid;
+    struct fab_map by_guid; /* GUID in port_guid -> port id */
 };
-int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* NOMEM */
-void fab_mcast_net_free(struct fab_mcast_net *n);                              /* NULL is fine */
+int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* returns NOMEM */
+void fab_mcast_net_free(struct fab_mcast_net *n);                              /* n may be NULL */
 
-/* The links by which a fabric differs from the net, if both have the same port and switch ids. */
-struct fab_mcast_net_diff { /* all zero: no difference */
+/* The links in which a fabric differs from the net. Both must have the same port and switch ids. */
+struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    uint64_t *has_ends; /* bitset of the switches with endports */
+    uint64_t *has_ends; /* bitset of the switches with endports in the other fabric */
 };
-/* Returns whether all switches have the same ids in the net and in the fabric. */
+/* Returns whether each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Finds the links that differ. Returns EXISTS (ids, table sizes or GUIDs differ, so that the net
- * cannot be adapted) or NOMEM. */
+/* Finds the links that differ between the net and a fabric. Returns EXISTS if ids, MFT sizes or
+ * GUIDs differ, so that the net cannot be adapted, or NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies the difference to the net; afterwards *d describes the reverse change. */
+/* Applies the difference to the net. Afterwards *d is the reverse difference. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
-uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid); /* or FAB_NONE */
+/* Returns FAB_NONE if there is none. */
+uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid);
 
 /* Returns the number of external ports of a switch. */
 static inline uint32_t fab_mcast_net_port_count(const struct fab_mcast_net *n, uint32_t sw)
@@ -59,7 +63,9 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
 static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n,
-                                               uint32_t port) /* the node at the other end */
+                                               /* Returns the node at the other end of the port's
+                                                * link. */
+                                               uint32_t port)
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;
 }

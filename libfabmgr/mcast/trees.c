@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements trees.h: the trees by multicast LID, and their members. branches.c adds branches to a
- * tree; trees_update.c adapts all trees to a changed fabric.
+ * Keeps the multicast trees by MLID, and their members. branches.c adds branches to a tree.
+ * trees_update.c adapts all trees to a changed fabric.
  */
 #include "libfabmgr/mcast/trees.h"
 
@@ -88,7 +88,7 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Stores a tree under its LID. On success, the trees own it. */
+/* Stores a tree under its MLID. On success, takes over the tree. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
@@ -137,8 +137,8 @@ static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Sets the numbers of joins of a member. Attaches or detaches the member, or changes whether it
- * receives packets, as these numbers require. */
+/* Sets the numbers of joins of a member. Attaches or detaches the member if necessary, or changes
+ * whether it receives packets. */
 static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {

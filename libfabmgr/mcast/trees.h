@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees. Each multicast LID has one tree, which connects the switches of its members. The
- * trees exist as entries of multicast forwarding tables. A change of members or of the fabric moves
- * only the branches that it affects.
+ * Multicast trees. Each multicast LID (MLID) has one tree, which connects the switches of its
+ * members. The trees are stored as MFT entries. If members or the fabric change, only the affected
+ * branches change.
  *
- * The value is mutable and has one owner. It copies the links of a fabric and keeps no reference to
- * the snapshot. Unicast routing and its proof do not consider the multicast trees, although
- * multicast packets wait for buffers, too. If the unicast routes between switches do not form a
- * tree, unicast and multicast packets together can in theory deadlock, as with any subnet manager.
+ * The struct is mutable and has one owner. It has a copy of the links of a fabric, and keeps no
+ * reference to the snapshot.
+ *
+ * Unicast routing and its proof ignore the multicast trees, although multicast packets wait for
+ * buffers too. If the unicast routes between switches do not form a tree, unicast and multicast
+ * packets together can in theory deadlock, as with any subnet manager.
  */
 #ifndef LIBFABMGR_MCAST_TREES_H
 #define LIBFABMGR_MCAST_TREES_H
@@ -23,56 +25,59 @@
 #define FAB_MLID_LAST 0xfffeu
 
 struct fab_mcast_trees;
-int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret); /* NOMEM */
-void fab_mcast_trees_free(struct fab_mcast_trees *t); /* NULL is fine */
+/* Returns NOMEM. */
+int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret);
+void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
-/* Returns the number of multicast LIDs, from the first on, for which all switches have table
- * entries. Switches without a multicast table do not count, because no tree uses them. 0: no switch
- * has a multicast table. *ret_switch (unless NULL): the switch with the smallest table, or
- * FAB_NONE. If this switch joined the fabric later, trees with higher LIDs may exist; they avoid
- * the switch. */
+/* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0
+ * if no switch has an MFT. Switches without MFT do not count, because trees do not use them.
+ * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If this switch joined
+ * the fabric later, trees with higher MLIDs may exist; they avoid this switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
-/* Adds a join of the port with this GUID, as a receiver or as a sender only. The switch of a sender
- * belongs to the tree, but packets do not go to its port. A port can join several times. A port
- * that does not exist or cannot be reached is attached when a later update can reach it. Returns
- * RANGE (no multicast LID, or one beyond fab_mcast_trees_room) or NOMEM: the tree may be empty
- * until fab_mcast_trees_update. */
+/* Adds a join of the port with this GUID, as a receiver or as a sender only. The switch of a
+ * sender belongs to the tree, but packets are not sent to the sender's port. A port can join
+ * several times. If a port does not exist or cannot be reached, it is attached when an update
+ * can reach it.
+ *
+ * Returns RANGE if this is not an MLID below the limit of fab_mcast_trees_room, or NOMEM; the
+ * tree may then be empty until fab_mcast_trees_update. */
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives);
-/* Removes one join of the port. Returns NOT_FOUND (the port has no such join) or NOMEM. */
+/* Removes one join of the port. Returns NOT_FOUND if the port has no such join, or NOMEM. */
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives);
 
-/* Adapts the trees to the fabric `now`. Branches move if they use failed links or switches, or are
- * no longer on a shortest path to the root; all other branches stay. If only links differ, trees
- * that these links do not affect stay unchanged. Returns NOMEM: some trees may be empty until the
+/* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is no
+ * longer on a shortest path to the root. All other branches stay. If only links differ, trees that
+ * these links do not affect stay unchanged. Returns NOMEM; some trees may then be empty until the
  * next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
 
-/* Returns the switches and links of the current fabric; valid until the next update. */
+/* Returns the switches and links of the present fabric, valid until the next update. */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
-/* Returns the blocks of all multicast forwarding tables. In a block, `id` is the switch, `number`
- * is fab_mft_number, and the entries are port masks. Blocks that no tree uses any more are
- * zeros. */
+/* Returns the blocks of all MFTs. In a block, `id` is the switch, `number` is fab_mft_number, and
+ * the entries are port masks. Blocks that no tree uses any more have only zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
-#define FAB_MCAST_BLOCK_GROUPS 512 /* number of groups of 32 multicast LIDs */
-/* Adds to the bitset the block groups that may have changed since the last call. */
+#define FAB_MCAST_BLOCK_GROUPS 512 /* number of groups of 32 MLIDs */
+/* Adds to the bitset the groups of 32 MLIDs whose MFT blocks may have changed since the last
+ * call. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
-uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t); /* multicast LIDs with members */
-/* fab_mcast_trees_reaches returns whether the tree reaches this member now; fab_mcast_trees_missing
+/* Number of MLIDs that have members. */
+uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t);
+/* fab_mcast_trees_reaches returns whether the tree reaches this member now. fab_mcast_trees_missing
  * returns the number of members that the tree does not reach. */
 bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid);
 uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid);
 
-/* Returns the number of the block with the entry of mlid for `port`. A block of an MFT has the
- * entries of 32 LIDs for 16 ports (IBA 14.2.5.12). */
+/* Returns the number of the MFT block that has the entry of `mlid` for `port`. An MFT block has the
+ * entries of 32 MLIDs for 16 ports (IBA 14.2.5.12). */
 static inline uint32_t fab_mft_number(uint16_t mlid, uint8_t port)
 {
     return (mlid - FAB_MLID_FIRST) / FAB_BLOCK_ENTRIES | (uint32_t)port / 16 << 9;
 }
-/* Converts a block number to the attribute modifier of the block (IBA 14.2.5.12). */
+/* Converts the number of an MFT block to its attribute modifier (IBA 14.2.5.12). */
 static inline uint32_t fab_mft_modifier(uint32_t number)
 {
     return (number & 0x1ff) | number >> 9 << 28;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adapts the trees to a changed fabric. Branches that still exist and still follow a shortest path
- * stay; members that have lost their branch are attached anew. If switches and ports keep their
- * ids, only trees that the changed links affect are rebuilt, in place. Otherwise all trees are
- * built anew, and replace the old trees when they are complete.
+ * Adapts the trees to a changed fabric. A branch stays if it still exists and still follows a
+ * shortest path. Members that have lost their branch are attached again.
+ *
+ * If switches and ports keep their ids, only trees that the changed links affect are rebuilt, in
+ * place. Otherwise all trees are built again, and replace the old trees when they are complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return found;
 }
 
-/* Sets *ret to whether all branches still lead one hop nearer to the root with the new links. */
+/* Sets *ret to whether each branch of the tree still leads one hop nearer to the root after the
+ * change of links. */
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
@@ -58,8 +60,8 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return FAB_OK;
 }
 
-/* Finds the trees that the difference affects. Before the call, `d` describes the new links; the
- * call applies them to the net, and afterwards `d` describes the old links. */
+/* Finds the trees that the changed links affect. Before the call, `d` has the new links. The call
+ * applies them to the net; afterwards `d` has the old links. */
 static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
                          uint64_t *affected)
 {
@@ -78,8 +80,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds the tree, with the old branches where possible. While the old tree is cleared, the net
- * gets its old links back, because the old branches use them. */
+/* Rebuilds a tree, with the old branches where possible. The old branches use the old links, so the
+ * net gets its old links back while the old tree is cleared. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -114,14 +116,16 @@ static int follow_links(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* State of the move to a new snapshot: the new ids of the old snapshot's switches. FAB_NONE: the
- * switch is gone. */
+/* State of the move to a new snapshot in which switches have other ids. */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
-    uint32_t *sw; /* [old switch_count] */
-    uint32_t *up; /* [new switch_count] argument `before` of fab_mcast_tree_attach; all FAB_NONE
-                     while no tree is being moved */
+    /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is
+     * gone. */
+    uint32_t *sw;
+    /* [new switch_count] argument `before` of fab_mcast_tree_attach. All entries are FAB_NONE while
+     * no tree is being moved. */
+    uint32_t *up;
 };
 
 static uint32_t moved_port(const struct move *m, uint32_t port)
@@ -143,7 +147,7 @@ static void set_before(const struct move *m, const struct fab_mcast_tree *was, b
     }
 }
 
-/* Gives the new tree the root of the old one, if this switch still exists. */
+/* Makes the root of the old tree the root of the new tree, if this switch still exists. */
 static void keep_root(const struct move *m, const struct fab_mcast_tree *was,
                       struct fab_mcast_tree *tree)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Alias GUIDs: an array of blocks, whose indexes do not change, and maps that find a block by port
- * and by GUID. See aliases.h. */
+/* Stores alias GUIDs: an array of blocks, whose indexes do not change, and maps that find a block
+ * by port GUID and by alias GUID. aliases.h explains alias GUIDs. */
 #include "libfabmgr/sa/aliases.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "libfabmgr/base/status.h"
 
 #define NO_ROW UINT32_MAX
-#define LOCAL (UINT64_C(0x02) << 56) /* the EUI-64 bit for locally administered identifiers */
+/* The bit in an EUI-64 that marks a locally administered identifier. */
+#define LOCAL (UINT64_C(0x02) << 56)
 #define TRIES 64
 
 void fab_sa_aliases_fini(struct fab_sa_aliases *a)

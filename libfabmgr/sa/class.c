@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the traffic class of a path by the rules of the policy, from the request and its
- * endports. If no rule matches and the request names an SL, the path gets the class with this SL.
+ * Chooses the traffic class of a path by the rules of the policy, from the request and the endports
+ * of the path. If no rule matches and the request has an SL, the path gets the class with this SL.
  * An SL in the request does not override a rule.
  */
 #include "libfabmgr/sa/kinds.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Properties of paths. A path is followed through the active tables from switch to switch; its MTU
- * and rate are the lowest of its links.
+ * Finds the MTU and rate of paths. A path is followed through the active tables from switch to
+ * switch; its MTU and rate are the lowest of its links. Three measures make this fast.
  *
- * Three measures make this fast. First, a compact array holds the properties of each port that
- * matter here, in 16 bytes. Second, the result is cached in one byte, by the source's switch and
- * the destination LID, since all endports of a leaf use the same path. The cache is zeroed memory,
- * of which the system provides only the pages that are used. Third, a path need not be followed if
- * all ISLs are equal, or all are better than the links of endports: then ISLs limit all paths
- * alike, and verification has proved that a path exists between any two endports. If a few ISLs
- * differ, the paths to a LID are followed only if some switch forwards the LID over one of these
- * ISLs.
+ * First, an array has the properties of each port that limit a path, in only 16 bytes. Second, the
+ * result is cached in one byte for each pair of a source's switch and a destination LID, because
+ * all endports of a leaf use the same path. The cache is zeroed memory, of which the system
+ * provides only the pages that are used.
+ *
+ * Third, a path need not be followed if all ISLs are equal, or if all ISLs are better than the
+ * links of endports. ISLs then limit all paths alike, and the verification has proved that there is
+ * a path between any two endports. If a few ISLs differ, the paths to a LID are followed only if
+ * some switch forwards this LID over such an ISL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,16 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sa/context.h"
 
-#define CACHE_MOST ((size_t)64 << 20) /* bytes of cache */
+#define CACHE_MOST ((size_t)64 << 20) /* maximum size of the cache in bytes */
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* The byte in the cache for a path: its MTU and the rank of its rate. Rank 30 means that there is
- * no path. No path has MTU 0, so a byte of 0 means that the path is not cached. */
+/* The byte in the cache for a path consists of the MTU and the rank of the rate. Rank 30 means that
+ * there is no path. No path has MTU 0, so a byte of 0 means that the path is not in the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-#define UNUSUAL_SHARE 8 /* more than 1/8 of the switches have unusual ISLs: follow all paths */
+/* If more than 1/8 of the switches have unusual ISLs, all paths are followed. */
+#define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
@@ -37,8 +39,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the NeighborMTU that the manager sets (libfabmgr/target). It is computed, because
- * PortInfo may have been read before the manager set it. */
+/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). It is computed here,
+ * because PortInfo may have been read before the manager set it. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -48,8 +50,8 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
     return v->policy.max_mtu != 0 ? lesser(mtu, v->policy.max_mtu) : mtu;
 }
 
-/* Port 0 of a switch has no link. Its PortInfo can limit MTU and rate; a value that it does not
- * report is no limit. */
+/* Sets the properties of port 0 of a switch, which has no link. The PortInfo of port 0 can limit
+ * MTU and rate; a value that it does not report is no limit. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &f->ports[port].info;
@@ -96,7 +98,7 @@ static void set_links(struct fab_sa *sa)
         f->switch_count < f->node_count ? f->nodes[f->switch_count].first_port : f->port_count;
 }
 
-/* Assigns a cache row to each switch that has endports. */
+/* Assigns a row of the cache to each switch that has endports. */
 static void assign_rows(struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -110,7 +112,8 @@ static void assign_rows(struct fab_sa *sa)
     }
     if (fab_base_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
         size <= CACHE_MOST / sizeof *sa->cache)
-        sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache); /* NULL: no cache */
+        /* If calloc fails, there is no cache. */
+        sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache);
 }
 
 static bool is_switch_port(const struct fab_sa *sa, uint32_t port)
@@ -137,13 +140,14 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns the MTU and rank of a link in one byte, both limited to what endports can use. */
+/* Returns MTU and rank of a link in one byte. Both are limited to the best that any endport can
+ * use. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
 }
 
-/* Returns the value of use_of() that most ISLs have. An ISL with another value is called
+/* Returns the most common value of use_of() among the ISLs. An ISL with another value is called
  * unusual. */
 static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link *best)
 {
@@ -158,7 +162,8 @@ static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link
     return most;
 }
 
-/* Marks the LIDs that a switch forwards over an unusual ISL. False: the switch has no such ISL. */
+/* Marks the LIDs that a switch forwards over an unusual ISL. Returns false if the switch has no
+ * unusual ISL. */
 static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
@@ -174,8 +179,8 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
     return any;
 }
 
-/* Finds the LIDs whose paths have to be followed. If memory is short or too many switches have
- * unusual ISLs, all paths are followed. */
+/* Finds the LIDs whose paths must be followed. If memory runs out or too many switches have unusual
+ * ISLs, the paths to all LIDs must be followed. */
 static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
@@ -194,7 +199,7 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Returns whether links connect all endports. False also if memory is short. */
+/* Returns whether links connect all endports with each other. Returns false if memory runs out. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -293,7 +298,8 @@ static void lower(struct limits *w, const struct fab_sa_link *c)
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
-/* Follows the tables from a switch to a LID. False: there is no path. */
+/* Follows the path from a switch to a LID through the active tables. Returns false if there is no
+ * path. */
 static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -306,7 +312,7 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
         const struct fab_sa_link *c = &sa->links[out];
         lower(&w, c);
         *ret = w;
-        if (out == sa->first_port[sw]) /* port 0 of the switch itself */
+        if (out == sa->first_port[sw]) /* the LID belongs to port 0 of this switch */
             return owner == out;
         if (c->peer == FAB_NONE)
             return false;
@@ -317,7 +323,7 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* Like follow(), but uses the cache, which does not hold the number of hops. */
+/* Like follow(), but uses the cache. The cache does not have the number of hops. */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
@@ -330,8 +336,8 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
     return *cache != NO_PATH;
 }
 
-/* Follows the path from a port to a LID. hops: whether the caller needs the number of hops.
- * UNREACHABLE: there is no path. */
+/* Follows the path from a port to a LID. `hops` says whether the caller needs the number of hops.
+ * Returns UNREACHABLE if there is no path. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -354,8 +360,8 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* Computes the limits of a path between adapters without following it. False: it must be
- * followed. */
+/* Computes the limits of a path between two adapters without following it. Returns false if the
+ * path must be followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -364,7 +370,7 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
-        b->node >= switches) /* includes FAB_NONE */
+        b->node >= switches) /* the peer is FAB_NONE or not a switch */
         return false;
     *ret = (struct limits){.mtu = a->mtu, .rank = a->rank};
     lower(ret, b);
@@ -373,15 +379,16 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     return true;
 }
 
-/* A path from a port to itself uses no link; its limits are those of the port. */
+/* Returns the limits of a path from a port to itself. The path uses no link, so the limits are
+ * those of the port. */
 static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &sa->view->fabric->ports[port].info;
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
-/* Finds the limits of the path from a port to a LID. hops: whether the caller needs the number of
- * hops. UNREACHABLE: there is no path. */
+/* Finds the limits of the path from a port to a LID. `hops` says whether the caller needs the
+ * number of hops. Returns UNREACHABLE if there is no path. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that is prepared for a view. For this folder only. */
+/* Data that is prepared from a view for queries. For this folder only. */
 #ifndef LIBFABMGR_SA_CONTEXT_H
 #define LIBFABMGR_SA_CONTEXT_H
 
@@ -7,34 +7,35 @@
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
-/* The properties of a port's link that limit a path. They take only 16 bytes, so that the links of
- * a large fabric fit into a CPU cache. */
+/* The properties of a port's link that limit a path. The struct has only 16 bytes, so that the
+ * links of a large fabric fit into a CPU cache. */
 struct fab_sa_link {
     uint32_t peer; /* port id; FAB_NONE: the port cannot send */
     uint32_t node; /* node id of the peer */
-    uint8_t mtu;   /* the lower value of both ends */
-    uint8_t rank;  /* rank of the link's rate, see rate.c */
+    uint8_t mtu;   /* the lower MTU of the two ends, as PortInfo encodes it */
+    uint8_t rank;  /* rank of the link's rate (rate.c) */
 };
 struct fab_sa {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays below */
     struct fab_view *view;
-    const struct fab_sa_aliases *aliases; /* or NULL */
+    const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: none */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
     uint32_t *endports; /* [endport_count] ids of the ports that own LIDs */
     uint32_t endport_count;
-    struct fab_sa_link *links; /* [port_count] */
-    uint32_t *first_port;      /* [switch_count] */
-    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row with a
-     * byte for every LID up to the highest. Byte 0: the path is not cached. NULL: the cache would
-     * be too large, or memory was short. */
+    struct fab_sa_link *links; /* [port_count] by port id */
+    uint32_t *first_port;      /* [switch_count] port id of port 0 */
+    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row, with a
+     * byte for every LID up to the highest. Byte 0: the path is not in the cache. NULL: there is no
+     * cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    uint32_t *row; /* [switch_count] row of the cache, or FAB_NONE */
+    uint32_t *row; /* [switch_count] row of the switch in the cache; FAB_NONE: none */
     uint8_t max_lmc;
-    bool proved; /* the tables passed verification and LMC is 0, so each path has a reverse path */
-    /* If proved is true and all endports are connected: the MTU and rank that most ISLs offer to
-     * endports, and a bit for each LID that some switch forwards over an ISL with other values. If
-     * `unusual` is NULL, each path is followed. */
+    /* The tables passed the verification and LMC is 0, so that each path has a reverse path. */
+    bool proved;
+    /* `between` has the MTU and rank that most ISLs offer to endports. `unusual` is a bitset of the
+     * LIDs that some switch forwards over an ISL with other values; NULL: every path is followed.
+     * Both are valid only if `proved` is true and all endports are connected. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* The ComponentMask of the last request, and the components that it selects. They are kept
@@ -45,15 +46,18 @@ struct fab_sa {
 };
 
 /* Like fab_sa_path, but does not count hops, and returns the rank of the rate instead of its
- * encoding. UNREACHABLE: there is no path. */
+ * encoding. Returns UNREACHABLE if there is no path. */
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 
-uint8_t fab_sa_rank(uint32_t mbps);        /* rank of the highest rate up to mbps; 0: none */
-uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has the encoding `rate` */
+/* Rank of the highest rate up to `mbps`; 0: there is none. */
+uint8_t fab_sa_rank(uint32_t mbps);
+/* Rank of an encoded rate; 0: no rate has this encoding. */
+uint8_t fab_sa_rank_of_rate(uint8_t rate);
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 
-/* Returns the port by which a switch forwards to `lid`; FAB_NONE: the switch has no route. */
+/* Returns the port through which a switch forwards packets to `lid`; FAB_NONE if it has no
+ * route. */
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;

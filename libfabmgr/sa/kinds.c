@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of nodes, ports, links and tables (IBA 15.2.5.2-13, 15.2.5.18). Each record is made when
- * a request asks for it, from the snapshot and the active tables. LIDs in records are base LIDs;
- * all ports of a switch have the LID of its port 0.
+ * Records of nodes, ports, links and tables (IBA 15.2.5.2-13, 15.2.5.18). A record is made from the
+ * snapshot and the active tables when a request selects it. LIDs in records are base LIDs; all
+ * ports of a switch have the LID of its port 0.
  *
- * Only requesters with our SM_Key see M_Keys and P_Key tables. A table that the manager does not
- * program (VL arbitration with one VL) is shown as zeros. A requester without the SM_Key sees only
- * ports with which it shares a partition. Records of what hosts registered come from the caller
- * (struct fab_sa_source).
+ * Only requesters that gave the SM_Key see M_Keys and P_Key tables. Other requesters see only ports
+ * with which they share a partition. A table that the manager does not program (VLArbitration with
+ * one VL) is shown as zeros. Records of what hosts registered come from the caller (struct
+ * fab_sa_source).
  */
 #include <string.h>
 
@@ -114,7 +114,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in our own SMInfo, or one that another manager answered, without its SM_Key. */
+/* Fills in the SMInfo of this manager, or the last SMInfo of another manager without its SM_Key. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fabric_of(q)->ports[port].guid;
@@ -135,7 +135,8 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
 }
 
-/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own, the others are aliases. */
+/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; the others are alias
+ * GUIDs. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fabric_of(q)->ports[port].guid;
@@ -168,8 +169,8 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     return true;
 }
 
-/* A switch has a table for each pair of input and output port, another node has one for each
- * port. */
+/* Returns the number of SL-to-VL tables. A switch has one for each pair of input and output port.
+ * Any other node has one for each port. */
 static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * ports(q, port);
@@ -191,8 +192,8 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* Returns the number of blocks of VL arbitration tables: four for each port. Blocks 1 and 2 hold
- * entries 0-31 and 32-63 of the low-priority table, blocks 3 and 4 those of the high-priority
+/* Returns the number of blocks of VLArbitration tables: four for each port. Blocks 1 and 2 have
+ * entries 0-31 and 32-63 of the low-priority table; blocks 3 and 4 have those of the high-priority
  * table. */
 static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 {
@@ -218,14 +219,16 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-#define PKEY_BLOCKS_SHIFT 6 /* log2 of FAB_PKEY_BLOCKS_MAX, the most blocks of a port */
+/* log2 of FAB_PKEY_BLOCKS_MAX, the maximum number of blocks of a port. */
+#define PKEY_BLOCKS_SHIFT 6
 
 static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) << PKEY_BLOCKS_SHIFT;
 }
 
-/* A port without a table of its own is a full member of the default partition. */
+/* Fills in a P_KeyTableRecord. A port without its own table is a full member of the default
+ * partition. */
 static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_pkeys *keys = &target_of(q)->pkeys;

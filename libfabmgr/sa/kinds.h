@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinds of records. For this folder only. */
+/* Kinds of records that subnet administration computes from the view. For this folder only. */
 #ifndef LIBFABMGR_SA_KINDS_H
 #define LIBFABMGR_SA_KINDS_H
 
 #include "libfabmgr/sa/context.h"
 
-/* The functions that make the records of one attribute. For each port in q->from, in this order,
- * count() returns how many records there may be, and fill() makes each record. */
+/* The functions that make the records of one attribute. For each port in q->from, count() returns
+ * the maximum number of records of this port, and fill() makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
-    bool lid_key; /* component 0 is the LID by which the port is found; the others are compared */
-    bool trusted; /* only requesters with our SM_Key may read this attribute */
-    /* Returns the number of records that `port` may have. */
+    /* Component 0 is the LID by which the port is found. Only the other components are compared. */
+    bool lid_key;
+    bool trusted; /* only requesters that gave the SM_Key may read this attribute */
+    /* Returns the maximum number of records of `port`. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
-    /* Fills the k-th record of `port` into a zeroed struct. False: this record does not exist. */
+    /* Fills in the k-th record of `port`; the struct was zeroed. Returns false if this record does
+     * not exist. */
     bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);
 };
-const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id); /* NULL: not supported */
+/* Returns NULL if the attribute is not supported. */
+const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id);
 
 /* path.c: PathRecord, and attributes that use its components. fab_sa_begin_path and
  * fab_sa_begin_multi set q->path and q->given. */
@@ -25,19 +28,20 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
 /* Returns the P_Key of the first partition, in the order of a's table, in which ports a and b can
- * communicate. The P_Key has the full-member bit if both are full members. A port can always
- * communicate with itself. wanted: only this partition, 0: any. Returns 0 if there is none. */
+ * communicate. `wanted`: only this partition; 0: any. The P_Key has the full-member bit if both
+ * ports are full members. A port can always communicate with itself. Returns 0 if there is no such
+ * partition. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
-/* class.c: fab_sa_class returns the traffic class of a path, fab_sa_class_limits the limits of a
- * class, and fab_sa_class_pkey the partition that a class requires (0: any). */
+/* class.c: fab_sa_class returns the traffic class of a path. fab_sa_class_limits returns the limits
+ * of a class. fab_sa_class_pkey returns the partition that a class requires; 0: any. */
 uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint32_t lid,
                      uint16_t pkey);
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
                          unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
-/* Applies a selector of PathRecord (IBA 15.2.5.16) to an MTU, rate or lifetime. May lower *value to
- * match the selector. exact_only: the selector "exactly" matches only the same value, not a higher
- * one that could be lowered. False: the path does not match. */
+/* Applies a selector of PathRecord (IBA 15.2.5.16) to an MTU, rate or lifetime. May lower *value so
+ * that it matches. If exact_only is true, "exactly" matches only the same value, and not a higher
+ * value that could be lowered. Returns false if the path does not match. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PathRecord (IBA 15.2.5.16) and attributes that use its components: MultiPathRecord (15.2.5.20),
- * which is answered with PathRecords, and TraceRecord (15.2.5.19).
+ * PathRecord (IBA 15.2.5.16) and the attributes that use its components: MultiPathRecord
+ * (15.2.5.20), which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
- * A request names sources and destinations by GID or LID; without either, all endports are meant.
- * Two ports with several LIDs have several paths: the answer lists first those that share no LID
- * (preference 0), then the others (2).
+ * A request names sources and destinations by GID or LID. If it names neither, it means all
+ * endports. Two ports with several LIDs have several paths. The answer first lists paths that share
+ * no LID (preference 0), then the other paths (preference 2).
  *
- * A selector and its value together limit the MTU, rate or lifetime; a selector alone is ignored,
- * as other managers do. A path can be used with a lower MTU than its own. A path with a higher MTU
- * therefore matches "exactly", and the answer to "less than" is the next lower MTU. For rates,
- * "exactly" matches only the same rate. The lifetime is that of the subnet or of the class; from a
- * port to itself it is 0. For a destination in another subnet, the path leads to a router
- * (libfabmgr/policy/routers.h) and has a hop limit that is not 0. Service ID and QoS class select
- * the traffic class (class.c) and thereby the SL; in the answer both are 0, and so are TClass and
- * flow label.
+ * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
+ * selector without a value is ignored. A path can be used with a lower MTU than its own. So a path
+ * with a higher MTU matches "exactly", and the answer to "less than" is the next lower MTU. For
+ * rates, "exactly" matches only the same rate. The lifetime is that of the subnet or of the traffic
+ * class; from a port to itself it is 0.
+ *
+ * For a destination in another subnet, the path leads to a router (libfabmgr/policy/routers.h), and
+ * its HopLimit is not 0. Service ID and QoS class select the traffic class (class.c) and so the SL.
+ * In the answer they are 0, as are TClass and flow label.
  */
 #include <string.h>
 
@@ -22,11 +23,11 @@
 #include "libfabmgr/sa/kinds.h"
 
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
-#define HOP_LIMIT_ROUTED 255 /* HopLimit of paths to destinations in another subnet */
+#define HOP_LIMIT_ROUTED 255 /* HopLimit of a path to another subnet */
 
 /* ---- endports -------------------------------------------------------------------------------- */
 
-/* Finds the port of a GID. Returns an SA status, or 0. */
+/* Finds the port of a GID. Returns 0 or an SA status. */
 static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2], uint32_t *ret)
 {
     const struct fab_view *v = q->sa->view;
@@ -48,8 +49,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet: the configured port, otherwise the first router port.
- * FAB_NONE: no router leads to the subnet. */
+/* Returns the router port for a subnet: the configured port, or else the first router port. Returns
+ * FAB_NONE if no router leads to the subnet. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -64,8 +65,8 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Like port_of_gid, but for a destination, which may be in another subnet; then *ret_routed is true
- * and *ret the router port. */
+/* Like port_of_gid, but for a destination. If it is in another subnet, *ret_routed is true and *ret
+ * is the router port. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -80,8 +81,8 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* Finds the endport that the request names by GID, LID or both. *ret is FAB_NONE if it names none,
- * so that all endports are meant. Returns an SA status, or 0. */
+/* Finds the endport that the request names by GID, LID or both. *ret is FAB_NONE if the request
+ * names none; it then means all endports. Returns 0 or an SA status. */
 static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
                              bool destination, uint32_t *ret)
 {
@@ -97,8 +98,8 @@ static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const 
     return status;
 }
 
-/* Sets the list of sources (end 0) or destinations (end 1) to `port`, or to all endports if it is
- * FAB_NONE. gid: the GID in the request, or NULL. */
+/* Sets the list of sources (end 0) or destinations (end 1) to `port`. If `port` is FAB_NONE, the
+ * list has all endports. `gid` is the GID in the request, or NULL. */
 static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
                      const uint32_t **ret, uint32_t *ret_count)
 {
@@ -109,8 +110,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* Returns the GUID of the n-th port in the list, or the alias GUID by which the request named the
- * port. */
+/* Returns the GUID of the n-th port in the list. If the request named the port by an alias GUID,
+ * returns this alias GUID. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
@@ -147,7 +148,8 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        return status == FAB_SA_NO_RECORDS ? 0 : status; /* an empty table */
+        /* No records: the answer is an empty table. */
+        return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
     q->slid = g->slid ? p->slid : 0;
@@ -158,7 +160,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     return 0;
 }
 
-/* Converts the components that MultiPathRecord shares with PathRecord. */
+/* Copies the components that MultiPathRecord and PathRecord have in common. */
 static void path_of_multi(const struct fab_wire_multi_path_record *m,
                           struct fab_wire_path_record *p)
 {
@@ -260,12 +262,12 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     ret->sl = fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
     if (q->given.sl && !fab_target_vls_multiple(&v->target->vls) &&
         fab_target_vls_levels(&v->target->vls) < 2)
-        ret->sl = q->path.sl; /* all SLs use the only VL */
+        ret->sl = q->path.sl; /* the tables have only one VL, which all SLs use */
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
 /* Returns whether the reverse path exists with the same SL and meets the limits in the request. If
- * the tables are proved and the request has no limits, the path need not be followed. */
+ * the tables are proved and the request has no limits, the reverse path need not be followed. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -304,8 +306,8 @@ bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
 }
 
-/* Finds the P_Key of a path; 0 for raw packets, which have none. only: the partition that the class
- * requires, 0: any. False: the ports may not communicate. */
+/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only` is the partition that
+ * the traffic class requires; 0: any. Returns false if the ports may not communicate. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -337,7 +339,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        .dgid = {q->gid_prefix[1]}, /* the caller sets the GUIDs */
+        .dgid = {q->gid_prefix[1]}, /* the caller sets the GUIDs in the GIDs */
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
         .slid = (uint16_t)slid,
@@ -355,8 +357,9 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* Returns the n-th pair of LIDs of a source with s LIDs and a destination with d LIDs, as offsets
- * to the base LIDs; pairs of equal offsets come first. False: there are fewer pairs. */
+/* Returns the n-th pair of LIDs of a source with `s` LIDs and a destination with `d` LIDs, as
+ * offsets to the base LIDs. Pairs of equal offsets come first. Returns false if there are fewer
+ * pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -407,19 +410,19 @@ const struct fab_sa_kind fab_sa_kind_path = {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* A trace has a record for each node of the path, its ends included. There is only one path,
- * because begin_trace requires both endports. */
+/* Returns the number of TraceRecords: one for each node of the path, including its ends. There is
+ * only one path, because begin_trace requires both endports. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    return path_found.hops + 2u; /* one too many if the path ends at a switch */
+    return path_found.hops + 2u; /* one more than needed if the path ends at a switch */
 }
 
-/* Follows the path to its k-th node. *ret_in and *ret_out are the ports by which the path enters
- * and leaves the node; FAB_NONE: none. */
+/* Follows the path to its k-th node. *ret_in and *ret_out are the ports through which the path
+ * enters and leaves the node; FAB_NONE: the path begins or ends there. */
 static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
                          uint32_t *ret_in, uint32_t *ret_out)
 {
@@ -442,7 +445,7 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
     uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
     struct fab_wire_trace_record *r = ret;
     if (fab_fabric_node_is_switch(f, f->ports[src].node))
-        return false; /* a trace begins at an endport */
+        return false; /* a trace must begin at an adapter or router */
     follow_nodes(q, src, lid, k, &in, &out);
     if (in == FAB_NONE && out == FAB_NONE)
         return false;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. The components of a request become
- * bytes and a bit mask. Records are made one after the other. The answer has the records whose
- * bytes under the mask equal those of the request. The LID is not compared but looked up, since a
- * port can have several. Paths have rules of their own (path.c).
+ * Handles queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable.
+ *
+ * The components of a request are converted to bytes and a bit mask. Records are made one after the
+ * other. The answer has those records whose bytes equal the bytes of the request under the mask.
+ * The LID is not compared but looked up, because a port can have several LIDs. Paths have their own
+ * rules (path.c).
  */
 #include <string.h>
 
@@ -13,10 +15,9 @@
 
 #define SA_CLASS_VERSION 2
 #define COMPONENT_LID 1u
-#define STRUCT_MOST 256 /* bytes of the largest record struct made here */
+#define STRUCT_MOST 256 /* maximum size of a record struct in bytes */
 #define MATCH_CAP_MASK                                                                             \
-    (1u << 31) /* in the AttributeModifier of PortInfoRecord: match only the                       \
-                  bits that are set */
+    (1u << 31) /* bit 31 of the AttributeModifier of PortInfoRecord (IBA 15.2.5.3) */
 
 enum { OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR_ID = 16, OFF_SM_KEY = 36, OFF_ATTR_OFFSET = 44 };
 
@@ -70,8 +71,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* Restricts the comparison of capability masks to the bits that are set in the request (IBA
- * 15.2.5.3). */
+/* Lets a request with MATCH_CAP_MASK match all ports whose capability masks have at least the bits
+ * that are set in the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -84,7 +85,8 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
 
-/* Replaces ToLID by the base LID of its port, since a request may give any LID of the port. */
+/* Replaces ToLID in a request by the base LID of its port, because a request may contain any LID of
+ * the port. */
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
@@ -116,14 +118,15 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         comp_mask &= ~(uint64_t)COMPONENT_LID;
     if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
-                       fab_wire_rec_component(q->rec, "OutputPortNum")); /* reserved at adapters */
+                       /* These components are reserved for adapters. */
+                       fab_wire_rec_component(q->rec, "OutputPortNum"));
     base_of_to_lid(q, comp_mask);
     fab_wire_rec_mask_bytes(q->rec, comp_mask, q->mask);
     match_cap_mask(q, req);
     return 0;
 }
 
-/* A trace request must name both endports. */
+/* Begins a trace query. The request must name both endports. */
 static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint16_t status = fab_sa_begin_path(q, req);
@@ -134,7 +137,7 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    q->sa = sa; /* begin_records sets want and mask, the functions of path.c set path and given */
+    q->sa = sa; /* begin_records sets want and mask; path.c sets path and given */
     q->kind = NULL;
     q->method = req->method;
     q->trusted = req->trusted;
@@ -237,15 +240,15 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     uint8_t method = request[OFF_METHOD];
     uint8_t copy[FAB_SA_DATA];
     memcpy(copy, request, sizeof copy);
-    memset(copy + OFF_SM_KEY, 0, 8); /* SM_Key is 0 in answers (C15-0.1.5) */
+    memset(copy + OFF_SM_KEY, 0, 8); /* SM_Key must be 0 in an answer (C15-0.1.5) */
     fab_base_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
     if (method == FAB_METHOD_SET)
         method = FAB_METHOD_GET;
     copy[OFF_METHOD] = method | FAB_METHOD_RESPONSE;
     fab_base_put_be16(copy + OFF_STATUS, status);
     if (fab_base_get_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
-        fab_base_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* MultiPathRecord is answered
-                                                                 with PathRecords (o15-0.2.7) */
+        /* MultiPathRecord is answered with PathRecords (o15-0.2.7). */
+        fab_base_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD);
     memset(copy + FAB_RMPP_AT, 0, FAB_RMPP_DATA - FAB_RMPP_AT);
     copy[FAB_RMPP_AT] = fab_sa_is_table(request[OFF_METHOD]);
     memcpy(answer, copy, sizeof copy);
@@ -274,7 +277,7 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* A Get must match exactly one record (C15-0.1.30). */
+/* Answers a Get, which must match exactly one record (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of paths (IBA 15.2.5.16). The encodings do not ascend with the rate, because later versions
- * of the specification added rates. Therefore rates are compared by rank, their index in the table
- * below. Width and speed combinations with the same rate share an encoding.
+ * Rates of paths (IBA 15.2.5.16). The encodings do not increase with the rate, because later
+ * versions of the specification added rates. Rates are therefore compared by rank, which is their
+ * index in the table below. If several combinations of width and speed have the same rate, they
+ * share an encoding.
  */
 #include "libfabmgr/sa/context.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Answers queries of subnet administration (IBA chapter 15) from a view. Each answer is computed
- * anew, not stored. No function here changes the fabric or keeps registrations.
+ * when it is requested. These functions neither change the fabric nor keep registrations.
  */
 #ifndef LIBFABMGR_SA_SA_H
 #define LIBFABMGR_SA_SA_H
@@ -13,37 +13,38 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data prepared for a view, in time proportional to its ports. It caches properties of paths, so
- * only one thread at a time may use it. It holds a reference to the view. The view must have
- * tables. */
+/* Data that is prepared from a view with tables, in time proportional to the number of ports. It
+ * caches properties of paths, so only one thread at a time may use it. It has a reference to the
+ * view. */
 struct fab_sa;
-int fab_sa_new(const struct fab_view *v, struct fab_sa **ret); /* NOMEM; INVAL: the view has no
-                                                                  tables */
-void fab_sa_free(struct fab_sa *sa);                           /* NULL is fine */
+/* Returns NOMEM, or INVAL if the view has no tables. */
+int fab_sa_new(const struct fab_view *v, struct fab_sa **ret);
+void fab_sa_free(struct fab_sa *sa); /* sa may be NULL */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
-/* Sets the alias GUIDs by which requests can also name ports. The caller owns `aliases` and may
- * change them between queries. NULL: none. */
+/* Sets the alias GUIDs by which requests can name ports. The caller owns `aliases` and may change
+ * them between queries. NULL: there are none. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
-/* Sets the SMInfo that other managers answered last; the function copies it. LIMIT: more than
- * FAB_SA_MANAGERS. */
+/* Sets the SMInfo of the other managers, as they last answered; the array is copied. Returns LIMIT
+ * if there are more than FAB_SA_MANAGERS. */
 #define FAB_SA_MANAGERS 64
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
-/* Returns the port that owns a LID and has this GUID or alias GUID; FAB_NONE: none. */
+/* Returns the port that owns a LID and has this port GUID or alias GUID; FAB_NONE if there is
+ * none. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 struct fab_sa_path {
-    uint8_t mtu, rate; /* the lowest on the path, as PathRecord encodes them (IBA 15.2.5.16) */
-    uint8_t hops;      /* switches on the path, including one at its end */
+    uint8_t mtu, rate; /* the lowest on the path, as encoded in PathRecord (IBA 15.2.5.16) */
+    uint8_t hops;      /* number of switches on the path, including a switch at its end */
 };
-/* Finds the path by the active tables from a port to a LID. UNREACHABLE: the tables do not lead
- * there. */
+/* Finds the path from a port to a LID through the active tables. Returns UNREACHABLE if the tables
+ * do not lead to the LID. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
-/* Encodings of rates in PathRecord (IBA 15.2.5.16). fab_sa_rate returns that of the highest rate
- * that does not exceed mbps, or 0 if mbps is lower than any rate. fab_sa_rate_mbps returns the Mb/s
- * of an encoding, or 0 if it is unknown. */
+/* fab_sa_rate returns the encoding in PathRecord (IBA 15.2.5.16) of the highest rate that does not
+ * exceed `mbps`; 0 if `mbps` is lower than any rate. fab_sa_rate_mbps converts an encoding to Mb/s;
+ * 0 if the encoding is unknown. */
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
@@ -54,38 +55,42 @@ struct fab_sa_query;
 /* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the record that follows the key at[], and stores its key in at[]. The key consists of
-     * four numbers; with four zeros, the first record follows. It is not an index, because records
-     * can be added and removed between calls. False: no more records. */
+    /* Writes the record that follows the key at[], and stores the key of this record in at[]. A key
+     * consists of four numbers; the first record follows four zeros. A key is not an index, because
+     * records can be added and removed between two calls. Returns false if there are no more
+     * records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-    bool filters; /* next() returns matching records only; otherwise fab_sa_next compares them */
+    /* next() returns only records that match the query. False: fab_sa_next compares the records. */
+    bool filters;
 };
 struct fab_sa_request {
-    uint8_t method; /* Get, GetTable, GetMulti, GetTraceTable */
+    uint8_t method; /* FAB_METHOD_ value of Get, GetTable, GetMulti or GetTraceTable */
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t comp_mask;
     const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
-    bool trusted;        /* the request carries our SM_Key */
-    uint32_t from; /* the requesting port, which sees only the ports with which it may communicate;
-                      FAB_NONE: no port has the requester's LID, so the requester is in no partition
-                      and sees no port; FAB_SA_ANYBODY: the requester sees all ports */
-    uint32_t activity;                /* ActCount of our SMInfo */
-    const struct fab_sa_source *list; /* source of the records, or NULL; must outlive the query */
+    bool trusted;        /* the request carries the right SM_Key */
+    /* The requesting port, which sees only ports with which it may communicate. FAB_NONE: no port
+     * has the requester's LID, so the requester sees no port. FAB_SA_ANYBODY: the requester sees
+     * all ports. */
+    uint32_t from;
+    uint32_t activity; /* ActCount of this manager's SMInfo */
+    /* Source of the records, which must outlive the query; NULL: the view. */
+    const struct fab_sa_source *list;
 };
-/* Reads the SA header of a MAD. FORMAT: not an SA MAD, or an unsupported class or RMPP version.
- * TRUNCATED: shorter than FAB_MAD_SIZE. */
+/* Reads the SA header of a MAD. Returns FORMAT if this is not an SA MAD or its class or RMPP
+ * version is not supported, or TRUNCATED if it is shorter than FAB_MAD_SIZE. */
 int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
                         uint64_t *ret_sm_key);
 
-/* A query in progress. The struct must not be moved, and `sa` must outlive it. */
+/* A query in progress. The struct must not be moved, and `sa` must outlive the query. */
 struct fab_sa_query {
     struct fab_sa *sa;
-    const struct fab_sa_kind *kind; /* private from here on */
+    const struct fab_sa_kind *kind; /* this member and those below are private */
     const struct fab_rec *rec;      /* the kind of record in the answer */
-    const uint32_t *from, *to;      /* port ids: sources, and for paths destinations */
+    const uint32_t *from, *to;      /* port ids of sources and, for paths, of destinations */
     uint32_t from_count, to_count;
-    /* The next record is record j of port from[i], which has `inner` records. */
+    /* The next record is record `j` of port from[i], which has `inner` records. */
     uint32_t i, j, inner;
     uint8_t method;
     bool trusted;
@@ -94,41 +99,48 @@ struct fab_sa_query {
     const struct fab_sa_source *list;
     uint64_t at[4];
     uint8_t want[FAB_REC_MAX],
-        mask[FAB_REC_MAX];              /* the record in the request, and the bits to compare */
-    uint32_t own[FAB_MULTI_PATH_GIDS];  /* storage for from and to */
+        /* The components in the request as a record on the wire, and the bits of it to compare. */
+        mask[FAB_REC_MAX];
+    uint32_t own[FAB_MULTI_PATH_GIDS];  /* memory for `from` and `to` */
     uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named the ports in own[] */
-    uint32_t slid, dlid;                /* 0: not given */
-    /* pairs: most pairs of LIDs that two ports have. limit: most paths between two ports that the
-     * request allows. found: number of paths found so far between the current two ports. */
+    uint32_t slid, dlid;                /* LIDs in the request; 0: not given */
+    /* pairs: maximum number of LID pairs of two ports. limit: maximum number of paths between two
+     * ports that the request permits. found: number of paths found so far between the present two
+     * ports. */
     uint32_t pairs, limit, found;
     bool routed; /* the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    uint64_t gid_prefix[2]; /* prefixes of SGID and DGID: those in the request, or our own */
+    /* GID prefixes of SGID and DGID: those in the request, or that of this subnet. */
+    uint64_t gid_prefix[2];
 };
-/* Starts a query. Returns the status of the answer: 0, or the reason why there is none (enum
+/* Begins a query. Returns 0, or the status of an answer that says why there are no records (enum
  * fab_smp_status, enum fab_sa_status). */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
-/* Writes the next record, fab_wire_rec_stride(q->rec) bytes. NOT_FOUND: no more records. BUSY:
- * `*budget` records were examined; call again with a new budget. *budget is counted down. */
+/* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
+ * are no more records, or BUSY if *budget records were examined; the caller must then call again
+ * with a new budget. *budget is counted down. */
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 
-/* Answers a request in one MAD: Get of any record, and ClassPortInfo; other methods are refused.
- * Returns the status that is in the answer. FAB_SMP_BUSY: `budget` records did not suffice for an
- * answer; use fab_sa_begin and fab_sa_next instead. */
+/* Answers a request in a single MAD: Get of any record, and ClassPortInfo. Other methods are
+ * refused. Returns the status that is in the answer. FAB_SMP_BUSY: after `budget` records the
+ * answer is not complete; use fab_sa_begin and fab_sa_next instead. */
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
-/* Returns whether two ports can communicate: they share a partition in which one is a full member
- * (IBA 10.9.3). A port can always communicate with itself. */
+/* Returns whether two ports can communicate: they share a partition in which at least one of them
+ * is a full member (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
-/* Returns whether the requester is in the partition of a P_Key, or sees all ports. */
+/* Returns whether the requester is in the partition of a P_Key, or is permitted to see all
+ * ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
-/* Returns whether the requester may see a port (an endport, or port 0 of a switch). */
+/* Returns whether the requester may see a port, which is an endport. */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
-/* Writes the header of an answer, FAB_SA_DATA bytes, and clears the rest of the MAD. Method, TID
- * and attribute follow from the request; SM_Key is 0. stride: bytes of a record in a table. */
+/* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Method,
+ * transaction ID and attribute follow from the request; SM_Key is 0. `stride` is the distance in
+ * bytes between two records in a table. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-bool fab_sa_is_table(uint8_t method); /* the answer has many records, and is sent by RMPP */
+/* The answer to this method has many records and is sent by RMPP. */
+bool fab_sa_is_table(uint8_t method);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The codec of attributes. It walks a table of fields (tables.c) to unpack, pack or compare an
- * attribute. A field has at most 64 bits, and all its bits are in the eight bytes that begin with
- * its first byte; a test checks the tables for this. One big-endian load and two shifts therefore
- * read a field. Packing and unpacking use a copy that is longer than the attribute, so that they
- * never access memory beyond the caller's bytes.
+ * Packs, unpacks and compares attributes, by a table of fields (tables.c). A field has at most 64
+ * bits, all of them in the eight bytes that begin with its first byte; a test checks this for all
+ * tables. So one big-endian load and two shifts read a field. Packing and unpacking use a copy that
+ * is longer than the attribute, so that they never access memory beyond the caller's bytes.
  *
- * This code takes most of the manager's time while it brings up a fabric. For each attribute, every
- * branch must have the same outcome each time, so that the processor predicts it.
+ * This code takes most of the manager's CPU time while it brings up a fabric. For each attribute,
+ * every branch of the code must go the same way each time, so that the processor can predict it.
  */
 #include <assert.h>
 #include <string.h>
@@ -28,7 +27,7 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    memset(copy + a->wire_size, 0, 8); /* the load of the last field may reach these bytes */
+    memset(copy + a->wire_size, 0, 8); /* the load of the last field may reach these 8 bytes */
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         uint8_t *member = (uint8_t *)ret_struct + f->member;
@@ -43,7 +42,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     return FAB_OK;
 }
 
-/* Puts a value into words[], which hold the attribute as 64-bit numbers in host order. */
+/* Stores the value of a field in words[], which has the attribute as 64-bit numbers in host byte
+ * order. */
 static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t value)
 {
     unsigned word = bit / 64, end = bit % 64 + bits;
@@ -58,7 +58,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
-    uint64_t excess = 0; /* not 0: a value has bits that its field has no room for */
+    uint64_t excess = 0; /* not 0: a value has more bits than its field */
     size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);
     if (len < a->wire_size)

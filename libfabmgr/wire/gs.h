@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services: the attributes of performance management (IBA 16.1) and congestion control
- * (annex A10) as host-order structs. Their ids overlap with those of subnet management, so
+ * General services: the attributes of performance management (IBA 16.1) and congestion control (IBA
+ * annex A10), as structs in host byte order. Attribute ids of different classes overlap, so
  * fab_wire_attr_of_class needs the class, too.
  */
 #ifndef LIBFABMGR_WIRE_GS_H
@@ -9,12 +9,13 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Byte offsets in MADs of the classes performance management and congestion control. */
-#define FAB_PERF_DATA 64 /* the attribute, in performance management */
+/* Byte offsets in MADs of performance management and congestion control. */
+#define FAB_PERF_DATA 64 /* offset of the attribute in performance management */
 #define FAB_CC_KEY 24
-#define FAB_CC_DATA 64     /* the attribute, in congestion control */
-#define FAB_CC_LOG_DATA 32 /* the attribute CongestionLog, which begins earlier */
-#define FAB_GS_DATA 192    /* length of an attribute that begins at byte 64 */
+#define FAB_CC_DATA 64     /* offset of the attribute in congestion control */
+#define FAB_CC_LOG_DATA 32 /* offset of the attribute CongestionLog */
+/* Bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA. */
+#define FAB_GS_DATA 192
 
 enum fab_gs_attr_id {
     FAB_PERF_SAMPLES_CONTROL = 0x0010,
@@ -66,12 +67,13 @@ struct fab_class_port_info { /* IBA 13.4.8.1 */
     uint8_t trap_hl;
     uint32_t trap_qp, trap_qkey;
 };
-/* Bits of CapabilityMask of performance management (16.1.3.1). */
+/* Bits of CapabilityMask in ClassPortInfo of performance management (IBA 16.1.3.1). */
 #define FAB_PERF_ALL_PORT_SELECT 0x0100
 #define FAB_PERF_EXT_WIDTH 0x0200
 #define FAB_PERF_XMIT_WAIT 0x1000
 #define FAB_PERF_QP1_DROPPED 0x8000
-#define FAB_PERF2_ERRORS_EXT 0x00000002 /* CapabilityMask2: errors in PortCountersExtended */
+/* Bit of CapabilityMask2: PortCountersExtended has error counters. */
+#define FAB_PERF2_ERRORS_EXT 0x00000002
 
 struct fab_port_counters { /* IBA 16.1.3.5 */
     uint8_t port_select;
@@ -79,9 +81,10 @@ struct fab_port_counters { /* IBA 16.1.3.5 */
     uint8_t link_error_recovery, link_downed;
     uint16_t rcv_errors, rcv_remote_physical_errors, rcv_switch_relay_errors, xmit_discards;
     uint8_t xmit_constraint_errors, rcv_constraint_errors, counter_select2;
-    uint8_t local_link_integrity_errors, excessive_buffer_overrun_errors; /* 4 bits */
+    uint8_t local_link_integrity_errors, excessive_buffer_overrun_errors; /* 4 bits each */
     uint16_t qp1_dropped, vl15_dropped;
-    uint32_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait; /* data: in words of 4 bytes */
+    /* xmit_data and rcv_data count words of 4 bytes. */
+    uint32_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
 };
 struct fab_port_counters_ext { /* IBA 16.1.4.11 */
     uint8_t port_select;
@@ -95,9 +98,9 @@ struct fab_port_counters_ext { /* IBA 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The attributes that count per VL, per SL, or per kind of error (16.1.4.1-10, A10.4.4, A13.6). All
- * have this form; the number of values, and the bit of CounterSelect for each value, depend on the
- * attribute. */
+/* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
+ * A10.4.4, A13.6). The attribute determines the number of values, and which bit of CounterSelect
+ * belongs to each value. */
 struct fab_perf_details {
     uint8_t op_code, port_select; /* op_code: only in attributes 0x17, 0x19 and 0x1a */
     uint16_t counter_select;
@@ -113,25 +116,26 @@ struct fab_perf_ext_speeds { /* IBA 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* IBA 16.1.3.2 */
     uint8_t op_code, port_select;
-    uint8_t tick;                      /* a tick is 4 ns * (tick + 1) */
-    uint8_t counter_width;             /* 4: counters have 32 bits */
-    uint8_t counter_mask[FAB_SAMPLES]; /* bit mask: 1 mandatory, 2 optional, 4 vendor counters */
-    uint8_t mechanisms, status;        /* status: enum fab_sample_status */
+    uint8_t tick;          /* a tick is 4 ns * (tick + 1) */
+    uint8_t counter_width; /* 4 means that counters have 32 bits */
+    /* Bitset for each counter: 1 mandatory, 2 optional, 4 vendor. */
+    uint8_t counter_mask[FAB_SAMPLES];
+    uint8_t mechanisms, status; /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
-    uint32_t start, interval; /* in ticks */
+    uint32_t start, interval; /* in ticks; a tick is defined by the member `tick` */
     uint16_t tag, select[FAB_SAMPLES];
     uint64_t samples_only_mask;
 };
 struct fab_samples_result { /* IBA 16.1.3.4, 16.1.4.12 */
     uint16_t tag;
     uint8_t status;
-    uint8_t width; /* ExtendedWidth, 2: 64 bits; only in PortSamplesResultExtended */
+    uint8_t width; /* ExtendedWidth; 2: 64 bits. Only in PortSamplesResultExtended */
     uint64_t counter[FAB_SAMPLES];
 };
 
 struct fab_cc_info { /* IBA A10.4.3.3 */
     uint16_t info;
-    uint8_t table_cap; /* size of the control table, in blocks of 64 entries */
+    uint8_t table_cap; /* size of the congestion control table, in blocks of 64 entries */
 };
 struct fab_cc_key_info { /* IBA A10.4.3.4 */
     uint64_t key;
@@ -196,13 +200,13 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
-/* The tables of the attributes whose struct is fab_perf_details, in ascending order of the
- * attribute ids. */
+/* The field tables of the attributes with struct fab_perf_details, in ascending order of attribute
+ * ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
-/* Returns the table of an attribute of a class, which is FAB_CLASS_PERF, FAB_CLASS_CC, or a class
- * of subnet management. NULL: the attribute has no table. For CongestionLog, the table is that of
- * switches. */
+/* Returns the field table of an attribute of a class: FAB_CLASS_PERF, FAB_CLASS_CC, or a class of
+ * subnet management. Returns NULL if there is none. The table for CongestionLog is that of
+ * switches; adapters have another layout. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

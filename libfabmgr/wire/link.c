@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decodes the fields of PortInfo that describe a link (IBA 14.2.5.6): width, speed, states, MTU and
- * VLs. Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive
- * (FDR to NDR) and LinkSpeedExtActive2 (XDR). The last of these fields that is not 0 is valid.
- * Active values have exactly one bit set.
+ * VLs.
+ *
+ * Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive (FDR
+ * to NDR) and LinkSpeedExtActive2 (XDR). Of these, the last one that is not 0 is valid. The active
+ * value of a field has exactly one bit set.
  */
 #include "libfabmgr/wire/wire.h"
 
 struct lane {
     const char *name;
-    uint32_t rate; /* Mb/s, nominal */
+    uint32_t rate; /* nominal rate of one lane in Mb/s */
 };
 static const struct lane unknown_lane = {"?", 0};
 
@@ -31,8 +33,8 @@ unsigned fab_wire_link_width(const struct fab_port_info *info)
     }
 }
 
-/* Returns the lane speed for a value with exactly one bit set. lanes[] is indexed by the number of
- * this bit. */
+/* Returns the speed of a lane. `value` must have exactly one bit set; the number of this bit is the
+ * index in lanes[]. */
 static const struct lane *lane_of_bit(const struct lane *lanes, unsigned count, unsigned value)
 {
     for (unsigned i = 0; i < count; i++)

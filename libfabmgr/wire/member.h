@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes members of the host-order structures, which have 1, 2, 4 or 8 bytes. */
+/* Reads and writes a member of a struct in host byte order. The member has 1, 2, 4 or 8 bytes. */
 #ifndef LIBFABMGR_WIRE_MEMBER_H
 #define LIBFABMGR_WIRE_MEMBER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the DataDetails of traps (IBA 14.2.5.1). Only generic traps have a known layout.
+ * Reads the DataDetails of notices (IBA 14.2.5.1). Only generic notices have a known layout.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/wire.h"
@@ -23,8 +23,8 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     }
 }
 
-/* Reads the details of trap 256. A hop count that exceeds the bytes of the notice is not valid; the
- * return path is then not known. */
+/* Reads the details of trap 256 (wrong M_Key). If the hop count exceeds the bytes of the notice, it
+ * is invalid, and the return path is not known. */
 static void read_request(const uint8_t *d, struct fab_violation *v)
 {
     uint8_t hops = d[23] & 0x3f;

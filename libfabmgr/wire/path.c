@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A codec for PathRecord (IBA 15.2.5.16) that does not use the table in tables_sa.c. The codec with
- * the table takes three times as long, and the hosts of a large fabric ask for millions of
- * PathRecords. A test compares both codecs.
+ * Packs and unpacks PathRecord (IBA 15.2.5.16) without its table in tables_sa.c. The code that uses
+ * the table takes three times as long, and the hosts of a large fabric request millions of
+ * PathRecords. A test compares both.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints attributes as text, one line for each field, with the words of the IBA specification. All
- * output goes to a bounded buffer (struct sink), which also counts the bytes that do not fit.
+ * Prints attributes as text, one line for each field, with the words of the IBA specification. The
+ * output goes to a buffer of limited size (struct sink). Bytes that do not fit are counted but not
+ * written.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 struct sink {
     char *text;
-    size_t room, len; /* len may exceed room */
+    size_t room, len; /* len may exceed room; bytes beyond room were not written */
 };
 
 static void append(struct sink *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -38,8 +39,8 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
     return size == 1 ? v.u8 : size == 2 ? v.u16 : size == 4 ? v.u32 : v.u64;
 }
 
-/* Prints the names of the bits in a set, such as "1x|4x". If a bit has no name, prints the number
- * instead. */
+/* Prints the names of the bits that are set in a value, such as "1x|4x". A bit without a name is
+ * printed as a number. */
 static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {
     const char *between = "";
@@ -55,7 +56,7 @@ static void append_set(struct sink *s, uint64_t value, const char *const *names,
     }
 }
 
-/* Prints the word for a value; if there is no word, prints the number. */
+/* Prints the word for a value. If there is no word for it, prints the number. */
 static void append_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
 {
     if (value < count && words[value] != NULL)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs and unpacks records, part by part, and finds the component for each bit of a ComponentMask.
+ * Packs and unpacks records, part by part. Finds the component that belongs to each bit of a
+ * ComponentMask.
  *
- * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
- * reserved fields included. A walk over the fields in wire order therefore enumerates the
- * components. Each gap before a field is one component, each field is one component, and in some
- * arrays each element is one component. Some fields use bits that were reserved when the components
- * were numbered; such a field is part of a gap (fab_field.component).
+ * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table, with
+ * reserved fields included. So a walk over the fields in wire order enumerates the components. Each
+ * field is one component, each gap before a field is one component, and in some arrays each element
+ * is a component. Some fields use bits that were reserved when the components were numbered; such a
+ * field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
 
@@ -51,8 +52,8 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
  */
 
 struct component {
-    const struct fab_field *field; /* NULL: reserved bits, or a whole part */
-    const struct fab_part *part;   /* NULL: reserved bits */
+    const struct fab_field *field; /* NULL: the component is reserved bits or a whole part */
+    const struct fab_part *part;   /* NULL: the component is reserved bits */
     uint16_t bit, bits;            /* first bit on the wire, and number of bits */
     uint16_t member, size;         /* offset and size in the record's struct, in bytes */
 };
@@ -60,7 +61,7 @@ struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    unsigned bit; /* beginning of the next component, in bits from the start of the record */
+    unsigned bit; /* start of the next component, in bits from the start of the record */
 };
 
 static struct component reserved(struct walk *w, unsigned upto)
@@ -83,7 +84,7 @@ static struct component whole_part(struct walk *w, const struct fab_part *p)
 }
 
 /* Returns the next component of a field: the next element of an array whose elements are
- * components, otherwise the whole field. */
+ * components, or else the whole field. */
 static struct component of_field(struct walk *w, const struct fab_part *p,
                                  const struct fab_field *f)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subnet administration (IBA chapter 15): the headers of its MADs, and its records as host-order
- * structs. A record consists of parts: a key, and often an attribute of subnet management in its
- * usual form. Each part has a table of fields (struct fab_attr). These tables also define the bits
- * of a ComponentMask.
+ * Subnet administration (IBA chapter 15): the headers of its MADs, and its records as structs in
+ * host byte order.
+ *
+ * A record consists of parts: a key, and in many records an attribute of subnet management in its
+ * usual layout. Each part has a table of fields (struct fab_attr). These tables also define the
+ * bits of the ComponentMask.
  */
 #ifndef LIBFABMGR_WIRE_SA_H
 #define LIBFABMGR_WIRE_SA_H
@@ -37,7 +39,7 @@ enum fab_sa_attr_id {
     FAB_SA_MULTI_PATH_RECORD = 0x003a,
     FAB_SA_INFORM_INFO_RECORD = 0x00f3,
 };
-enum fab_sa_status { /* the high byte of Status, 15.2.2 */
+enum fab_sa_status { /* these values are the high byte of Status, 15.2.2 */
                      FAB_SA_NO_RESOURCES = 0x0100,
                      FAB_SA_REQ_INVALID = 0x0200,
                      FAB_SA_NO_RECORDS = 0x0300,
@@ -66,11 +68,11 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
  */
 
 /* Byte offsets in a MAD, and lengths. */
-#define FAB_RMPP_AT 24   /* the RMPP header, after the common header */
-#define FAB_RMPP_DATA 36 /* the payload of RMPP, FAB_RMPP_SEGMENT bytes */
+#define FAB_RMPP_AT 24   /* start of the RMPP header, which follows the common header */
+#define FAB_RMPP_DATA 36 /* start of the RMPP payload, FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
-#define FAB_SA_HEADER 36 /* the SA header, repeated in each segment */
-#define FAB_SA_DATA 56   /* the attribute, FAB_SA_DATA_LEN bytes */
+#define FAB_SA_HEADER 36 /* start of the SA header, which is repeated in each segment */
+#define FAB_SA_DATA 56   /* start of the attribute, FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
@@ -78,7 +80,7 @@ enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 
 enum fab_rmpp_status { /* IBA 13.6.2.1 */
                        FAB_RMPP_OK = 0,
                        FAB_RMPP_NO_RESOURCES = 1,
-                       FAB_RMPP_TOO_LONG = 118, /* the transfer took too much time */
+                       FAB_RMPP_TOO_LONG = 118, /* the transfer took too long */
                        FAB_RMPP_BAD_LENGTH = 119,
                        FAB_RMPP_BAD_FIRST = 120,
                        FAB_RMPP_BAD_TYPE = 121,
@@ -91,14 +93,14 @@ enum fab_rmpp_status { /* IBA 13.6.2.1 */
 };
 struct fab_rmpp { /* IBA 13.6.2.1 */
     uint8_t version, type;
-    uint8_t resp_time; /* 5 bits, 4.096 us * 2^resp_time; 31: not given */
+    uint8_t resp_time; /* 5 bits: the time is 4.096 us * 2^resp_time; 31: not given */
     uint8_t flags, status;
-    uint32_t segment; /* SegmentNumber; in an ACK, the last segment received */
-    uint32_t length;  /* PayloadLength; in an ACK, NewWindowLast */
+    uint32_t segment; /* SegmentNumber; in an ACK: number of the last segment received */
+    uint32_t length;  /* PayloadLength; in an ACK: NewWindowLast */
 };
 struct fab_sa_header { /* IBA 15.2.1.1 */
     uint64_t sm_key;
-    uint16_t attr_offset; /* distance from one record to the next, in units of 8 bytes */
+    uint16_t attr_offset; /* distance between two records, in units of 8 bytes */
     uint64_t comp_mask;
 };
 extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
@@ -134,8 +136,8 @@ struct fab_wire_lft_record { /* IBA 15.2.5.6 */
 };
 struct fab_wire_mft_record { /* IBA 15.2.5.8 */
     uint16_t lid;
-    uint8_t position; /* 4 bits: number of the block of 16 ports */
-    uint16_t block;   /* 9 bits: number of the block of 32 MLIDs */
+    uint8_t position; /* 4 bits: number of the group of 16 ports */
+    uint16_t block;   /* 9 bits: number of the group of 32 MLIDs */
     uint16_t mask[32];
 };
 struct fab_wire_vlarb_record { /* IBA 15.2.5.9 */
@@ -156,10 +158,10 @@ struct fab_inform_info { /* IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
-    uint16_t type, trap; /* trap: trap number, or device id if not generic */
+    uint16_t type, trap; /* trap: trap number, or device id if the notice is not generic */
     uint32_t qpn;
     uint8_t resp_time;
-    uint32_t producer; /* 24 bits: producer type, or vendor id if not generic */
+    uint32_t producer; /* 24 bits: producer type, or vendor id if the notice is not generic */
 };
 struct fab_wire_inform_info_record { /* IBA 15.2.5.12 */
     uint64_t subscriber_gid[2];
@@ -174,7 +176,7 @@ struct fab_wire_link_record { /* IBA 15.2.5.13 */
 struct fab_wire_service_record { /* IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    uint32_t lease; /* lease in seconds; all ones: the lease never expires */
+    uint32_t lease; /* seconds; all bits 1: the lease does not end */
     uint64_t key[2];
     uint8_t name[64];
     uint8_t data8[16];
@@ -192,7 +194,7 @@ struct fab_wire_path_record { /* IBA 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    uint8_t mtu_selector, mtu; /* selector: 2 bits (enum fab_selector); value: 6 bits */
+    uint8_t mtu_selector, mtu; /* selector: 2 bits (enum fab_selector); value: 6 bits, encoded */
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
@@ -201,7 +203,7 @@ enum fab_selector { /* IBA 15.2.5.16 */
                     FAB_SELECT_MORE = 0,
                     FAB_SELECT_LESS = 1,
                     FAB_SELECT_EXACTLY = 2,
-                    FAB_SELECT_BEST = 3, /* the largest MTU and rate, the smallest lifetime */
+                    FAB_SELECT_BEST = 3, /* the greatest MTU or rate, the smallest lifetime */
 };
 struct fab_wire_mc_member_record { /* IBA 15.2.5.17 */
     uint64_t mgid[2], port_gid[2];
@@ -225,7 +227,7 @@ struct fab_wire_trace_record { /* IBA 15.2.5.19 */
     uint64_t node, chassis, entry_guid, exit_guid;
     uint8_t entry_port, exit_port;
 };
-#define FAB_MULTI_PATH_GIDS 11      /* number of GIDs that fit into one MAD */
+#define FAB_MULTI_PATH_GIDS 11      /* maximum number of GIDs in one MAD */
 struct fab_wire_multi_path_record { /* IBA 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
@@ -234,14 +236,14 @@ struct fab_wire_multi_path_record { /* IBA 15.2.5.20 */
     uint8_t sl, mtu_selector, mtu, rate_selector, rate, life_selector, life;
     uint8_t service_msb, independence, sgids, dgids;
     uint64_t service_lsb;
-    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* sources first, then destinations */
+    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* GIDs of the sources, then GIDs of the destinations */
 };
 
 struct fab_part {
     const struct fab_attr *attr;
-    uint16_t at;     /* bytes from the start of the record on the wire */
-    uint16_t member; /* bytes from the start of the record's struct to that of the part */
-    bool whole;      /* the whole part is one component; its fields are not components */
+    uint16_t at;     /* offset on the wire, in bytes from the start of the record */
+    uint16_t member; /* offset of the part in the record's struct, in bytes */
+    bool whole;      /* the part as a whole is one component; its fields are not components */
 };
 struct fab_rec {
     const char *name;
@@ -250,46 +252,48 @@ struct fab_rec {
     const struct fab_part *parts;
     size_t part_count;
 };
-#define FAB_REC_MAX 200 /* bytes of the longest record on the wire */
+#define FAB_REC_MAX 200 /* maximum bytes of a record on the wire */
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
     fab_wire_sm_info_record, fab_wire_pkey_record, fab_wire_inform_info_record,
     fab_wire_link_record, fab_wire_service_record, fab_wire_path_record, fab_wire_mc_member_record,
     fab_wire_guid_info_record, fab_wire_trace_record, fab_wire_multi_path_record;
 extern const struct fab_attr fab_wire_attr_inform_info;
-/* All records, in ascending order of their ids. */
+/* All records, in ascending order of their attribute ids. */
 #define FAB_RECS 17
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
-const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
+/* Returns NULL if there is no such record. */
+const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
-/* These functions read and write a record as fab_wire_attr_unpack and fab_wire_attr_pack do with an
- * attribute. They return the same errors. */
+/* Unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do with an attribute.
+ * They return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
-/* A faster codec for PathRecord. If a value does not fit its field, packing drops its high bits. */
+/* Unpack and pack a PathRecord faster than the functions above. If a value has more bits than its
+ * field, packing drops the high bits. */
 #define FAB_PATH_RECORD_LEN 64
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
                                uint8_t ret[FAB_PATH_RECORD_LEN]);
-/* Returns the distance from one record to the next in a response, in bytes: a multiple of 8
+/* Returns the distance in bytes between two records in a response. It is a multiple of 8
  * (AttributeOffset, 15.2.1.1). */
 static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* Returns the ComponentMask bits of the component with the name `field`; 0: there is no such
- * component. Components (15.2.1.2) are the fields in wire order, and the gaps between them. For an
- * array whose elements are components, the mask has the bits of all elements. */
+/* Returns the bits in a ComponentMask of the component with the name `field`; 0 if there is no such
+ * component. Components (15.2.1.2) are the fields in wire order and the gaps between fields. For an
+ * array whose elements are components, the result has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Sets in ret_bytes[wire_size] the bits that the components of comp_mask occupy on the wire, and
- * clears all others; reserved components set no bits. Two records agree in these components if
- * their bytes agree in all bits that are set. */
+/* Sets in ret_bytes[wire_size] the bits that the components of comp_mask have on the wire, and
+ * clears all other bits. Reserved components set no bits. Two records agree in these components if
+ * they agree in all bits that are set. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Sets all bits of those members of the record's struct that comp_mask names, and clears the
- * others. */
+/* Sets all bits in the members of the record's struct that belong to comp_mask, and clears all
+ * other members. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

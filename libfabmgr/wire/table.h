@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Macros for the tables of attributes. For this folder only. */
+/* Macros that define the tables of fields. For this folder only. */
 #ifndef LIBFABMGR_WIRE_TABLE_H
 #define LIBFABMGR_WIRE_TABLE_H
 
@@ -11,22 +11,23 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* An array of scalars or of structs. For structs, m names the member in the first element. */
+/* Fields of an array of scalars or structs. For an array of structs, `m` is the member in the first
+ * element. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how                                                      \
     }
-/* An array; each element is a component of its own. */
+/* Like ARRAY, but each element is a component of its own. */
 #define ARRAY_EACH(type, m, spec_name, at, n, count, wire_stride, member_stride, how)              \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar that is no component, because its bits were reserved when the components were
- * numbered. */
+/* A scalar that is not a component, because its bits were reserved when the components of the
+ * record were numbered. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

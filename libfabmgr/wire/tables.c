@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables of the attributes of subnet management (IBA 14.2.5) and of Notice (13.4.8.2): each
- * field has its name in the specification, its offset in the attribute and its offset in the
- * struct. Offsets count bits from the first bit of the attribute, as in the standard; gaps are
- * reserved bits.
+ * The tables of fields of the attributes of subnet management (IBA 14.2.5) and of Notice
+ * (13.4.8.2). Each field has its name in the specification, its offset in the attribute and its
+ * offset in the struct. Offsets in the attribute are bits from its first bit, as in the
+ * specification. Gaps between fields are reserved bits.
  */
 #include "libfabmgr/wire/table.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables (see tables.c) of ClassPortInfo (IBA 13.4.8.1), port counters (16.1.3.5, 16.1.4.11)
- * and congestion control (A10.4.3). tables_perf.c has those of samples and detailed counters.
+ * The tables of fields (tables.c explains them) of ClassPortInfo (IBA 13.4.8.1), port counters
+ * (16.1.3.5, 16.1.4.11) and congestion control (A10.4.3). tables_perf.c has the tables for samples
+ * and detailed counters.
  */
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables (see tables.c) of the headers and records of subnet administration: IBA 13.6.2.1
- * (RMPP), 15.2.1.1, 15.2.5, and 13.4.8.3 (InformInfo). A record begins with a key; the tables of
- * keys are here. After the key, a record often has an attribute of subnet management; its table is
- * in tables.c.
+ * The tables of fields (tables.c explains them) of the headers and records of subnet
+ * administration: IBA 13.6.2.1 (RMPP), 15.2.1.1, 15.2.5, and 13.4.8.3 (InformInfo).
+ *
+ * A record begins with a key, whose table is in this file. After the key, many records have an
+ * attribute of subnet management, whose table is in tables.c.
  */
 #include "libfabmgr/wire/sa.h"
 #include "libfabmgr/wire/table.h"
@@ -34,8 +35,8 @@ const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_
 /* ---- keys before attributes -------------------------------------------------------------------
  */
 
-/* The key of several records is just the LID. They can share this table, because the LID is the
- * first member of all their structs. */
+/* The key of records whose key is only the LID. The records can share this table, because the LID
+ * is the first member of all their structs. */
 static const struct fab_field lid_key[] = {
     SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };
@@ -230,7 +231,7 @@ static const struct fab_field multi_path[] = {
 /* ---- records and their parts ------------------------------------------------------------------
  */
 
-/* The table of a record's key, or of a whole record that has only one part. */
+/* The table of a record's key, or of a whole record that consists of one part. */
 #define KEY(name, bytes, type, table)                                                              \
     static const struct fab_attr name = ATTR("", 0, bytes, type, table)
 KEY(port_info_attr, 4, struct fab_wire_port_info_record, port_info_key);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Management datagrams (MADs) and their attributes: functions that convert between bytes and
- * host-order structs (IBA volume 1, release 1.4 and later, chapters 13 to 16). Each attribute has
- * one table of fields (struct fab_attr), which serves to pack, unpack, print and compare the
- * attribute, and to find the ComponentMask of subnet administration. The functions check lengths
- * before they read bytes, and never cast a buffer to a struct.
+ * Management datagrams (MADs) and their attributes. The functions convert between bytes and structs
+ * in host byte order (IBA volume 1, release 1.4 and later, chapters 13 to 16).
+ *
+ * Each attribute has one table of fields (struct fab_attr). It is used to pack, unpack, print and
+ * compare the attribute, and for the ComponentMask of subnet administration. The functions check
+ * lengths before they read bytes, and never cast a buffer to a struct.
  */
 #ifndef LIBFABMGR_WIRE_WIRE_H
 #define LIBFABMGR_WIRE_WIRE_H
@@ -14,9 +15,9 @@
 #include <stdint.h>
 
 #define FAB_MAD_SIZE 256
-#define FAB_SMP_DATA 64 /* attribute bytes in an SMP */
+#define FAB_SMP_DATA 64 /* bytes of the attribute in an SMP */
 #define FAB_NODE_DESC_LEN 64
-#define FAB_MAX_HOPS 63 /* longest directed route (IBA 14.2.2) */
+#define FAB_MAX_HOPS 63 /* maximum length of a directed route (IBA 14.2.2) */
 
 /* ---- constants of the standard --------------------------------------------------------------- */
 
@@ -36,7 +37,7 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    FAB_METHOD_RESPONSE = 0x80, /* the bit that marks responses */
+    FAB_METHOD_RESPONSE = 0x80, /* the bit that is set in the methods of responses */
 };
 enum fab_attr_id {
     FAB_ATTR_CLASS_PORT_INFO = 0x0001,
@@ -76,7 +77,7 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-enum fab_smp_status { /* Status (IBA 13.4.7): bit 0 is BUSY, bits 2-4 say what is invalid */
+enum fab_smp_status { /* Status (IBA 13.4.7): bit 0: busy; bits 2-4: which field is invalid */
                       FAB_SMP_BUSY = 0x0001,
                       FAB_SMP_BAD_VERSION = 0x0004,
                       FAB_SMP_BAD_METHOD = 0x0008,
@@ -84,52 +85,53 @@ enum fab_smp_status { /* Status (IBA 13.4.7): bit 0 is BUSY, bits 2-4 say what i
                       FAB_SMP_BAD_VALUE = 0x001c,
 };
 #define FAB_LID_PERMISSIVE 0xffff
-/* mask that removes the D bit of directed-route SMPs (14.2.1.2) */
+/* Mask that removes the D bit from the status of directed-route SMPs (IBA 14.2.1.2). */
 #define FAB_SMP_STATUS_MASK 0x7fff
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* A directed route: port[1..hops] are the output ports of the hops; if hops is 0, the route ends at
- * the local node. */
+/* A directed route. port[1] to port[hops] are the output ports of its hops. If hops is 0, the route
+ * ends at the local node. */
 struct fab_path {
     uint8_t hops;
     uint8_t port[FAB_MAX_HOPS + 1];
 };
 
-/* The common header and, for SMPs, the fields of the class (IBA 13.4.3, 14.2.1). */
+/* The common header of a MAD and, for SMPs, the further header fields (IBA 13.4.3, 14.2.1). */
 struct fab_mad {
     uint8_t mgmt_class, class_version, method;
     uint16_t status;
     uint64_t tid;
     uint16_t attr_id;
     uint32_t attr_mod;
-    uint64_t m_key;           /* SMPs */
-    bool directed, returning; /* directed: the class is 0x81; returning: the D bit is set */
+    uint64_t m_key;           /* only in SMPs */
+    bool directed, returning; /* directed: the class is 0x81. returning: the D bit is set */
     uint8_t hop_pointer;
-    struct fab_path path; /* class 0x81: the initial path, in requests and in responses */
+    struct fab_path path; /* only in class 0x81: the initial path, in requests and in responses */
     uint16_t dr_slid, dr_dlid;
 };
-/* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. class_version 0 is
- * written as 1. In directed-route SMPs, dr_slid and dr_dlid 0 are written as 0xffff, the permissive
- * LID, and the return path is zero: the nodes on the route fill it. INVAL: more than 63 hops, or no
- * SMP class. */
+/* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL: zeros. class_version 0 is
+ * written as 1. In a directed-route SMP, dr_slid and dr_dlid 0 are written as 0xffff (the
+ * permissive LID), and the return path is zero, because the nodes on the route fill it. Returns
+ * INVAL if there are more than 63 hops or this is not an SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
-/* Writes a whole 256-byte GMP: the common header, at most FAB_GMP_DATA bytes of data (class headers
- * included), and zeros. class_version 0 is written as 2 for subnet administration and congestion
- * control, as 1 for other classes. INVAL: too much data, or an SMP class. */
+/* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (with
+ * class headers), and zeros. class_version 0 is written as 2 for subnet administration and
+ * congestion control, and as 1 for other classes. Returns INVAL if there is too much data or this
+ * is an SMP class. */
 #define FAB_GMP_DATA 232
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
-/* Writes the response to a received SMP: its header and, in a directed-route SMP, both paths
- * unchanged (the SMI follows them back), with the method of the response (Get and Set: GetResp;
- * Trap: TrapRepress; Report: ReportResp), the status, and data (FAB_SMP_DATA bytes; NULL: the data
- * of the request). request and answer may point to the same bytes. INVAL: the MAD is not a request,
- * or not an SMP. */
+/* Writes the response to a received SMP. The method of the response follows from the request (Get
+ * and Set: GetResp; Trap: TrapRepress; Report: ReportResp). In a directed-route SMP, both paths
+ * stay unchanged, because the SMI follows them back. `data` has FAB_SMP_DATA bytes; NULL: the data
+ * of the request. `request` and `answer` may be the same memory. Returns INVAL if the MAD is not a
+ * request or not an SMP. */
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
-/* Reads the header. *ret_data points into bytes: in SMPs to the 64 bytes of the attribute,
- * otherwise to the bytes after the common header. TRUNCATED; FORMAT: an unknown base or class
- * version, or a hop count or hop pointer out of range. */
+/* Reads the header of a MAD. *ret_data points into `bytes`: in an SMP to the 64 bytes of the
+ * attribute, otherwise to the bytes after the common header. Returns TRUNCATED, or FORMAT if the
+ * base or class version is unknown, or the hop count or hop pointer is out of range. */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -188,38 +190,41 @@ enum fab_sm_state {
 };
 struct fab_notice { /* IBA 13.4.8.2 */
     uint8_t generic, type;
-    uint32_t producer_type; /* 24 bits; the vendor id if not generic */
-    uint16_t trap;          /* trap number; the device id if not generic */
+    uint32_t producer_type; /* 24 bits: producer type; vendor id if the notice is not generic */
+    uint16_t trap;          /* trap number; device id if the notice is not generic */
     uint16_t issuer_lid;
     uint8_t toggle;
     uint16_t count;      /* 15 bits */
     uint8_t details[54]; /* DataDetails of the trap, 14.2.5.1 */
 };
-/* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (14.2.5.1); 0 for other
+/* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (IBA 14.2.5.1); 0 for other
  * traps. */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
-/* What a port reports about a packet with a wrong key: traps 256 (M_Key), 257 (P_Key), 258 (Q_Key)
- * and 259 (P_Key, at a switch port), 14.2.5.1. M_Keys and Q_Keys are secrets, and are left out. */
+/* What a port reports about a packet with a wrong key, in the traps 256 (M_Key), 257 (P_Key), 258
+ * (Q_Key) and 259 (P_Key, at a switch port) (IBA 14.2.5.1). M_Keys and Q_Keys are secret and
+ * therefore left out. */
 #define FAB_VIOLATION_HOPS 30
 struct fab_violation {
-    /* LIDs of the packet; 0: not known. If trap 256 is about a directed route, slid is 0xffff. */
+    /* LIDs of the packet; 0: not known. If trap 256 is about a directed-route packet, slid is
+     * 0xffff. */
     uint16_t slid, dlid;
-    /* 256: the refused request */
+    /* Only for trap 256: the refused request. */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    bool directed;    /* directed route; only then the next four members are valid */
+    bool directed;    /* directed-route packet; only then the next four members are valid */
     uint16_t dr_slid; /* 0xffff: the directed route began at the sender */
     bool truncated;   /* the return path is longer than the notice shows */
     uint8_t hops;
-    uint8_t return_path[FAB_VIOLATION_HOPS]; /* [hops - 1]: the port at which the packet arrived */
-    /* traps 257 to 259: */
-    uint16_t p_key; /* 257 and 259 */
+    /* [hops - 1] is the port through which the packet arrived. */
+    uint8_t return_path[FAB_VIOLATION_HOPS];
+    /* Only for traps 257 to 259. */
+    uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
     uint32_t qp[2]; /* traps 257 and 258: queue pairs of sender and receiver */
-    uint8_t port;   /* trap 259: port of the switch; 0: not known */
+    uint8_t port;   /* trap 259: port number of the switch; 0: not known */
 };
-/* Reads the DataDetails of the traps 256 to 259. False: the notice has another number. */
+/* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);
 
 struct fab_sl2vl { /* IBA 14.2.5.8 */
@@ -241,22 +246,24 @@ struct fab_guid_block {
  */
 
 struct fab_field {
-    const char *name; /* the standard's name, e.g. "NeighborMTU" */
-    uint16_t bit; /* offset of the field's most significant bit from the attribute's first bit */
-    uint8_t bits; /* 1..64 */
-    uint8_t member_size; /* 1, 2, 4, 8 */
-    uint16_t member;     /* offset in the struct, in bytes */
-    uint16_t repeat;     /* array length, 1 for scalars */
-    uint16_t bit_stride; /* arrays: bits from one element to the next, in the attribute */
-    uint8_t stride;      /* arrays: bytes from one element to the next, in the struct */
+    const char *name; /* name in the specification, such as "NeighborMTU" */
+    /* Offset of the field's most significant bit, in bits from the first bit of the attribute. */
+    uint16_t bit;
+    uint8_t bits;        /* number of bits of the field (of an array: of an element), 1 to 64 */
+    uint8_t member_size; /* bytes of the member in the struct: 1, 2, 4 or 8 */
+    uint16_t member;     /* offset of the member in the struct, in bytes */
+    uint16_t repeat;     /* number of elements of an array; 1 for a scalar */
+    uint16_t bit_stride; /* arrays: distance between two elements in the attribute, in bits */
+    uint8_t stride;      /* arrays: distance between two elements in the struct, in bytes */
     uint8_t print;       /* enum fab_print */
     uint8_t component;   /* enum fab_component */
 };
-enum fab_component { /* the way in which a ComponentMask (sa.h) counts the field */
+enum fab_component {                     /* how a ComponentMask (sa.h) counts the field */
                      FAB_COMPONENT_ONE,  /* the field is one component */
                      FAB_COMPONENT_EACH, /* each element of the array is one component */
-                     FAB_COMPONENT_NONE, /* the field is no component: its bits were reserved
-                                            when components were numbered */
+                     /* The field is not a component, because its bits were reserved when the
+                      * components were numbered. */
+                     FAB_COMPONENT_NONE,
 };
 enum fab_print {
     FAB_PRINT_DEC,
@@ -267,7 +274,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* from here on, the field is a set of values with one bit for each value */
+    FAB_PRINT_WIDTHS, /* this kind and the following: a bitset of values */
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,
@@ -282,7 +289,7 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-/* Returns the table of an attribute of subnet management, or NULL if there is none. */
+/* Returns the table of an attribute of subnet management; NULL if there is none. */
 const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
 /* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
