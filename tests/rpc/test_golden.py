@@ -18,7 +18,10 @@ import struct
 import subprocess
 import urllib.request
 
-from harness import BUILD, SOURCE, Fabric, channel, main, running, socket_path, wait_until
+import grpc
+from google.protobuf import message_factory, text_format
+
+from harness import BUILD, SOURCE, Fabric, channel, load, main, running, socket_path, wait_until
 
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
                         for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
@@ -108,6 +111,47 @@ def free_port():
         return s.getsockname()[1]
 
 
+# ---- the messages themselves
+
+# Times, durations and numbers of requests vary.
+VARIES = [(re.compile(pattern, re.M), to) for pattern, to in (
+    (r"\{\n(?: *(?:seconds|nanos): .*\n)+ *\}", "<time>"),
+    (r"^( *(?:\w*_us|sequence|smps_\w+|sent|retried|window|in_flight|reads|writes|log_reads|blocks_per_second|pid|uid)): .*",
+     r"\1: <n>"),
+)]
+SERVICE = load("fabric.v1.fabric_service_pb2").DESCRIPTOR.services_by_name["FabricService"]
+
+
+def class_of(descriptor):
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory().GetPrototype(descriptor)
+
+
+def written(message):
+    """A message as text; messages without messages in them are on one line."""
+    text = text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True)
+    for pattern, to in VARIES:
+        text = pattern.sub(to, text)
+    text = re.sub(r"\{\n[^{}]*\}", lambda m: " ".join(m[0].split()), text)
+    return re.sub(r'(key: "(?:\w+_us|mads|seconds)"\n *value) \{ number: \d+ \}', r"\1 <n>", text)
+
+
+def called(c, name, request):
+    """The answers to a call."""
+    method = SERVICE.methods_by_name[name]
+    make = c.unary_stream if method.server_streaming else c.unary_unary
+    stub = make(f"/fabric.v1.FabricService/{name}", request_serializer=lambda m: m.SerializeToString(),
+                response_deserializer=class_of(method.output_type).FromString)
+    message = text_format.Parse(request, class_of(method.input_type)())
+    try:
+        answer = stub(message, timeout=120)
+        answers = list(answer) if method.server_streaming else [answer]
+    except grpc.RpcError as e:
+        return f"{e.code().name}: {e.details()}\n"
+    return "---\n".join(written(a) for a in answers)
+
+
 class Place:
     """A folder with a fabric and settings, and a golden file."""
 
@@ -141,8 +185,19 @@ class Place:
                 wait_until(lambda: process.poll() is not None or self.status().generation > 0)
                 assert process.poll() is None, process.log()
 
+            self.channel = c
             with running(command, up, env) as self.process:
                 yield
+
+    def messages(self, golden, calls):
+        """Calls methods, and adds their answers to a golden file; gets the second page, too."""
+        for line in lines(calls):
+            name, _, request = line.partition(" ")
+            text = called(self.channel, name, request)
+            golden.add(line, text)
+            page = re.search('^next_page_token: (".*")$', text, re.M)
+            if page and "page_size" in line:
+                golden.add(line + ", page 2", called(self.channel, name, f"{request} page_token: {page[1]}"))
 
     def status(self):
         return self.fabric.GetStatus(timeout=10).status
@@ -249,6 +304,24 @@ ALWAYS = """status | link list leaf-001 | link flapping | link unhealthy | port 
     reroute list | event list | node list adapter | port list leaf-003"""
 
 
+# Methods and their requests. fabricctl does not print all fields of the answers.
+CALLS = """GetStatus | GetVersion | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
+    GetNode node: "leaf-001" | GetNode node: "host-0003" | ListNodePins | ListPorts node: "leaf-001" | ListPorts node: "host-0002"
+    ListPorts state: PORT_STATE_DOWN | ListPorts page_size: 5 | GetPort node: "leaf-001" port_number: 3 | GetPort node: "leaf-001"
+    GetPort node: "leaf-001" port_number: 99 | ListLinks node: "leaf-002" | ListLinks page_size: 3 | ListFlappingLinks
+    ListUnhealthyLinks | ListUnhealthyLinks include_watched: true | ListPortCounters node: "leaf-001" | ListPortCounters page_size: 2
+    ListPartitions | ListPartitionMembers partition: "jobs" page_size: 3 | ListPartitionMembers partition: "Default"
+    ListServices | ListServices page_size: 1 | ListSubscriptions | ListMulticastGroups | ListMulticastGroups page_size: 1
+    ListMulticastMembers group: "0xc000" page_size: 2 | ListClasses | ListClasses page_size: 2 | ListClassRules class: "training"
+    ListClassRules class: "training" page_size: 1 | GetCongestion | GetPortCongestion node: "leaf-001" port_number: 3
+    GetPortCongestion node: "host-0002" port_number: 1 service_level: 2 | ListCongestionLogs | ListCongestionLogs node: "leaf-001"
+    GetRoce | ListCongestedPorts count: 3 | TracePath source: "host-0001" destination: "host-0006"
+    TracePath source: "leaf-001" destination: "host-0010" | GetForwardingTable node: "leaf-002"
+    GetForwardingTable node: "spine-001" page_size: 7 | GetVerdict | GetVerdict verify_again: true
+    ListContingencies page_size: 4 | GetContingency failure: "leaf-001/4" | GetContingency failure: "spine-001"
+    ListEvents page_size: 6 | ListEvents min_severity: EVENT_SEVERITY_WARNING | ListReroutes page_size: 2 | GetReroute generation: 2 | GetKey"""
+STUDIES = """GetQuality options { samples: 5 seed: 3 endports: "host-[0001-0006]" } | CompareEngines engines: "updn" engines: "fattree"
+    WhatIf failures: "spine-002" failures: "host-0002/1" options { samples: 5 }"""
 LONG_IN_JSON = ("route show leaf-002", "route quality", "event list")
 
 
@@ -283,8 +356,12 @@ def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
                   {"partitions.conf": PARTITIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7], lines(ALWAYS)
+    raw = Golden("messages.txt")
+    raw.hidden = place.golden.hidden
     with place.daemon():
         place.settle()
+        raw.step("after the start")
+        place.messages(raw, CALLS + " | " + STUDIES)
         place.golden.step("after the start")
         place.show(every)
         place.show(lines(TEXT), ["text"])
@@ -303,6 +380,8 @@ def a_fat_tree_with_all_features():
         place.do("link isolate leaf-003/4")
         place.do("sim unlink host-0007/1", traps=1)
         place.show(few + ["route whatif leaf-004/3", "route compare"])
+        raw.step("with links that are down, disabled, isolated and held down")
+        place.messages(raw, CALLS)
         place.do("link release leaf-001/3")
         place.do("port enable leaf-002/4", links=23)
         place.do("link release leaf-003/5", links=24)
@@ -316,7 +395,10 @@ def a_fat_tree_with_all_features():
     with place.daemon():
         place.settle()
         place.show(every)
+        raw.step("after a restart, with registrations of hosts")
+        place.messages(raw, CALLS)
     place.golden.compare()
+    raw.compare()
 
 
 # ---- fabrics that need several virtual lanes

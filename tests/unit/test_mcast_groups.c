@@ -182,6 +182,51 @@ START_TEST(ranges_are_looked_at)
 }
 END_TEST
 
+/* Rates as PathRecord and MCMemberRecord number them (IBA 15.2.5.16 and later annexes), in Mbit/s.
+ */
+static const uint32_t speed_of_rate[25] = {
+    [2] = 2500,    [3] = 10000,   [4] = 30000,   [5] = 5000,    [6] = 20000,   [7] = 40000,
+    [8] = 60000,   [9] = 80000,   [10] = 120000, [11] = 14000,  [12] = 56000,  [13] = 112000,
+    [14] = 168000, [15] = 25000,  [16] = 100000, [17] = 200000, [18] = 300000, [19] = 28000,
+    [20] = 50000,  [21] = 400000, [22] = 600000, [23] = 800000, [24] = 1200000};
+
+static uint16_t join_fast(struct world *w, const struct fab_wire_mc_member_record *r, uint64_t mask)
+{
+    struct fab_wire_mc_member_record answer;
+    struct fab_mcast_request ask = asking(r, mask);
+    ask.rate = 24;
+    return fab_mcast_groups_join(w->g, &ask, &answer);
+}
+
+START_TEST(all_rates_are_compared_by_speed)
+{
+    struct world w = world_of(1024);
+    for (uint8_t is = 2; is <= 24; is++) {
+        struct fab_wire_mc_member_record r = record(&w, 1, IPV4, is);
+        r.rate_selector = FAB_SELECT_EXACTLY;
+        r.rate = is;
+        ck_assert_uint_eq(join_fast(&w, &r, CREATE | 0x300), 0);
+        r = record(&w, 2, IPV4, is);
+        for (r.rate = 2; r.rate <= 24; r.rate++) {
+            const struct {
+                uint8_t selector;
+                bool fits;
+            } rows[] = {{FAB_SELECT_MORE, speed_of_rate[is] > speed_of_rate[r.rate]},
+                        {FAB_SELECT_LESS, speed_of_rate[is] < speed_of_rate[r.rate]},
+                        {FAB_SELECT_EXACTLY, is == r.rate}};
+            for (int i = 0; i < 3; i++) {
+                r.rate_selector = rows[i].selector;
+                bool fits = join_fast(&w, &r, JOIN | 0x300) == 0;
+                if (fits != rows[i].fits)
+                    ck_abort_msg("a group of rate %u, selector %u, rate %u", is, r.rate_selector,
+                                 r.rate);
+            }
+        }
+    }
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_new_group_has_the_most_that_fits)
 {
     struct world w = world_of(1024);
@@ -294,6 +339,10 @@ START_TEST(restored_groups_of_one_member_are_charged_to_it)
         }
     }
     ck_assert_int_eq(fab_mcast_groups_restored(w.g), FAB_OK);
+    for (size_t i = 0; i < w.g->groups; i++) { /* a group has no port and no JoinState */
+        const struct fab_wire_mc_member_record *is = &w.g->group[i]->is;
+        ck_assert_uint_eq(is->port_gid[0] | is->port_gid[1] | is->join_state | is->proxy_join, 0);
+    }
     ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
     ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2); /* not the proxy membership */
     ck_assert_uint_eq(w.g->memberships, 6);
@@ -457,6 +506,7 @@ int main(void)
     tcase_add_test(c, a_full_member_makes_a_group);
     tcase_add_test(c, states_add_up_and_are_taken_away);
     tcase_add_test(c, ranges_are_looked_at);
+    tcase_add_test(c, all_rates_are_compared_by_speed);
     tcase_add_test(c, a_new_group_has_the_most_that_fits);
     tcase_add_test(c, the_configuration_fixes_groups);
     tcase_add_test(c, ports_are_charged);

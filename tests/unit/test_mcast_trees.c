@@ -27,6 +27,7 @@ START_TEST(every_member_is_reached_once_through_all_changes)
         live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
     live(leaf_spine(6, 4, 4), seed, 1500);
     live(leaf_spine(4, 1, 3), seed, 500);
+    live(leaf_spine(2, 1, 36), seed, 300); /* ports in all three positions of the tables */
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
     ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);

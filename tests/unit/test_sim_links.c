@@ -85,6 +85,9 @@ START_TEST(cables)
     struct fab_switch_info info;
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, 0), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, 999, 1), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_unlink(x.r.sim, x.f->node_count, 1), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, (uint8_t)(x.f->nodes[sw].num_ports + 1)),
+                     FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, 255), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, num), FAB_OK);
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, num), FAB_OK);

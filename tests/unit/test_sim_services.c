@@ -373,6 +373,61 @@ START_TEST(congestion_settings)
 }
 END_TEST
 
+static struct fab_cc_switch_setting switch_setting(struct lab *x, uint8_t method,
+                                                   const struct fab_cc_switch_setting *want)
+{
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_cc_switch_setting is;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_switch_setting, want, data, sizeof data),
+                     FAB_OK);
+    ck_assert_int_eq(cc(x, x->leaf, method, FAB_CC_SWITCH_SETTING, 0, data), 0);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_cc_switch_setting, data, sizeof data, &is),
+                     FAB_OK);
+    return is;
+}
+
+/* Each bit of Control_Map selects its fields, and no others (IBA A10.4.3.6). */
+START_TEST(control_map_selects_fields)
+{
+    struct lab x = lab_manager();
+    struct fab_cc_switch_setting want = {0};
+    (void)switch_setting(&x, FAB_METHOD_SET, &(struct fab_cc_switch_setting){.control_map = 31});
+    for (uint32_t turn = 1; turn <= 3; turn++)
+        for (uint32_t map = 0; map < 32; map++) {
+            const uint8_t n = (uint8_t)((turn * 5 + map) % 15 + 1);
+            struct fab_cc_switch_setting all = {.control_map = map,
+                                                .threshold = n,
+                                                .packet_size = (uint8_t)(n + 1),
+                                                .cs_threshold = n,
+                                                .cs_return_delay = (uint16_t)(n + 2),
+                                                .marking_rate = (uint16_t)(n + 3)};
+            memset(all.victim_mask, n, sizeof all.victim_mask);
+            memset(all.credit_mask, n + 1, sizeof all.credit_mask);
+            want.control_map = map;
+            if (map & 1)
+                memset(want.victim_mask, n, sizeof want.victim_mask);
+            if (map & 2)
+                memset(want.credit_mask, n + 1, sizeof want.credit_mask);
+            want.threshold = map & 4 ? all.threshold : want.threshold;
+            want.packet_size = map & 4 ? all.packet_size : want.packet_size;
+            want.cs_threshold = map & 8 ? all.cs_threshold : want.cs_threshold;
+            want.cs_return_delay = map & 8 ? all.cs_return_delay : want.cs_return_delay;
+            want.marking_rate = map & 16 ? all.marking_rate : want.marking_rate;
+            (void)switch_setting(&x, FAB_METHOD_SET, &all);
+            struct fab_cc_switch_setting is = switch_setting(&x, FAB_METHOD_GET, &want);
+            ck_assert_uint_eq(is.control_map, want.control_map);
+            ck_assert_mem_eq(is.victim_mask, want.victim_mask, sizeof is.victim_mask);
+            ck_assert_mem_eq(is.credit_mask, want.credit_mask, sizeof is.credit_mask);
+            ck_assert_uint_eq(is.threshold, want.threshold);
+            ck_assert_uint_eq(is.packet_size, want.packet_size);
+            ck_assert_uint_eq(is.cs_threshold, want.cs_threshold);
+            ck_assert_uint_eq(is.cs_return_delay, want.cs_return_delay);
+            ck_assert_uint_eq(is.marking_rate, want.marking_rate);
+        }
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(congestion_is_logged)
 {
     struct lab x = lab_manager();
@@ -420,6 +475,7 @@ static Suite *suite(void)
     tcase_add_test(c, classes);
     tcase_add_test(c, trap_addresses_are_kept);
     tcase_add_test(c, congestion_settings);
+    tcase_add_test(c, control_map_selects_fields);
     tcase_add_test(c, congestion_is_logged);
     suite_add_tcase(s, c);
     return s;
