@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Singular and plural in messages: "1 switch", "2 switches". */
+/* Chooses singular or plural in messages: "1 switch", "2 switches". */
 #ifndef LIBFABMGR_BASE_PLURAL_H
 #define LIBFABMGR_BASE_PLURAL_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A seeded random number generator (xoshiro256**, whose state is filled by splitmix64). The same
- * seed gives the same sequence on every machine. It serves simulation, tests and tie breaking; it
- * must not generate secrets.
- */
+/* A seeded random number generator (xoshiro256**, whose state splitmix64 fills). The same seed
+ * gives the same sequence on every machine. It is for simulation, tests and tie breaking. It must
+ * not generate secrets. */
 #ifndef LIBFABMGR_BASE_PRNG_H
 #define LIBFABMGR_BASE_PRNG_H
 

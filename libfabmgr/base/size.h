@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checked arithmetic for sizes, and arrays that grow. */
+/* Arithmetic for sizes that detects overflow, and arrays that grow. */
 #ifndef LIBFABMGR_BASE_SIZE_H
 #define LIBFABMGR_BASE_SIZE_H
 

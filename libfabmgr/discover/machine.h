@@ -30,7 +30,7 @@ struct known_node {
     bool walked;
     /* bitset of the kinds of queries for which `unresponsive` already lists the node */
     uint8_t reported;
-    uint16_t cursor; /* next step of the node's walk */
+    uint16_t cursor; /* number of the next step of the node's walk (walk_step) */
     uint64_t guid, near_guid;
     uint64_t asked[4];  /* bitset of the ports whose PortInfo was queried */
     uint64_t fresh[4];  /* bitset of the ports whose link this discovery has seen */
@@ -110,15 +110,15 @@ struct fab_discover {
     bool root_pending; /* fab_discover_next has not returned the first query yet */
 
     const struct fab_fabric *base;
-    struct queue suspects; /* targeted sweep: suspects to be queried in later waves */
+    struct queue suspects; /* only in a targeted sweep: suspects that later waves will query */
     bool paths_stale;
     bool cut; /* a link was lost or removed, so some nodes may be unreachable now */
 
     struct fab_places *places;
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    struct fab_map
-        port_guids; /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
+    /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
+    struct fab_map port_guids;
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structures of the builder. For this folder only. */
+/* The data structures of the builder of fabrics. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_BUILDER_H
 #define LIBFABMGR_FABRIC_BUILDER_H
 
@@ -19,8 +19,9 @@ struct fab_builder {
     struct builder_node *nodes;
     struct fab_port *ports;
     size_t node_room, port_room;
-    uint32_t node_count, port_count; /* including removed nodes and their ports */
-    uint32_t live_count;             /* nodes that are not removed */
+    /* numbers of nodes and ports, including removed nodes and their ports */
+    uint32_t node_count, port_count;
+    uint32_t live_count; /* number of nodes that were not removed */
     /* index in ports[] of the manager's port; FAB_NONE: not known */
     uint32_t self;
     struct fab_map by_guid; /* node GUID -> reference */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generators of fabrics, for tests, demos and benchmarks. All of them may also return NOMEM. */
+/* Generators of fabrics, for tests, demonstrations and benchmarks. Besides the errors named below,
+ * all of them may return NOMEM. */
 #ifndef LIBFABMGR_FABRIC_GENERATE_H
 #define LIBFABMGR_FABRIC_GENERATE_H
 

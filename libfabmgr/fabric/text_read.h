@@ -21,7 +21,7 @@ struct text_cable {
     uint64_t guid, peer_guid;
     uint32_t ref, line, column;
     uint8_t port, peer_port;
-    bool rated; /* the line gives the rate */
+    bool rated; /* the line of the port gives a rate */
 };
 
 struct text_reader {
@@ -48,8 +48,8 @@ struct text_reader {
     uint64_t self_guid, self_port_guid; /* GUIDs of the comment "Initiated from"; 0: not given */
 };
 
-/* Finds the node with that id. Returns false if there is no such node; *ret_key is then the key for
- * adding it to ids. */
+/* Finds the node with this id in the text. Returns false if there is no such node. *ret_key: the
+ * key under which the caller can add the node to r->ids. */
 bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
                                const struct text_node **ret);
 

@@ -31,7 +31,7 @@ struct varying {
     struct fab_prng prng;
     uint64_t *guids;   /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes */
     uint64_t *missing; /* bitset of ports: the links to remove, each by its lower port id */
-    uint32_t *links;   /* the lower port id of each ISL */
+    uint32_t *links;   /* [link_count] for each ISL, the lower of its two port ids */
     uint32_t link_count;
 };
 

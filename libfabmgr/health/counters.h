@@ -37,7 +37,7 @@ struct fab_counter_kind {
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
-/* The values of a port's counters at one time. */
+/* A reading of the counters of a port. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
     /* The counters were read from PortCountersExtended. They have 64 bits, so in practice they

@@ -79,13 +79,13 @@ struct fab_mads_config {
     uint32_t tid_seed; /* start of the transaction IDs, so that two runs use different IDs */
 };
 struct fab_mads_stats {
-    uint64_t sent;      /* MADs sent, retries included */
-    uint64_t answered;  /* requests with a response, of whatever status */
-    uint64_t retried;   /* MADs sent again, after a time-out or BUSY */
-    uint64_t timed_out; /* requests that got no response to any try */
-    uint64_t refused;   /* requests whose response has an error status */
-    uint64_t unmatched; /* received responses that match no request: late, duplicate, foreign or
-                           malformed */
+    uint64_t sent;      /* number of MADs sent, retries included */
+    uint64_t answered;  /* number of requests that got a response, whatever its status */
+    uint64_t retried;   /* number of MADs sent again after a time-out or BUSY */
+    uint64_t timed_out; /* number of requests that got no response to any try */
+    uint64_t refused;   /* number of requests whose response has an error status */
+    /* number of received responses that match no request: late, duplicate, foreign or malformed */
+    uint64_t unmatched;
     uint32_t window, in_flight;
 };
 

@@ -29,7 +29,7 @@ struct fab_lft_ordering_item { /* a block to write */
 struct fab_lft_ordering_edge {    /* a constraint: item `before` must write the entry before item
                                      `after` does */
     uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
-    uint8_t entry;                /* position in the block */
+    uint8_t entry;                /* position of the entry in the LFT block */
     /* soft: the edge may be removed if otherwise no write is possible. gone: the edge was
      * removed. */
     bool soft, gone;
@@ -53,7 +53,7 @@ struct fab_lft_ordering {
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;
-    uint32_t *rank; /* [switch_count] hops from the nearest leaf switch */
+    uint32_t *rank; /* [switch_count] number of hops from the nearest leaf switch */
     uint32_t counter, base, open_count, changed_count, steps;
     /* [count] for each item, the bitset of the entries that must wait or are written already */
     uint64_t *blocked;

@@ -19,7 +19,7 @@
 
 #define PORTS_A_BLOCK 16
 
-struct cell { /* a block of a switch that responds */
+struct cell { /* an MFT block of a switch that responds, with its present and wanted entries */
     uint32_t sw, number;
     uint16_t was[FAB_BLOCK_ENTRIES], will[FAB_BLOCK_ENTRIES];
 };

@@ -65,7 +65,8 @@ struct fab_observed_vls {
  * or has written them and got the acknowledgement. */
 struct fab_observed {
     struct fab_lft lft;
-    uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
+    /* bitset: bit sw * blocks + block is set if this LFT block of switch sw is known */
+    uint64_t *known;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
     struct fab_blocks pkeys; /* P_Key blocks by port id */
@@ -76,7 +77,7 @@ void fab_plan_observed_fini(struct fab_observed *o);
 void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
                                  const uint8_t entries[FAB_LFT_BLOCK]);
 void fab_plan_observed_forget(struct fab_observed *o,
-                              uint32_t sw); /* marks all LFT blocks of the switch as unknown */
+                              uint32_t sw); /* marks all LFT blocks of switch sw as unknown */
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
@@ -128,7 +129,7 @@ struct fab_plan_op {
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
-    uint32_t unordered; /* LFT writes for which no safe order exists */
+    uint32_t unordered; /* number of LFT writes for which no safe order exists */
     bool unchecked; /* Too many entries change for a complete analysis of the order. If this is set,
                        or unordered is not 0, loops and packet losses are possible while the writes
                        are under way. */

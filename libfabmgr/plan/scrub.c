@@ -70,7 +70,7 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* The row number is port number * FAB_PKEY_BLOCKS_MAX + block number. */
+/* Finds a P_Key block for row number port number * FAB_PKEY_BLOCKS_MAX + block number. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -100,7 +100,7 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (f->ports[port].info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* The row number is in port << 8 | out port. */
+/* Finds the SLtoVLMappingTable of a switch for row number in port << 8 | out port. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -135,7 +135,8 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* The row number is port number * FAB_ARB_BLOCKS + block number - 1. */
+/* Finds a VLArbitrationTable block for row number port number * FAB_ARB_BLOCKS + block number - 1.
+ */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {

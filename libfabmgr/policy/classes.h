@@ -55,7 +55,7 @@ struct fab_class_member {
     uint64_t first, last;
     /* PARTITION: name of the partition; NODES: the pattern; OF_OTHERS: name of the group */
     const char *name;
-    uint8_t port; /* NODES: port number of the adapter; 0: any */
+    uint8_t port; /* NODES: port number of the adapter; 0: all its ports */
 };
 struct fab_class_group {
     const char *name;

@@ -17,7 +17,7 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-/* limit of multicast groups: the number of multicast LIDs */
+/* limit of the number of multicast groups: there are as many multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
 #define FAB_PKEY_FULL 0x8000    /* the bit for full membership, IBA 10.9.1 */
@@ -32,7 +32,7 @@ enum fab_port_select {
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
     FAB_SELECT_GUID, /* by port GUID */
-    FAB_SELECT_NAME, /* nodes whose description, or its first word, matches a pattern */
+    FAB_SELECT_NAME, /* by name: nodes whose description, or its first word, matches a pattern */
     FAB_SELECT_GROUP,
 };
 struct fab_port_selector {
@@ -43,7 +43,8 @@ struct fab_port_selector {
 };
 struct fab_port_group {
     const char *name;
-    struct fab_port_selector *member; /* [count] no member is itself a GROUP */
+    /* [count] the members; no member is itself a group (FAB_SELECT_GROUP) */
+    struct fab_port_selector *member;
     size_t count;
 };
 struct fab_partition {

@@ -33,8 +33,8 @@ struct fab_manager {
 /* Objects of subnet administration. Their number is limited for each port and for all ports
  * together. Requests with sa_key have no limit. */
 enum fab_quota {
-    FAB_QUOTA_GROUPS,      /* multicast groups that the port created */
-    FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that the port requested */
+    FAB_QUOTA_GROUPS,      /* multicast groups that a port has created */
+    FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that a port has requested */
     FAB_QUOTA_SERVICES,
     FAB_QUOTA_SUBSCRIPTIONS,
     FAB_QUOTA_ALIAS_GUIDS,
@@ -71,7 +71,7 @@ struct fab_policy {
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
     uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
-    uint8_t phy_errors, overrun_errors; /* error thresholds of PortInfo */
+    uint8_t phy_errors, overrun_errors; /* LocalPhyErrors and OverrunErrors of PortInfo */
     char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
     /* [root_count] node GUIDs of root switches; if there are none, the engines find root switches
      * from the topology */
@@ -79,9 +79,10 @@ struct fab_policy {
     size_t root_count;
     struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
-    struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
-    uint8_t pin_names;                 /* enum fab_pin_mode */
-    struct fab_pins *pins;             /* shared; NULL: patterns match the names that nodes show */
+    /* routers to other subnets; shared; NULL: there are no other subnets */
+    struct fab_routers *routers;
+    uint8_t pin_names;     /* enum fab_pin_mode */
+    struct fab_pins *pins; /* shared; NULL: patterns match the names that nodes show */
     /* a port may be a full and a limited member of the same partition */
     bool both_pkeys;
     uint8_t enforce; /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */

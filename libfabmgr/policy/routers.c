@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads prefix-routes.conf; routers.h has its format. */
+/* Reads OpenSM's prefix-routes.conf. routers.h describes the format. */
 #include "libfabmgr/policy/routers.h"
 
 #include <stdio.h>

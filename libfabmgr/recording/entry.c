@@ -222,8 +222,7 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;
-    default: /* kind 0 is invalid: after a crash, a file system can leave zeros at the end of a file
-              */
+    default: /* kind 0 is invalid, because a file system can leave zeros at the end after a crash */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

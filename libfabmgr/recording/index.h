@@ -19,7 +19,7 @@ struct fab_recording_item {
     uint32_t pair;
     uint32_t next; /* the next OUT in the list of requests with the same hash */
     bool out;
-    /* The player uses the members from here on. */
+    /* The members from here on belong to the player (player.c). */
     /* asked: the replaying manager has sent this OUT. done: this IN was delivered, or is left out.
      */
     bool asked, done;
@@ -47,7 +47,7 @@ struct fab_recording_index {
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);
-/* Reads the entry of an item again. */
+/* Reads the entry of item number `item` from the recording. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 /* Removes the first remaining OUT with the same content as `mad` from its list, and returns its

@@ -134,7 +134,8 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* ---- receiving ---- */
 
 struct step {
-    uint32_t item; /* index of a received MAD; NONE at the end */
+    /* index of the received MAD to deliver or skip; NONE at the end of the recording */
+    uint32_t item;
     uint64_t due;
     bool skip; /* the MAD is skipped and not delivered, because the run has not sent its request */
 };

@@ -43,7 +43,7 @@
 #define FAB_RECORDING_HEADER 128
 #define FAB_RECORDING_VERSION 1
 #define FAB_RECORDING_BODY_MAX 0xffff
-/* The maximum size of an entry, except settings. */
+/* The maximum size of a packed entry in bytes; entries of settings can be larger. */
 #define FAB_RECORDING_ENTRY_MAX 320
 
 struct fab_recording_header {
@@ -92,7 +92,8 @@ int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_
  * not fit into room[]; fab_recording_pack_settings packs them. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
-/* Packs the 12 bytes that precede the text of settings. */
+/* Packs the first 12 bytes of an entry of settings; the text of the settings follows them in the
+ * file. */
 #define FAB_RECORDING_PREFIX 12
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);

@@ -32,7 +32,7 @@ struct fab_services {
     /* in us: no service expires before this time; 0: no service expires at all */
     int64_t ends_us;
 };
-/* A struct fab_services of zeros is empty. */
+/* Frees all services. A struct fab_services of zeros is empty and need not be freed. */
 void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,

@@ -22,7 +22,7 @@ struct fab_repair_network {
     uint32_t max_hops;
     uint32_t *first;   /* port id of port 0 of each switch; first[n] = ports */
     uint32_t *peer_sw; /* [ports] the switch at the other end of a link that was up, or FAB_NONE */
-    uint8_t *peer_num; /* [ports] the port number at the other end */
+    uint8_t *peer_num; /* [ports] port number at the other end of the link */
     uint32_t *home;    /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
     uint64_t *is_endport; /* bitset of the LIDs of endports */
     uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
@@ -105,10 +105,10 @@ struct fab_repair_entry {
 };
 
 enum fab_repair_mark {
-    FAB_MARK_NONE,    /* the switch uses the entry of the tables */
-    FAB_MARK_KNOWN,   /* entry[] overrides the tables: see fab_repair_column_set */
+    FAB_MARK_NONE,    /* the entry of the active tables applies */
+    FAB_MARK_KNOWN,   /* entry[] applies instead of the active tables (fab_repair_column_set) */
     FAB_MARK_PENDING, /* the entry must be decided; entry[] still holds the baseline's value */
-    FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
+    FAB_MARK_SETTLED, /* the switch was decided: entry[] and len[] have the result */
     FAB_MARK_CUT,     /* the switch has no path to the LID */
 };
 /* The channel by which a switch forwards packets to the current LID. The upper half of `at` is
@@ -131,17 +131,22 @@ struct fab_repair_column {
     const uint32_t *label; /* label of each channel on the VL of packets to the LID */
     const uint8_t *table;  /* the column in the tile; NULL: the column is read from the tables */
     uint8_t *mark;         /* [n] */
-    uint8_t *entry;        /* [n] valid where mark[] is not NONE */
-    uint16_t *old;         /* [n] hops of the path in the baseline; valid where PENDING */
-    uint16_t *len;         /* [n] hops of the path; valid where seen[] == epoch */
-    uint32_t *seen;        /* [n] the epoch in which len[] was computed */
-    uint32_t epoch;        /* number of the column; rises with each column */
-    bool *stale;           /* [n] whether the switch's entry is stale (struct fab_repair_change) */
+    /* [n] LFT entry (out port) of each switch; valid where mark[] is not FAB_MARK_NONE */
+    uint8_t *entry;
+    /* [n] number of hops of each switch's path in the baseline; valid where mark[] is
+     * FAB_MARK_PENDING */
+    uint16_t *old;
+    /* [n] number of hops of each switch's path to the LID; valid where seen[] == epoch */
+    uint16_t *len;
+    uint32_t *seen; /* [n] the epoch in which len[] was computed */
+    /* number of the present column; each column has a number one greater than the one before */
+    uint32_t epoch;
+    bool *stale; /* [n] whether the switch's entry is stale (struct fab_repair_change) */
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
     bool label_rose; /* in this column, a switch was decided for a label greater than its key */
-    uint64_t *heap;  /* pending switches, the greatest key first */
+    uint64_t *heap;  /* heap of the pending switches, the one with the greatest key first */
     uint32_t heap_count;
 };
 
@@ -153,7 +158,7 @@ struct fab_repair_candidates {
     const uint32_t *label; /* the labels from which num[] was made; NULL: the slot is empty */
     uint8_t num[256];
 };
-#define FAB_REPAIR_CANDIDATES 1024 /* slots of the cache */
+#define FAB_REPAIR_CANDIDATES 1024 /* number of lists in the cache of candidates */
 
 /* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
@@ -185,7 +190,7 @@ struct fab_repair {
     uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
     uint64_t commits; /* number of commits */
-    /* Scratch memory of a call. */
+    /* Scratch memory of one call of a function. */
     /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
     uint64_t *is_dead;
     uint32_t *alive;     /* [n] number of living ISLs; between calls equal to network->degree */
@@ -194,7 +199,8 @@ struct fab_repair {
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
     struct fab_repair_tile tile;
-    uint64_t relax_work; /* channels that relaxations have read in the running plan */
+    /* number of channels that relaxations have read in the plan being computed */
+    uint64_t relax_work;
 };
 
 /* Returns the switch's entry for the column's LID in the active tables. */
@@ -219,7 +225,7 @@ uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* column/column.c */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
-/* Overrides the switch's entry in the tables. */
+/* Makes entry[sw] apply instead of the switch's entry in the active tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
 /* Marks the switch PENDING if its entry leads into a dead link. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);

@@ -32,14 +32,15 @@ struct proof {
     const struct fab_repair_delta *d;
     struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
     bool components_known;
-    bool other_labels; /* the labels are not those of the active tables */
+    bool other_labels; /* the delta's labels differ from those of the active tables */
     size_t lost; /* entries whose path does not reach the destination, but that no endport uses to
                     reach an endport */
 };
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` sends to the column's LID by the new tables, or FAB_NONE. */
+/* Returns the channel by which `sw` sends to the LID of the current column, by the new tables.
+ * FAB_NONE: the entry names no channel. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));

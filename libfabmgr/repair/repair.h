@@ -56,7 +56,8 @@ void fab_repair_free(struct fab_repair *r);
 /* Copies the state, so that another thread can work with the copy. Both share the description of
  * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
-size_t fab_repair_memory(const struct fab_repair *r); /* bytes, including what clones share */
+/* returns bytes, including memory that clones share */
+size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
 /* Returns a text for the log that says how the labels were found, such as "order of the ranks". */
@@ -76,10 +77,12 @@ struct fab_repair_write {
     /* number of the step, from 0; the manager sends the write when all writes of lower steps are
      * answered */
     uint32_t step;
-    uint32_t entries; /* entries that this write changes */
-    /* endports at the switch times `entries`; within a step, greater weights are sent first */
+    uint32_t entries; /* number of entries that this write changes */
+    /* number of endports at the switch, multiplied by `entries`; within a step, writes with greater
+     * weight are sent first */
     uint64_t weight;
-    uint32_t first, changes; /* the block's changes: by_write[first..first + changes) */
+    /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
+    uint32_t first, changes;
     uint64_t keep;  /* bit i: entry i of the block keeps its old value, which a later write changes
                      */
     uint64_t drain; /* bit i: entry i of the block is written as NO_ROUTE, and drops packets until a
@@ -91,22 +94,26 @@ struct fab_repair_delta {
     size_t changes;
     struct fab_repair_write *write; /* writes in sending order, which fab_repair_order makes */
     size_t writes;
-    uint32_t *by_write; /* indices of change[], by switch, then LID */
+    uint32_t *by_write; /* indices of change[], sorted by switch, then by LID */
     size_t blocks;      /* number of blocks that differ; if there are more writes, some blocks are
                            written in parts */
-    uint32_t steps;     /* number of steps; 1: any order is safe */
-    size_t drained;     /* entries that drop packets for a time, stale ones included */
-    size_t cut;         /* entries that keep their value: no living link connects switch and LID */
-    size_t lost; /* entries whose switch is connected with the LID but has no path that the labels
-                    allow. No endport sends to an endport through them (a spine to another spine).
-                    An engine should compute new tables soon. */
+    uint32_t steps;     /* number of steps; with 1 step, any order of the writes is safe */
+    size_t drained;     /* number of entries that drop packets for a time, including stale ones */
+    /* number of entries that keep their value, because no living link connects the switch with the
+     * LID */
+    size_t cut;
+    /* Number of entries whose switch is connected with the LID, but has no path that the labels
+     * allow. No endport sends to an endport through them (a spine to another spine). An engine
+     * should compute new tables soon. */
+    size_t lost;
     uint32_t *dead; /* ports at both ends of the dead links, ascending */
     size_t deads;
     struct fab_repair_entry *entry; /* private: all entries that will differ from the baseline */
     size_t entries;
-    struct fab_repair_relabel *relabel; /* private: how labels will differ from the baseline's */
+    /* private: how the labels will differ from those of the baseline */
+    struct fab_repair_relabel *relabel;
     size_t relabels;
-    uint32_t label_set; /* private: number of the set of labels used */
+    uint32_t label_set; /* private: number of the set of labels that the delta uses */
 };
 
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by

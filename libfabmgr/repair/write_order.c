@@ -336,7 +336,7 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     if (status == FAB_OK)
         status = sort_precedences(o);
     if (status == FAB_OK)
-        *ret_left = assign_steps(o, (uint32_t *)o->key); /* key[] holds no keys any more */
+        *ret_left = assign_steps(o, (uint32_t *)o->key); /* key[] is free as scratch memory now */
     return status;
 }
 

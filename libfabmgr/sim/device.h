@@ -33,7 +33,7 @@ enum {
 #define LFT_BLOCK 64
 #define DROPPED_PORT 0xff
 
-/* A growing array of items of one type, each found by its key. */
+/* A growing array of items of one type. Each item has a key, by which it is found. */
 struct sim_items {
     struct fab_map index; /* key -> index in items */
     void *items;
@@ -131,8 +131,8 @@ struct sim_cc_log {
 };
 /* Kinds of events in the queue. a, b and arg are the members of struct sim_event. */
 enum sim_event_kind {
-    EVENT_ARRIVE, /* pending MAD a arrives at its port */
-    EVENT_SEND,   /* pending MAD a, a delayed request, enters the fabric */
+    EVENT_ARRIVE, /* the pending MAD with index a arrives at its port */
+    EVENT_SEND,   /* the pending MAD with index a, a delayed request, enters the fabric */
     EVENT_TRAIN,  /* training of port a ends */
     /* the cable of port a is plugged in or pulled; b more changes follow, arg us apart */
     EVENT_FLAP,
@@ -149,7 +149,7 @@ struct fab_sim {
     struct sim_port *ports;      /* [port_count] */
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
-    struct sim_items blocks;     /* struct sim_block by block_key() of tables.c */
+    struct sim_items blocks;     /* table blocks (struct sim_block); key: block_key() of tables.c */
     uint64_t sl2vl_writes; /* number of SLtoVLMappingTable writes so far; where two writes cover the
                               same pair of ports, the later one applies */
     struct sim_outbox outbox;

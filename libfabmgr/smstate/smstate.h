@@ -17,7 +17,7 @@ struct fab_smstate {
     uint64_t guid; /* GUID of the manager's port */
     uint8_t priority;
     uint64_t master_guid; /* GUID of the manager that is polled in standby; 0: none */
-    uint32_t missed;      /* polls in a row without a response */
+    uint32_t missed;      /* number of polls in a row to which the polled manager did not respond */
     uint32_t polls_allowed;
     /* number of polls in a row to which the polled manager responded, but not as master */
     uint32_t waited;

@@ -49,7 +49,7 @@ struct counting {
     uint64_t *gathered;
     /* [ports][words] set of the leaves that send over the channel of the port */
     uint64_t *senders;
-    uint64_t *load;      /* [ports] units that the channel carries */
+    uint64_t *load;      /* [ports] number of units that each channel carries */
     uint32_t *receivers; /* [ports] number of destinations that receive over the channel */
 };
 

@@ -29,7 +29,7 @@
 
 struct comparison {
     struct fab_route_input in;
-    struct fab_engine_choice *first; /* the caller's tables, made by the first engine */
+    struct fab_engine_choice *first; /* the tables of the caller, which the first engine has made */
     /* the best other tables so far; engine is NULL if none are better than `first` */
     struct fab_engine_choice best;
     /* score of the best tables: greatest channel load of all-to-all x greatest number of flows of

@@ -21,7 +21,7 @@ struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
     uint32_t *load;  /* [ports] number of flows over each channel */
-    uint32_t *ends;  /* [end_count] endports, shuffled */
+    uint32_t *ends;  /* [end_count] indexes of the endports in random order */
     uint32_t *worst; /* [samples] greatest load of a channel in each random permutation */
 };
 

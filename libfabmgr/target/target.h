@@ -68,7 +68,7 @@ struct fab_target {
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
-/* Returns whether there is more than one reference. */
+/* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
 /* Makes a copy with one reference, which the caller may change. Returns NOMEM if there is no
  * memory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation, copy and packing of struct fab_vls. */
+/* Allocates, copies and packs struct fab_vls. */
 #include "libfabmgr/target/vls.h"
 
 #include <stdlib.h>

@@ -26,10 +26,13 @@ struct fab_vls {
     uint8_t count;
     uint8_t sls; /* number of SLs that paths use: 0 to sls - 1 */
     /* The SL of a path is in of_lid or of_pair; if both are NULL, the SL is 0. */
-    uint32_t top;    /* highest LID */
-    uint8_t *of_lid; /* [top + 1] SL by destination LID, or NULL */
+    uint32_t top; /* highest LID */
+    /* [top + 1] the SL of paths to each destination LID; NULL: the SL does not depend on the LID */
+    uint8_t *of_lid;
     uint32_t switches;
-    uint8_t *of_pair; /* [destination switch][source switch] SL, or NULL */
+    /* [destination switch][source switch] SL of the paths; NULL: the SL does not depend on the
+     * source */
+    uint8_t *of_pair;
     /* Packets of SL `sl` that enter a switch by a port of class i and leave by a port of class o
      * use VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on VL
      * vl[0][0][sl]. */

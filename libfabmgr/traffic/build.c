@@ -7,7 +7,7 @@
 
 #define RATE_UNKNOWN 100000 /* in Mb/s, the rate of 4x EDR */
 #define PACKETS_LEAST 4     /* every channel has buffer space for at least this number of packets */
-#define METRE_PS 5000       /* delay of one metre of cable in ps */
+#define METRE_PS 5000       /* delay of one metre of cable, in ps */
 
 /* Returns the time in ps that 64 KiB take at a rate in Mb/s. */
 static uint64_t pace_of(uint32_t mbps)

@@ -11,7 +11,7 @@ struct traffic_event {
     uint64_t time;   /* ps */
     uint32_t arg;    /* packet, channel, port, flow or SL, depending on the kind */
     uint16_t kind;   /* enum traffic_kind in model.h */
-    uint16_t blocks; /* credits that return, for TRAFFIC_CREDIT */
+    uint16_t blocks; /* only for TRAFFIC_CREDIT: number of credits that return */
     uint32_t next;   /* private */
 };
 struct traffic_far {
@@ -21,14 +21,15 @@ struct traffic_far {
 struct traffic_events {
     struct traffic_event *pool;
     size_t room, used;       /* elements of the pool: allocated, and used at least once */
-    uint32_t free;           /* list of free elements of the pool */
-    uint32_t *slot;          /* [SLOTS] lists of near events */
+    uint32_t free;           /* first free element of the pool; the free elements form a list */
+    uint32_t *slot;          /* [SLOTS] the wheel: for each slot, a list of events */
     uint64_t *bits;          /* bitset of the slots that are not empty */
     uint64_t now;            /* number of the open slot, counted from time 0 */
-    uint32_t open;           /* sorted list of the events of the open slot */
+    uint32_t open;           /* first event in the sorted list of the open slot */
     struct traffic_far *far; /* a heap of the events after the last slot of the wheel */
     size_t far_room, far_count;
-    /* number of far events inserted so far, which orders far events of the same time */
+    /* number of events inserted into the heap so far; orders events of the heap that have the same
+     * time */
     uint64_t made;
     size_t count;
 };

@@ -28,10 +28,10 @@
 #include "libfabmgr/traffic/traffic.h"
 
 #define TRAFFIC_NONE UINT32_MAX
-#define TRAFFIC_BLOCK 64 /* bytes for one credit */
+#define TRAFFIC_BLOCK 64 /* number of bytes of buffer that one credit stands for */
 #define TRAFFIC_HOPS 64
 #define TRAFFIC_BECN_BYTES 64 /* bytes of a BECN packet, including headers */
-#define TRAFFIC_INPUT_WORDS 4 /* 64-bit words of a set of input ports */
+#define TRAFFIC_INPUT_WORDS 4 /* number of 64-bit words in a set of input ports */
 
 enum traffic_kind {
     TRAFFIC_ARRIVE,  /* a packet can leave the switch at which it arrived */
@@ -61,7 +61,7 @@ struct traffic_fifo {
 struct traffic_channel {
     /* blocks of 64 bytes; credits: free now; capacity: free when the buffer is empty */
     uint32_t credits, capacity;
-    uint32_t queued; /* bytes that wait for the channel */
+    uint32_t queued; /* number of bytes that wait for the channel */
     uint32_t last;   /* the input (port number - 1) that was served last */
     /* number of packets to send without a mark before the next packet is marked */
     uint32_t gap;
@@ -76,12 +76,14 @@ struct traffic_arbiter { /* state of one VL arbitration table of a port */
     int32_t left;        /* remaining weight of the current entry, in blocks of 64 bytes */
 };
 struct traffic_port {
-    uint32_t peer;                /* port id of the other end; TRAFFIC_NONE: the link is not up */
-    uint32_t endport;             /* index of the endport, or TRAFFIC_NONE at a switch */
+    uint32_t peer; /* port id of the other end; TRAFFIC_NONE: the link is not up */
+    /* index in endports[]; TRAFFIC_NONE: the port belongs to a switch */
+    uint32_t endport;
     uint64_t ps;                  /* time in ps that 64 KiB take on the link */
     uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
     uint64_t free_at;             /* time in ps at which the port has sent its current packet */
-    uint32_t pending;             /* packets that wait at this port of a switch */
+    /* number of packets that wait to leave by this port of a switch */
+    uint32_t pending;
     /* in bytes; if more wait for a channel, the port marks packets; UINT32_MAX: it never marks */
     uint32_t limit;
     uint16_t rate;    /* Marking_Rate */
@@ -105,11 +107,11 @@ struct traffic_flow {
     uint32_t next_becn;  /* next flow in the receiver's queue of BECNs */
     uint8_t sl, back_sl; /* SL of the flow's packets, and of its BECNs */
     bool becn;           /* a BECN is due or queued at the receiver */
-    bool open;           /* the flow may send more */
+    bool open;           /* the flow has data left and its end time has not passed */
     /* left: bytes of data left to send; stop: time in ps from which on the flow does not send */
     uint64_t left, stop;
     uint64_t pace;      /* time in ps for 64 KiB at the flow's configured rate; 0: no limit */
-    uint64_t in_flight; /* data packets sent and not yet delivered or dropped */
+    uint64_t in_flight; /* number of data packets sent, but not yet delivered or dropped */
     struct fab_traffic_flow_stats stats;
 };
 struct traffic_endport {

@@ -268,7 +268,8 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 {
     s->tile = tile;
     find_reps(s);
-    distribute_where_unlike(s, true, deps); /* dependencies of earlier tiles */
+    /* distributes the dependencies collected in earlier tiles */
+    distribute_where_unlike(s, true, deps);
 }
 
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps)

@@ -57,9 +57,9 @@ void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_d
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;          /* index of the current word; number of words */
-    uint32_t vl_words, vl_count; /* words of one VL; number of VLs */
-    uint32_t first;              /* port id of bit 0 */
+    uint32_t at, count;          /* at: index of the current word; count: number of words */
+    uint32_t vl_words, vl_count; /* numbers of words of one VL, and of VLs */
+    uint32_t first;              /* port id that bit 0 of the words stands for */
 };
 
 static bool is_channel(const struct fab_verify_deps *c, uint32_t channel)

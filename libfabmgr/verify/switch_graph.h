@@ -16,7 +16,7 @@ struct fab_verify_graph {
     const struct fab_verify_input *in;
     uint32_t n;          /* number of switches */
     uint32_t ports;      /* every port id of a switch is below this number */
-    uint32_t *first;     /* [n] port id of port 0 */
+    uint32_t *first;     /* [n] id of port 0 of each switch */
     uint16_t *port_room; /* [n] number of ports of the switch, port 0 included */
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */

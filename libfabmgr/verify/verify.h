@@ -57,7 +57,7 @@ struct fab_verify_input {
     uint32_t max_hops;               /* maximum number of switches on a path; 0: no limit */
     const struct fab_vls *vls;       /* NULL: one VL */
     const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
-    const struct fab_pool *pool;     /* thread pool, or NULL */
+    const struct fab_pool *pool;     /* thread pool; NULL: the calling thread does all the work */
 };
 /* Proves the tables or finds a witness against them. Returns OK if *ret is filled, whether the
  * proof succeeded or not. Returns NOMEM; or INVAL if the tables belong to another fabric, or SLs,

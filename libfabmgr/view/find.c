@@ -17,7 +17,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
 
-#define SHOWN 4 /* matches that the error about an ambiguous name lists */
+#define SHOWN 4 /* number of matches that the error message about an ambiguous name lists */
 #define EDITS 2 /* largest edit distance of a suggested name */
 #define DESC_MAX FAB_NODE_DESC_LEN
 

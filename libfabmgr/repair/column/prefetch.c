@@ -12,7 +12,7 @@
  */
 #include "libfabmgr/repair/internal.h"
 
-#define HOPS 5 /* switches on a typical path */
+#define HOPS 5 /* greatest number of switches that a walk follows; a typical path is not longer */
 
 struct walker {
     uint32_t sw, lid; /* sw is FAB_NONE when the walk has ended */

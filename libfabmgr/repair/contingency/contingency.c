@@ -11,7 +11,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define BLOCK_OVERHEAD 16 /* approximate overhead of an allocation in bytes */
+#define BLOCK_OVERHEAD 16 /* approximate overhead of one malloc() in bytes */
 
 struct fab_repair_contingency_maker {
     struct fab_repair *r;
@@ -377,7 +377,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     return near != NULL ? near : row_of_switch(c, r, b->peer_sw[port], marked - r->deads);
 }
 
-/* Lists all marked ports in d->dead. */
+/* Stores all ports marked in r->is_dead in d->dead. marked: their number. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

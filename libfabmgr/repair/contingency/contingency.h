@@ -53,7 +53,7 @@ int fab_repair_contingency_begin(const struct fab_repair *r,
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
 /* Returns the number of cases, which are all living links and all switches that have links. */
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
-/* Returns the bytes of memory that the maker holds. */
+/* Returns the size of the memory that the maker holds, in bytes. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
@@ -70,9 +70,10 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 struct fab_repair_contingencies {
     /* [count] contingencies in the order of the maker's cases */
     struct fab_repair_contingency *row;
-    size_t count, room, switches;       /* the last `switches` rows are those of switches */
+    /* count: number of rows; the last `switches` rows are those of switches */
+    size_t count, room, switches;
     size_t plans;                       /* number of rows whose plan is stored */
-    size_t memory;                      /* bytes of the collection */
+    size_t memory;                      /* size of the collection in memory, in bytes */
     struct fab_repair_network *network; /* the plans are valid only for this network, and only while
                                            the repair has made this number of commits */
     uint64_t commits;
@@ -82,7 +83,8 @@ void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
 /* Returns true as long as the repair is in the state for which the plans were made. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Takes over c->plan, also on failure. Returns NOMEM. */
+/* Adds a contingency. The collection becomes the owner of c->plan, even if the function fails.
+ * Returns NOMEM. */
 int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                  const struct fab_repair_contingency *c);
 /* fab_repair_contingencies_link returns the row of the link of port id `port`, which may be either
@@ -132,7 +134,7 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
 
 /* The number of paths on each channel, and its change by the current case. */
 struct fab_repair_load {
-    uint64_t *load;   /* [ports] paths with the active tables */
+    uint64_t *load;   /* [ports] number of paths over each channel with the active tables */
     uint64_t *change; /* [ports] paths that the current case adds; if it removes paths, the negative
                          number modulo 2^64 */
     uint32_t *order;  /* [channels] port ids of all channels, those with the most paths first */

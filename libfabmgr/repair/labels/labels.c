@@ -53,8 +53,8 @@ static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 
 /* ---- all dependencies ------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` sends to `lid`; FAB_NONE at the destination switch or without
- * an entry. */
+/* Returns the channel by which `sw` sends to `lid`. FAB_NONE: sw is the destination switch, or has
+ * no entry for the LID. */
 static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_lft *t, uint32_t sw,
                            uint32_t lid)
 {

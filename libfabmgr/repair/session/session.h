@@ -23,7 +23,7 @@ struct fab_repair_session { /* empty if state is NULL */
     struct fab_lft lft; /* the active tables by the ids of the baseline; empty while idmap.same,
                            because the target's tables have the same ids then */
 };
-/* Returns what fab_repair_new returns, or NOMEM. */
+/* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);

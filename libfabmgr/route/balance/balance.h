@@ -32,7 +32,7 @@ struct fab_balancer {
     /* [n] number of hosts whose packets pass through the switch; all 0 between LIDs */
     uint64_t *flow;
     uint32_t *length; /* [n] number of hops of each switch's path to the destination */
-    bool *settled;    /* [n] whether the switch has a path */
+    bool *settled;    /* [n] whether a path from the switch is already chosen */
     uint32_t *aside;  /* list of the switches that are on no shortest path of a host */
     uint32_t *number; /* [port ids of switches] index of each port among the ports of the graph */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All engines, which registry.c lists. Internal to libfabmgr/route. */
+/* Declares all engines; registry.c lists them. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 #define LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 

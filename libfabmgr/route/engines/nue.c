@@ -59,8 +59,7 @@ struct nue {
     /* [n][n] slot[i * n + s] is the slot of the first arc on the path from switch s to
      * sequence[i] */
     uint8_t *slot;
-    uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than the shortest
-                              path */
+    uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than a shortest path */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff

@@ -69,7 +69,7 @@ static void find_first_ports(struct fab_tree *t)
     }
 }
 
-/* The links from a switch to the rank above it. */
+/* Numbers of the links from a switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links, where each neighbour counts with at most `parallel` links */

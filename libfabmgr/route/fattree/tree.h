@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of a fat tree: positions, numbers and slots, which do not depend on faults
- * elsewhere. Internal to libfabmgr/route. */
+/* The structure of a fat tree: positions, numbers and slots of its switches. A fault changes them
+ * only for the switches that it concerns. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 

@@ -250,7 +250,7 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     return change;
 }
 
-/* Returns the number of counters above the bound. */
+/* Returns how many of the `count` counters of cell[] exceed the bound. */
 static uint32_t count_above(const uint8_t *cell, uint32_t count, uint32_t bound)
 {
     uint32_t over = 0;

@@ -51,7 +51,7 @@ struct fab_nue {
     uint16_t *forced;
     uint8_t *down;  /* [n] slot towards home of each ancestor of home in the escape tree */
     uint32_t *best; /* [n] the best arc of each switch at the current level */
-    uint64_t *cost; /* [n] sum of the loads along the path */
+    uint64_t *cost; /* [n] sum of the loads along each switch's path to `home` */
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
@@ -83,7 +83,8 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
  * Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
-/* Computes home, count, by_distance[] and hops[] from slot[]. */
+/* Makes the paths to `home` that slot[] contains the current ones: computes home, count,
+ * by_distance[] and hops[] from slot[]. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
 /* Sets alternatives[] of each switch to the slots of all arcs that can be used in any combination

@@ -33,7 +33,8 @@
 
 #define TRIALS 64 /* greatest number of leaves that are tried as roots */
 
-/* BESIDE: the switch is in U, above g, and a descendant of B */
+/* The sets U and B of the proof at the top of this file. BESIDE: the switch is in U, above g, and a
+ * descendant of B. */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
