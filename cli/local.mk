@@ -23,6 +23,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_registry.c \
 	cli/ctl/cmd_unhealthy.c \
 	cli/ctl/cmd_node.c \
+	cli/ctl/cmd_baseline.c \
 	cli/ctl/cmd_pins.c \
 	cli/ctl/cmd_path.c \
 	cli/ctl/cmd_port.c \

@@ -1,6 +1,7 @@
 # The public contract. List a new .proto file here; C is generated from it into the build tree.
 
 CONTRACT_PROTOS = \
+	proto/fabric/v1/baseline.proto \
 	proto/fabric/v1/congestion.proto \
 	proto/fabric/v1/contingency.proto \
 	proto/fabric/v1/event.proto \

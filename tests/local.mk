@@ -393,6 +393,11 @@ tests_attack_test_identity_SOURCES = tests/attack/test_identity.c tests/sim/lab.
 tests_attack_test_identity_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_identity_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_baseline
+tests_attack_test_baseline_SOURCES = tests/attack/test_baseline.c tests/sim/lab.c tests/sim/lab.h tests/unit/state_dir.h
+tests_attack_test_baseline_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_baseline_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_scrub
 tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)
@@ -497,6 +502,11 @@ UNIT_TESTS += tests/unit/test_partition
 tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_baseline
+tests_unit_test_baseline_SOURCES = tests/unit/test_baseline.c
+tests_unit_test_baseline_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_baseline_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_partition_incast
 tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c

@@ -43,6 +43,7 @@ struct session {
     bool give_up_absent;       /* the option --give-up-absent was given */
     bool explain, roce;        /* the options --explain and --roce were given */
     bool waiting, all, forget; /* the options --waiting, --all and --forget were given */
+    bool dry_run;              /* the option --dry-run was given */
     uint32_t sl;               /* option --sl: service level */
     const char *format;        /* option --format; NULL: not given */
     /* Option -o of commands that write files: name of the file; NULL: not given. */
@@ -71,7 +72,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_link_unhealthy, cmd_link_isolate, cmd_port_counters, cmd_class_list, cmd_class_show,
     cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
-    cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate;
+    cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
+    cmd_topo_baseline;
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 

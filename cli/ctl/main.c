@@ -44,9 +44,10 @@ static const struct cmd *const cmds[] = {
     &cmd_route_rebalance, &cmd_route_export,
     &cmd_reroute_list,    &cmd_reroute_show,
     &cmd_reroute,         &cmd_sweep,
-    &cmd_topo_export,     &cmd_event_list,
-    &cmd_event_watch,     &cmd_sim_unlink,
-    &cmd_sim_relink,
+    &cmd_topo_export,     &cmd_topo_baseline,
+    &cmd_topo_approve,    &cmd_topo_disapprove,
+    &cmd_event_list,      &cmd_event_watch,
+    &cmd_sim_unlink,      &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -125,7 +126,8 @@ static void print_help(int argc, char **argv)
          "      --engine NAME      the routing engine to use, or several, separated by commas\n"
          "      --fail WHAT        NODE/PORT: a link; NODE: all its links; may be repeated\n"
          "      --waiting          only nodes that wait for an approval\n"
-         "      --all              approve all nodes that wait\n"
+         "      --all              all nodes that wait; with topo disapprove, the whole baseline\n"
+         "      --dry-run          only print what would be approved\n"
          "      --forget           drop the pin of a node's name\n"
          "      --give-up-absent   give up absent ports that may have the previous key\n"
          "      --explain          also show the reason of each value\n"
@@ -156,11 +158,10 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},        {'a', "--after"},          {'s', "--severity"},
-    {'f', "--format"},  {'E', "--explain"},        {'R', "--roce"},
-    {'S', "--sl"},      {'h', "--hosts"},          {'j', "--job"},
-    {'m', "--samples"}, {'d', "--seed"},           {'e', "--engine"},
-    {'x', "--fail"},    {'w', "--waiting"},        {'A', "--all"},
+    {'n', "-n"},        {'a', "--after"},          {'s', "--severity"}, {'f', "--format"},
+    {'E', "--explain"}, {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
+    {'j', "--job"},     {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
+    {'x', "--fail"},    {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
     {'F', "--forget"},  {'G', "--give-up-absent"},
 };
 
@@ -185,6 +186,7 @@ static const struct option long_options[] = {
     {"give-up-absent", no_argument, NULL, OPT_OWN + 'G'},
     {"explain", no_argument, NULL, OPT_OWN + 'E'},
     {"waiting", no_argument, NULL, OPT_OWN + 'w'},
+    {"dry-run", no_argument, NULL, OPT_OWN + 'D'},
     {"all", no_argument, NULL, OPT_OWN + 'A'},
     {"forget", no_argument, NULL, OPT_OWN + 'F'},
     {"sl", required_argument, NULL, OPT_OWN + 'S'},
@@ -305,6 +307,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'A':
         s->all = true;
+        return EXIT_OK;
+    case 'D':
+        s->dry_run = true;
         return EXIT_OK;
     case 'F':
         s->forget = true;

@@ -73,7 +73,7 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
-    'node show' | 'node approve' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
     return 0
@@ -134,7 +134,7 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='export' ;;
+    topo) offer='export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink' ;;
@@ -147,7 +147,9 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
-        [[ "${words[*]:0:2}" == 'node pins' ]] && offer+=' --waiting'
+        [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
+        [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'
+        [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
         [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'

@@ -18,7 +18,8 @@ struct page_key {
     char list; /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
                   'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
                   'm' their members, 'v' services, 'i' subscriptions,
-                  'P' pinned names, 'g' multicast groups, 'h' their members, 'C' rules of a class */
+                  'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
+                  'C' rules of a class */
     /* Lists of nodes, ports and links: the node is not a switch. Such nodes follow all switches. */
     bool behind;
     /* The number by which the list is sorted: node GUID, LID, sequence number of an event,

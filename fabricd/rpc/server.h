@@ -70,6 +70,7 @@ typedef void call_handler(struct call *c, const void *request);
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_status.c */
 call_handler list_nodes, get_node;                                   /* service_node.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* service_pins.c */
+call_handler list_baseline, approve_baseline, disapprove_baseline;   /* service_baseline.c */
 call_handler list_ports, get_port, disable_port, enable_port;        /* service_port.c */
 call_handler get_key, rotate_key;                                    /* service_key.c */
 call_handler list_links, list_flapping_links, release_link;          /* service_link.c */

@@ -87,6 +87,14 @@ struct record *record_of_pin(const struct fab_pin *pin, bool there)
     return r;
 }
 
+struct record *record_of_baseline(struct fab_baseline *baseline)
+{
+    struct record *r = record_new(RECORD_BASELINE, 0);
+    if (r != NULL)
+        r->baseline = fab_discover_baseline_ref(baseline);
+    return r;
+}
+
 struct record *record_of_reroute(const struct reroute *reroute)
 {
     struct record *r = record_new(RECORD_REROUTE, 0);
@@ -116,6 +124,8 @@ void batch_clear(struct batch *b)
     struct record *r;
     while ((r = STAILQ_FIRST(&b->records)) != NULL) {
         STAILQ_REMOVE_HEAD(&b->records, next);
+        if (r->kind == RECORD_BASELINE)
+            fab_discover_baseline_unref(r->baseline);
         free(r);
     }
     free(b->leases);

@@ -24,6 +24,7 @@ enum record_kind {
     RECORD_ISOLATED,
     RECORD_EXEMPT,
     RECORD_PIN,
+    RECORD_BASELINE,
     RECORD_HOSTS
 };
 
@@ -84,6 +85,7 @@ struct record {
         struct record_port port; /* RECORD_DISABLED, RECORD_EXEMPT */
         struct record_isolated isolated;
         struct record_pin pin;
+        struct fab_baseline *baseline; /* a reference, or NULL: there is no baseline any more */
         struct reroute reroute;
         struct record_hosts hosts;
     };
@@ -97,6 +99,7 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
 struct record *record_of_pin(const struct fab_pin *pin, bool there);
+struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 

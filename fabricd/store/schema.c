@@ -227,8 +227,24 @@ static const char step_7[] = "CREATE TABLE name_pin ("
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
-const struct schema_steps schema_steps = {steps_sql, 7};
+/* The baseline of approved devices: ports of adapters and routers at their switch ports, and links
+ * between switches. meta.baseline is 1 if there is a baseline. */
+static const char step_8[] = "CREATE TABLE approved_place ("
+                             "  node_guid TEXT NOT NULL,"
+                             "  port INTEGER NOT NULL,"
+                             "  port_guid TEXT NOT NULL,"
+                             "  near_guid TEXT NOT NULL," /* the node at the other end */
+                             "  near_port INTEGER NOT NULL,"
+                             "  is_switch INTEGER NOT NULL,"
+                             "  name TEXT NOT NULL,"        /* NodeDescription when approved */
+                             "  since_us INTEGER NOT NULL," /* Unix */
+                             "  approved_by TEXT NOT NULL,"
+                             "  PRIMARY KEY (node_guid, port)"
+                             ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4,
+                                        step_5, step_6, step_7, step_8};
+const struct schema_steps schema_steps = {steps_sql, 8};
 
 /* ---- helpers ---- */
 

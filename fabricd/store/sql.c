@@ -88,6 +88,11 @@ static const char *const texts[SQL_COUNT] = {
                     "VALUES (?1, ?2, ?3, ?4)",
     [SQL_PIN_DELETE] = "DELETE FROM name_pin WHERE node_guid = ?1",
 
+    [SQL_APPROVED_PUT] = "INSERT OR REPLACE INTO approved_place(node_guid, port, port_guid, "
+                         "near_guid, near_port, is_switch, name, since_us, approved_by) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [SQL_APPROVED_EMPTY] = "DELETE FROM approved_place",
+
     [SQL_SERVICE_PUT] = "INSERT OR REPLACE INTO service(id, gid, pkey, ends_us, owner, record) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_SERVICE_DELETE] = "DELETE FROM service WHERE id = ?1 AND gid = ?2 AND pkey = ?3",

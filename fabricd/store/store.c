@@ -156,6 +156,15 @@ void store_put_pin(struct store *s, const struct fab_pin *pin, bool there)
         tell_no_memory("a pinned name");
 }
 
+void store_put_baseline(struct store *s, struct fab_baseline *baseline)
+{
+    struct record *r = record_of_baseline(baseline);
+    if (r != NULL)
+        writer_put_urgent(s->writer, r);
+    else
+        tell_no_memory("the baseline");
+}
+
 static void put_hosts(struct store *s, const struct record_hosts *hosts)
 {
     struct record *r = record_of_hosts(hosts);
@@ -486,6 +495,63 @@ int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count)
     } else {
         free(rows);
     }
+    return status;
+}
+
+/* Reads a row. False: it was edited by hand. */
+static bool read_approved(sqlite3_stmt *stmt, struct fab_approved *ret)
+{
+    int64_t port = sqlite3_column_int64(stmt, 1), near_port = sqlite3_column_int64(stmt, 4);
+    *ret = (struct fab_approved){.since_us = sqlite3_column_int64(stmt, 7)};
+    ret->place.port = (uint8_t)port;
+    ret->place.near_port = (uint8_t)near_port;
+    ret->place.is_switch = sqlite3_column_int(stmt, 5) != 0;
+    read_text(stmt, 6, ret->name, sizeof(ret->name));
+    read_text(stmt, 8, ret->by, sizeof(ret->by));
+    return sql_guid_parse((const char *)sqlite3_column_text(stmt, 0), &ret->place.guid) == FAB_OK &&
+           sql_guid_parse((const char *)sqlite3_column_text(stmt, 2), &ret->place.port_guid) ==
+               FAB_OK &&
+           sql_guid_parse((const char *)sqlite3_column_text(stmt, 3), &ret->place.near_guid) ==
+               FAB_OK &&
+           port >= 1 && port <= 254 && near_port >= 1 && near_port <= 254;
+}
+
+static int read_baseline(sqlite3_stmt *stmt, struct fab_approved **ret, size_t *ret_count)
+{
+    size_t room = 0;
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        if (*ret_count == room) {
+            room = room > 0 ? 2 * room : 1024;
+            struct fab_approved *more = reallocarray(*ret, room, sizeof(*more));
+            if (more == NULL)
+                return FAB_E_NOMEM;
+            *ret = more;
+        }
+        *ret_count += read_approved(stmt, &(*ret)[*ret_count]);
+    }
+    return sql_status(code);
+}
+
+int store_load_baseline(struct store *s, struct fab_baseline **ret)
+{
+    struct fab_approved *list = NULL;
+    size_t count = 0;
+    sqlite3_stmt *stmt = NULL;
+    *ret = NULL;
+    if (read_number(s, "SELECT value FROM meta WHERE key = 'baseline'") == 0)
+        return FAB_OK;
+    int status = sql_status(sqlite3_prepare_v2(
+        s->reader,
+        "SELECT node_guid, port, port_guid, near_guid, near_port, is_switch, name, since_us, "
+        "approved_by FROM approved_place ORDER BY node_guid, port",
+        -1, &stmt, NULL));
+    if (status == FAB_OK)
+        status = read_baseline(stmt, &list, &count);
+    sqlite3_finalize(stmt);
+    if (status == FAB_OK)
+        status = fab_discover_baseline_new(list, count, ret);
+    free(list);
     return status;
 }
 

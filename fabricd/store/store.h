@@ -14,6 +14,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
+#include "libfabmgr/discover/baseline.h"
 #include "libfabmgr/discover/places.h"
 #include "libfabmgr/policy/pins.h"
 #include "libfabmgr/view/view.h"
@@ -76,6 +77,10 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  * of pin->guid is deleted. The member made_us is not stored. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
+/* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is none. A new one
+ * replaces the earlier one in one transaction, which is committed at once. */
+void store_put_baseline(struct store *s, struct fab_baseline *baseline);
+int store_load_baseline(struct store *s, struct fab_baseline **ret);
 
 /* ---- what hosts registered at the subnet administrator ---------------------------------------
  */

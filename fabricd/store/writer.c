@@ -10,8 +10,9 @@
  * has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
  * Three kinds of records are never dropped: leases and views, because only the last of each stays
- * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names), because
- * there are few; and registrations of hosts, because the caller checks store_is_behind first.
+ * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names, the
+ * baseline), because there are few; and registrations of hosts, because the caller checks
+ * store_is_behind first.
  *
  * A registration is committed at once, because a host waits for the answer. Records that arrive
  * during a transaction are part of the next transaction.
@@ -132,6 +133,22 @@ static int put_pin(struct writer *w, const struct record_pin *p)
                    p->pin.by);
 }
 
+/* Writes the whole baseline in the transaction of this batch. */
+static int put_baseline(struct writer *w, const struct fab_baseline *b)
+{
+    size_t count;
+    const struct fab_approved *a = fab_discover_baseline_list(b, &count);
+    int status = sql_run(&w->sql, SQL_APPROVED_EMPTY, "");
+    for (size_t i = 0; i < count && status == FAB_OK; i++)
+        status = sql_run(&w->sql, SQL_APPROVED_PUT, "gixxiitit", a[i].place.guid,
+                         (int64_t)a[i].place.port, a[i].place.port_guid, a[i].place.near_guid,
+                         (int64_t)a[i].place.near_port, (int64_t)a[i].place.is_switch, a[i].name,
+                         a[i].since_us, a[i].by);
+    return status == FAB_OK
+               ? sql_run(&w->sql, SQL_META_PUT, "tt", "baseline", b != NULL ? "1" : "0")
+               : status;
+}
+
 static int put_reroute(struct writer *w, const struct reroute *r)
 {
     int status = sql_run(
@@ -160,6 +177,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_isolated(w, &r->isolated);
     case RECORD_PIN:
         return put_pin(w, &r->pin);
+    case RECORD_BASELINE:
+        return put_baseline(w, r->baseline);
     case RECORD_REROUTE:
         return put_reroute(w, &r->reroute);
     case RECORD_HOSTS:

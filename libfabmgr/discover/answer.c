@@ -120,6 +120,45 @@ static int take_root(struct fab_discover *d, const struct query *q,
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
 }
 
+/* ---- devices that are not approved ------------------------------------------------------------
+ */
+
+/* Returns whether the baseline does not have the device behind a port there, and fills *ret. The
+ * manager's own port is always accepted, and so is the switch at it: only the manager's adapter is
+ * a neighbour that is not a switch. */
+static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
+                          uint8_t near_port, const struct fab_node_info *info,
+                          struct fab_unapproved *ret)
+{
+    const struct known_node *self = fab_discover_node_get(d, d->self);
+    bool own = self != NULL && info->node_guid == self->guid && info->local_port == d->self_port;
+    const struct fab_place place = {.guid = info->node_guid,
+                                    .port_guid = info->port_guid,
+                                    .near_guid = near->guid,
+                                    .port = info->local_port,
+                                    .near_port = near_port,
+                                    .is_switch = info->node_type == FAB_NODE_SWITCH};
+    return d->baseline != NULL && near->type == FAB_NODE_SWITCH && !own &&
+           fab_discover_baseline_judge(d->baseline, &place, ret) != FAB_APPROVED_HERE;
+}
+
+int fab_discover_denied(struct fab_discover *d, const struct query *q,
+                        const struct fab_node_info *info)
+{
+    const struct known_node *near = fab_discover_node_get(d, q->item.ref);
+    struct fab_unapproved u;
+    if (!is_unapproved(d, near, q->item.port, info, &u))
+        return FAB_OK;
+    return fab_discover_unresponsive_add(d, (struct fab_unresponsive){.near_guid = near->guid,
+                                                                      .near_port = q->item.port,
+                                                                      .attr_id = FAB_ATTR_NODE_INFO,
+                                                                      .status = FAB_E_DENIED,
+                                                                      .claimed = info->node_guid,
+                                                                      .first_guid = u.first_guid,
+                                                                      .first_port = u.first_port,
+                                                                      .unapproved = u});
+}
+
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info)
 {
@@ -131,6 +170,9 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
     if (fab_discover_link_contradicts(d, near, q->item.port, p, info->local_port) ||
         fab_discover_port_guid_taken(d, p, info, &ref, &port))
         return FAB_E_EXISTS;
+    struct fab_unapproved unapproved;
+    if (is_unapproved(d, near, q->item.port, info, &unapproved))
+        return FAB_E_DENIED;
     int status = p != NULL ? node_again(d, q, info, p) : node_found(d, q, near, info, &p);
     if (status == FAB_OK)
         status = fab_discover_link_seen(d, near, q->item.port, p, info->local_port);
@@ -149,6 +191,8 @@ static int take_neighbour(struct fab_discover *d, const struct query *q, struct 
     if (fab_discover_contested(d, near, q->item.port, info, &claim))
         return fab_discover_claim_add(d, q, &claim);
     int status = fab_discover_neighbour_take(d, q, near, info);
+    if (status == FAB_E_DENIED)
+        return fab_discover_denied(d, q, info);
     return status == FAB_E_EXISTS ? fab_discover_duplicate(d, q, info) : status;
 }
 

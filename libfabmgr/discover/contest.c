@@ -231,6 +231,8 @@ static int decide(struct fab_discover *d, const struct claim *c)
         is_refuted(d, c) ? FAB_E_EXISTS : fab_discover_neighbour_take(d, &c->query, near, &c->info);
     if (status == FAB_E_EXISTS)
         return fab_discover_duplicate(d, &c->query, &c->info);
+    if (status == FAB_E_DENIED)
+        return fab_discover_denied(d, &c->query, &c->info);
     return status == FAB_OK || status == FAB_E_NOMEM
                ? status
                : fab_discover_query_failed(d, &c->query, status);

@@ -44,6 +44,7 @@ int fab_discover_new(const struct fab_discover_config *config, struct fab_discov
     d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
     d->root_pending = config->base == NULL;
     d->places = fab_discover_places_ref(config->places);
+    d->baseline = fab_discover_baseline_ref(config->baseline);
     d->builder = config->base ? fab_fabric_builder_from(config->base) : fab_fabric_builder_new();
     if (d->builder == NULL)
         goto out;
@@ -70,6 +71,7 @@ void fab_discover_free(struct fab_discover *d)
     free(d->claims);
     fab_base_map_fini(&d->port_guids);
     fab_discover_places_unref(d->places);
+    fab_discover_baseline_unref(d->baseline);
     free(d->known);
     free(d->queries);
     free(d->unresponsive);

@@ -1,5 +1,7 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/answer.c \
+	%D%/baseline.c \
+	%D%/baseline.h \
 	%D%/contest.c \
 	%D%/discover.c \
 	%D%/discover.h \

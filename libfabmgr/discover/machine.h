@@ -115,6 +115,7 @@ struct fab_discover {
     bool cut; /* a link was lost or removed, so some nodes may be unreachable now */
 
     struct fab_places *places;
+    struct fab_baseline *baseline; /* NULL: every device is approved */
     struct claim *claims;
     size_t claim_count, claim_capacity;
     /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
@@ -154,7 +155,8 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
 /* Accepts the NodeInfo of the neighbour behind a port. Returns EXISTS if the NodeInfo contradicts
- * what this discovery has seen. Also returns LIMIT, INVAL or NOMEM. */
+ * what this discovery has seen, and DENIED if the baseline does not have the device there. Also
+ * returns LIMIT, INVAL or NOMEM. */
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
@@ -179,6 +181,10 @@ int fab_discover_port_guid_note(struct fab_discover *d, const struct known_node 
 /* Notes that a device was left out because its NodeInfo has the GUID of another device. */
 int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
                            const struct fab_node_info *info);
+
+/* Reports that a device was left out because it is not in the baseline at its place. */
+int fab_discover_denied(struct fab_discover *d, const struct query *q,
+                        const struct fab_node_info *info);
 
 /* The functions of targeted.c return NOMEM and no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);

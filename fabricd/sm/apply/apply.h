@@ -70,8 +70,8 @@ const char *sm_rebalance_outcome(const struct sm *s);
  * function after s->policy changed. */
 void sm_pins_attach(struct sm *s);
 
-extern const struct sm_phase sm_phase_pins, sm_phase_read_tables, sm_phase_address, sm_phase_route,
-    sm_phase_pkeys, sm_phase_partition, sm_phase_plan, sm_phase_program, sm_phase_program_repair,
-    sm_phase_readback, sm_phase_publish;
+extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
+    sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
+    sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_publish;
 
 #endif

@@ -229,6 +229,8 @@ int sm_apply_init(struct sm *s)
     s->apply->generation = s->in.store ? store_last_generation(s->in.store) : 0;
     s->apply->ask = s->in.store && !store_was_asked(s->in.store);
     int r = sm_pins_init(s);
+    if (r == FAB_OK)
+        r = sm_baseline_init(s);
     return r == FAB_OK ? sm_rebalance_init(s) : r;
 }
 
@@ -240,6 +242,7 @@ void sm_apply_fini(struct sm *s)
     sm_rebalance_fini(s);
     sm_route_fini(s);
     sm_pins_fini(s);
+    sm_baseline_fini(s);
     loop_tasks_orphan(&a->tasks);
     sm_program_fini(&a->program);
     fab_repair_session_fini(&a->repair.session);

@@ -84,6 +84,15 @@ struct sm_pins { /* pins.c */
      * emitted. At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
+struct sm_baseline {            /* baseline.c */
+    struct fab_baseline *set;   /* NULL: none was approved */
+    struct sm_unapproved *list; /* [count] what is not approved, sorted by place */
+    uint32_t count;
+    struct fab_map told; /* a hash of the switch port to seconds of the clock at its last event */
+    uint64_t window_us;  /* when the events in window_told began to count; 0: never */
+    uint32_t window_told, untold;
+    uint64_t summary_us; /* when the last summary event was emitted; 0: never */
+};
 struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
@@ -97,6 +106,7 @@ struct sm_apply {
     struct sm_programming program;
     struct sm_rebalance rebalance;
     struct sm_pins pins;
+    struct sm_baseline baseline;
     struct sm_classes classes; /* the classes that the last events reported */
     /* Generation of the local repair that left some switches without a route to each other, so that
      * an engine must compute tables; 0: none. */
@@ -132,6 +142,10 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 /* pins.c */
 int sm_pins_init(struct sm *s); /* NOMEM, IO */
 void sm_pins_fini(struct sm *s);
+
+/* baseline.c */
+int sm_baseline_init(struct sm *s); /* NOMEM, IO */
+void sm_baseline_fini(struct sm *s);
 
 /* route.c */
 void sm_route_fini(struct sm *s);

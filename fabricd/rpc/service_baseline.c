@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Implements ListBaseline, ApproveBaseline and DisapproveBaseline: the devices that an operator
+ * approved at their places, and those that are not approved.
+ */
+#include "fabricd/rpc/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/v1/baseline.pb-c.h"
+#include "fabricd/base/log.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/page.h"
+#include "fabricd/rpc/request.h"
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/status.h"
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static Fabric__V1__PortRef *convert_end(struct answer *a, const struct fab_view *v, uint64_t guid,
+                                        uint8_t port)
+{
+    char place[FAB_NODE_DESC_LEN + 32];
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, guid);
+    if (guid == 0)
+        return NULL;
+    if (node != FAB_NONE && v->fabric->nodes[node].desc[0] != '\0')
+        snprintf(place, sizeof(place), "%s/%u", v->fabric->nodes[node].desc, port);
+    else
+        snprintf(place, sizeof(place), "0x%016" PRIx64 "/%u", guid, port);
+    return convert_place(a, guid, port, place);
+}
+
+static Fabric__V1__BaselineEntry *new_entry(struct answer *a, const struct fab_view *v,
+                                            const struct fab_place *p, const char *name)
+{
+    uint32_t node = fab_fabric_node_by_guid(v->fabric, p->guid);
+    Fabric__V1__BaselineEntry *m =
+        ANSWER_NEW(a, Fabric__V1__BaselineEntry, fabric__v1__baseline_entry);
+    if (m == NULL)
+        return NULL;
+    m->guid = answer_guid(a, p->guid);
+    m->port = p->port;
+    m->port_guid = answer_guid(a, p->port_guid);
+    m->name = answer_text(a, node != FAB_NONE ? v->fabric->nodes[node].desc : name);
+    m->is_switch = p->is_switch;
+    return m;
+}
+
+static Fabric__V1__BaselineEntry *convert_unapproved(struct answer *a, const struct fab_view *v,
+                                                     const struct fab_baseline *b,
+                                                     const struct sm_unapproved *u)
+{
+    const struct fab_place *p = &u->what.place;
+    const struct fab_approved *was = fab_discover_baseline_at(b, p->guid, p->port);
+    bool moved = u->what.why == FAB_UNAPPROVED_MOVED;
+    Fabric__V1__BaselineEntry *m = new_entry(a, v, p, was != NULL && moved ? was->name : "");
+    if (m == NULL)
+        return NULL;
+    m->state = moved ? FABRIC__V1__BASELINE_STATE__BASELINE_STATE_MOVED
+                     : FABRIC__V1__BASELINE_STATE__BASELINE_STATE_NEW;
+    m->place = convert_end(a, v, u->what.first_guid, u->what.first_port);
+    m->now = convert_end(a, v, p->near_guid, p->near_port);
+    m->holder = u->what.holder != 0 ? answer_guid(a, u->what.holder) : answer_text(a, "");
+    m->found_time = convert_time(a, u->since_us);
+    if (was != NULL && moved) {
+        m->approve_time = convert_time(a, was->since_us);
+        m->approved_by = answer_text(a, was->by);
+    }
+    return m;
+}
+
+/* Returns whether the approved link is in the view. */
+static bool is_present(const struct fab_view *v, const struct fab_place *p)
+{
+    const struct fab_fabric *f = v->fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, p->guid);
+    if (node == FAB_NONE || p->port > f->nodes[node].num_ports)
+        return false;
+    uint32_t peer = f->ports[fab_fabric_port_id(f, node, p->port)].peer;
+    return peer != FAB_NONE && f->nodes[f->ports[peer].node].guid == p->near_guid &&
+           f->ports[peer].num == p->near_port;
+}
+
+static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struct fab_view *v,
+                                                   const struct fab_approved *approved)
+{
+    const struct fab_place *p = &approved->place;
+    bool present = is_present(v, p);
+    Fabric__V1__BaselineEntry *m = new_entry(a, v, p, approved->name);
+    if (m == NULL)
+        return NULL;
+    m->state = present ? FABRIC__V1__BASELINE_STATE__BASELINE_STATE_PRESENT
+                       : FABRIC__V1__BASELINE_STATE__BASELINE_STATE_ABSENT;
+    m->place = convert_end(a, v, p->near_guid, p->near_port);
+    m->now = present ? convert_end(a, v, p->near_guid, p->near_port) : NULL;
+    m->approve_time = convert_time(a, approved->since_us);
+    m->approved_by = answer_text(a, approved->by);
+    return m;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* Returns whether a device is listed as moved, so that its approved place is not listed again. */
+static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct fab_place *at = &list[middle].what.place;
+        if (at->guid < p->guid || (at->guid == p->guid && at->port < p->port))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && list[low].what.place.guid == p->guid &&
+           list[low].what.place.port == p->port && list[low].what.why == FAB_UNAPPROVED_MOVED;
+}
+
+/* The token of a page is an index: first what is not approved, then the baseline. */
+static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
+                         bool waiting_only, const struct page *page,
+                         Fabric__V1__ListBaselineResponse *m)
+{
+    const struct fab_baseline *b = sm_baseline(sm);
+    uint32_t waiting;
+    size_t approved;
+    const struct sm_unapproved *u = sm_unapproved(sm, &waiting);
+    const struct fab_approved *list = fab_discover_baseline_list(b, &approved);
+    size_t end = waiting + (waiting_only ? 0 : approved);
+    m->entries = answer_alloc(a, page->want, sizeof *m->entries);
+    for (size_t i = page->given ? page->key.number : 0; m->entries != NULL && i < end; i++) {
+        if (i >= waiting && is_moved(u, waiting, &list[i - waiting].place))
+            continue;
+        if (m->n_entries == page->want) {
+            const struct page_key next = {.list = 'b', .number = i};
+            m->next_page_token = page_token(a, &next);
+            return;
+        }
+        m->entries[m->n_entries++] = i < waiting ? convert_unapproved(a, v, b, &u[i])
+                                                 : convert_approved(a, v, &list[i - waiting]);
+    }
+}
+
+void list_baseline(struct call *c, const void *request)
+{
+    const Fabric__V1__ListBaselineRequest *q = request;
+    Fabric__V1__ListBaselineResponse m = FABRIC__V1__LIST_BASELINE_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct answer a = {0};
+    struct page page;
+    struct fab_view *v = need_view(c);
+    if (v == NULL || !read_page(c, 'b', q->page_token, q->page_size, &page))
+        return;
+    m.generation = v->generation;
+    m.exists = sm_baseline(sm) != NULL;
+    fill_entries(&a, sm, v, q->waiting_only, &page, &m);
+    answer_reply(&a, c, &m.base);
+}
+
+/* ---- which nodes are named ------------------------------------------------------------------- */
+
+static bool is_name_of(const struct fab_fabric *f, uint64_t guid, const char *text)
+{
+    char *end;
+    bool hex = strncmp(text, "0x", 2) == 0 && strtoull(text, &end, 16) == guid && *end == '\0';
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    const char *name = node != FAB_NONE ? f->nodes[node].desc : "";
+    size_t len = strcspn(name, " \t");
+    return hex || (*name != '\0' && (strcmp(text, name) == 0 ||
+                                     (strlen(text) == len && strncmp(text, name, len) == 0)));
+}
+
+static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port, const char *text)
+{
+    char number[8], head[FAB_NODE_DESC_LEN + 8];
+    const char *slash = strrchr(text, '/');
+    snprintf(number, sizeof(number), "%u", port);
+    if (slash == NULL || strcmp(slash + 1, number) != 0 || slash - text >= (int)sizeof(head))
+        return false;
+    snprintf(head, sizeof(head), "%.*s", (int)(slash - text), text);
+    return is_name_of(f, guid, head);
+}
+
+/* Returns whether the text names this device or link, by a node or a switch port. */
+static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
+{
+    return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
+           (p->is_switch &&
+            (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
+}
+
+/* Marks what the text names. Returns how many there are. */
+static uint32_t mark(const struct fab_fabric *f, const struct sm_unapproved *list, uint32_t count,
+                     const char *text, bool *marks)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (names(f, &list[i].what.place, text)) {
+            marks[i] = true;
+            found++;
+        }
+    return found;
+}
+
+/* Marks what the request names, and finishes the call if it names something else. */
+static bool mark_all(struct call *c, const struct fab_view *v,
+                     const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
+{
+    uint32_t count;
+    const struct sm_unapproved *list = sm_unapproved(call_rpc(c)->in.sm, &count);
+    for (uint32_t i = 0; q->all && i < count; i++)
+        marks[i] = true;
+    for (size_t n = 0; n < q->n_nodes; n++)
+        if (mark(v->fabric, list, count, q->nodes[n], marks) == 0) {
+            call_finish(c, FAB_GRPC_NOT_FOUND,
+                        "no device \"%s\" waits for an approval; 'fabricctl topo baseline "
+                        "--waiting' lists those that do",
+                        q->nodes[n]);
+            return false;
+        }
+    return true;
+}
+
+/* ---- approvals ------------------------------------------------------------------------------- */
+
+static void reply_approved(struct call *c, struct answer *a, Fabric__V1__ApproveBaselineResponse *m,
+                           const char *text)
+{
+    m->message = answer_text(a, text);
+    answer_reply(a, c, &m->base);
+}
+
+/* Takes the fabric as the baseline. */
+static void take(struct call *c, const struct fab_view *v, bool dry_run)
+{
+    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
+    struct answer a = {0};
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct fab_place place;
+    char text[160];
+    uint32_t hosts = 0, links = 0, count;
+    for (uint32_t p = 0; p < v->fabric->port_count; p++)
+        if (fab_discover_baseline_place(v->fabric, p, &place))
+            *(place.is_switch ? &links : &hosts) += 1;
+    if (!dry_run) {
+        log_notice("rpc", "%s takes the fabric as its baseline", call_peer(c));
+        int rc = sm_baseline_take(sm, call_peer(c), &count);
+        if (rc < 0) {
+            request_refuse(c, rc, "nothing was approved");
+            return;
+        }
+    }
+    snprintf(text, sizeof(text),
+             "%s %u port%s of adapters and routers, and %u link%s between "
+             "switches",
+             dry_run ? "this would approve" : "approved", hosts, fab_base_plural_s(hosts), links,
+             fab_base_plural_s(links));
+    reply_approved(c, &a, &m, text);
+}
+
+static void approve_marked(struct call *c, const struct fab_view *v, const bool *marks,
+                           bool dry_run)
+{
+    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
+    struct answer a = {0};
+    struct sm *sm = call_rpc(c)->in.sm;
+    uint32_t count, n = 0;
+    char text[80];
+    const struct sm_unapproved *list = sm_unapproved(sm, &count);
+    struct fab_place *place = answer_alloc(&a, count + 1u, sizeof(*place));
+    m.entries = answer_alloc(&a, count + 1u, sizeof *m.entries);
+    for (uint32_t i = 0; place != NULL && m.entries != NULL && i < count; i++)
+        if (marks[i]) {
+            place[n++] = list[i].what.place;
+            m.entries[m.n_entries++] = convert_unapproved(&a, v, sm_baseline(sm), &list[i]);
+        }
+    int rc = dry_run || place == NULL ? FAB_OK : sm_baseline_approve(sm, place, n, call_peer(c));
+    if (rc < 0) {
+        fab_base_arena_fini(&a.arena);
+        request_refuse(c, rc, "nothing was approved");
+        return;
+    }
+    snprintf(text, sizeof(text), "%s %u place%s", dry_run ? "this would approve" : "approved", n,
+             fab_base_plural_s(n));
+    reply_approved(c, &a, &m, text);
+}
+
+static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineRequest *q)
+{
+    uint32_t count;
+    struct sm *sm = call_rpc(c)->in.sm;
+    bool exists = sm_baseline(sm) != NULL, chosen = q->all || q->n_nodes > 0;
+    (void)sm_unapproved(sm, &count);
+    if (q->all && q->n_nodes > 0)
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "`all` takes no nodes");
+    else if (chosen && !exists)
+        call_finish(
+            c, FAB_GRPC_FAILED_PRECONDITION,
+            "refused: there is no baseline; 'fabricctl topo approve' takes the fabric as it "
+            "is now");
+    else if (exists && count == 0)
+        call_finish(c, FAB_GRPC_ALREADY_EXISTS,
+                    "there is nothing to approve: every device is at its approved place");
+    else if (exists && !chosen)
+        call_finish(
+            c, FAB_GRPC_ALREADY_EXISTS,
+            "refused: there is a baseline, and %u device%s or link%s wait%s for an approval; "
+            "name the nodes, or approve all of them with --all",
+            count, fab_base_plural_s(count), fab_base_plural_s(count), count == 1 ? "s" : "");
+    else
+        return false;
+    return true;
+}
+
+void approve_baseline(struct call *c, const void *request)
+{
+    const Fabric__V1__ApproveBaselineRequest *q = request;
+    uint32_t count;
+    struct fab_view *v = need_view(c);
+    if (v == NULL || refuse_approval(c, q))
+        return;
+    fab_view_ref(v);
+    (void)sm_unapproved(call_rpc(c)->in.sm, &count);
+    bool *marks = calloc(count + 1u, sizeof(*marks));
+    if (marks == NULL)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    else if (!q->all && q->n_nodes == 0)
+        take(c, v, q->dry_run);
+    else if (mark_all(c, v, q, marks)) {
+        if (!q->dry_run)
+            log_notice("rpc", "%s approves devices at their places", call_peer(c));
+        approve_marked(c, v, marks, q->dry_run);
+    }
+    free(marks);
+    fab_view_unref(v);
+}
+
+/* ---- dropping approvals ---------------------------------------------------------------------- */
+
+/* Finds the GUID of a node of the baseline by its GUID or by its name, now or when it was approved.
+ * Returns how many nodes there are. */
+static uint32_t find_approved(const struct fab_baseline *b, const struct fab_fabric *f,
+                              const char *text, uint64_t *ret_guid)
+{
+    size_t count;
+    uint32_t found = 0;
+    uint64_t guid = 0;
+    const struct fab_approved *list = fab_discover_baseline_list(b, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct fab_place *p = &list[i].place;
+        size_t len = strcspn(list[i].name, " \t");
+        bool was = strcmp(list[i].name, text) == 0 ||
+                   (len > 0 && strlen(text) == len && strncmp(list[i].name, text, len) == 0);
+        uint64_t at = was || is_name_of(f, p->guid, text) ? p->guid
+                      : is_name_of(f, p->near_guid, text) ? p->near_guid
+                                                          : 0;
+        if (at == 0 || at == guid)
+            continue;
+        guid = at;
+        found++;
+    }
+    *ret_guid = guid;
+    return found;
+}
+
+static void drop_all(struct call *c)
+{
+    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
+    struct answer a = {0};
+    log_notice("rpc", "%s drops the baseline", call_peer(c));
+    int rc = sm_baseline_clear(call_rpc(c)->in.sm, call_peer(c));
+    if (rc == FAB_E_NOT_FOUND) {
+        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no baseline");
+        return;
+    }
+    if (rc < 0) {
+        request_refuse(c, rc, "the baseline stays");
+        return;
+    }
+    m.message = answer_text(&a, "the baseline is dropped; every device is accepted");
+    answer_reply(&a, c, &m.base);
+}
+
+/* Finds the GUIDs of all named nodes, and finishes the call if one is not in the baseline. */
+static bool find_all(struct call *c, const struct fab_view *v,
+                     const Fabric__V1__DisapproveBaselineRequest *q, uint64_t *guid)
+{
+    const struct fab_baseline *b = sm_baseline(call_rpc(c)->in.sm);
+    for (size_t i = 0; i < q->n_nodes; i++) {
+        uint32_t found = find_approved(b, v->fabric, q->nodes[i], &guid[i]);
+        if (found == 1)
+            continue;
+        if (found == 0)
+            call_finish(
+                c, FAB_GRPC_NOT_FOUND,
+                "no node \"%s\" is approved; 'fabricctl topo baseline' lists those that are",
+                q->nodes[i]);
+        else
+            call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                        "\"%s\" is ambiguous: several approved nodes have this name; give the GUID",
+                        q->nodes[i]);
+        return false;
+    }
+    return true;
+}
+
+void disapprove_baseline(struct call *c, const void *request)
+{
+    const Fabric__V1__DisapproveBaselineRequest *q = request;
+    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct answer a = {0};
+    char text[80];
+    const struct fab_view *v = need_view(c);
+    if (v == NULL)
+        return;
+    if (q->all == (q->n_nodes > 0)) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "either nodes or `all` is expected");
+        return;
+    }
+    if (q->all) {
+        drop_all(c);
+        return;
+    }
+    uint64_t *guid = answer_alloc(&a, q->n_nodes, sizeof(*guid));
+    int rc = guid != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (guid != NULL && !find_all(c, v, q, guid)) {
+        fab_base_arena_fini(&a.arena);
+        return;
+    }
+    log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
+               fab_base_plural_s(q->n_nodes));
+    for (size_t i = 0; rc == FAB_OK && i < q->n_nodes; i++) {
+        rc = sm_baseline_disapprove(sm, guid[i], call_peer(c));
+        rc = rc == FAB_E_NOT_FOUND ? FAB_OK : rc; /* it was named twice */
+    }
+    if (rc < 0) {
+        fab_base_arena_fini(&a.arena);
+        request_refuse(c, rc, "the approval of some nodes was not dropped");
+        return;
+    }
+    snprintf(text, sizeof(text), "%zu node%s no longer approved", q->n_nodes,
+             q->n_nodes == 1 ? " is" : "s are");
+    m.message = answer_text(&a, text);
+    answer_reply(&a, c, &m.base);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "comparing with the baseline" finds the devices that no operator approved at their place
+ * (libfabmgr/discover/baseline.h). It compares the fabric with the baseline on a worker. Without a
+ * baseline it does nothing. The baseline is in the store, so that it lasts over restarts; what is
+ * not approved follows from baseline and fabric.
+ *
+ * There is at most one event about a switch port in TELL_EVERY_US, and there are at most TELL_MOST
+ * in all in that time. Further ones are counted in a summary event.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/base/prng.h"
+
+#define TELL_EVERY_US UINT64_C(600000000)
+#define TELL_MOST 64
+#define SUMMARY_EVERY_US UINT64_C(60000000)
+#define TOLD_MOST 65536 /* switch ports with a time of their last event */
+
+struct job { /* the task owns all of this */
+    struct fab_fabric *fabric;
+    struct fab_baseline *set;
+    struct sm_unapproved *was, *made;
+    uint32_t was_count, count;
+    int64_t unix_us;
+    int status;
+};
+
+/* ---- what is not approved -------------------------------------------------------------------- */
+
+static int compare_places(const struct fab_place *a, const struct fab_place *b)
+{
+    if (a->guid != b->guid)
+        return a->guid < b->guid ? -1 : 1;
+    if (a->port != b->port)
+        return a->port - b->port;
+    if (a->near_guid != b->near_guid)
+        return a->near_guid < b->near_guid ? -1 : 1;
+    return a->near_port - b->near_port;
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct sm_unapproved *a = x, *b = y;
+    return compare_places(&a->what.place, &b->what.place);
+}
+
+/* Keeps the time and the event of entries that were in the list before; both are sorted. */
+static void carry_over(struct job *j)
+{
+    for (uint32_t i = 0, k = 0; i < j->count; i++) {
+        struct sm_unapproved *u = &j->made[i];
+        while (k < j->was_count && compare(&j->was[k], u) < 0)
+            k++;
+        if (k == j->was_count || compare(&j->was[k], u) != 0 || j->was[k].what.why != u->what.why)
+            continue;
+        u->told = j->was[k].told;
+        u->since_us = j->was[k].since_us;
+    }
+}
+
+static void work(void *ctx)
+{
+    struct job *j = ctx;
+    struct fab_unapproved *list = NULL;
+    size_t count = 0;
+    j->status = fab_discover_baseline_compare(j->set, j->fabric, &list, &count);
+    j->made = j->status == FAB_OK ? calloc(count + 1, sizeof(*j->made)) : NULL;
+    if (j->status == FAB_OK && !j->made)
+        j->status = FAB_E_NOMEM;
+    for (size_t i = 0; j->made && i < count; i++)
+        j->made[j->count++] = (struct sm_unapproved){.what = list[i], .since_us = j->unix_us};
+    free(list);
+    if (j->count > 1)
+        qsort(j->made, j->count, sizeof(*j->made), compare);
+    carry_over(j);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void describe(const struct sm *s, const struct fab_unapproved *u, char *ret, size_t len)
+{
+    char first[SM_PLACE_LEN];
+    sm_place_name(s->model.fabric, u->first_guid, u->first_port, first);
+    if (u->why == FAB_UNAPPROVED_MOVED)
+        snprintf(ret, len, "is approved at %s", first);
+    else if (u->holder != 0)
+        snprintf(ret, len, "is not approved; 0x%016" PRIx64 " is approved there", u->holder);
+    else if (u->why == FAB_UNAPPROVED_PORT)
+        snprintf(ret, len, "is approved, but not with this port");
+    else
+        snprintf(ret, len, "is not approved");
+}
+
+static void emit(struct sm *s, const struct fab_unapproved *u)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_place *p = &u->place;
+    char place[SM_PLACE_LEN], other[SM_PLACE_LEN] = "", name[FAB_NODE_DESC_LEN + 1] = "",
+                              why[SM_PLACE_LEN + 80];
+    uint32_t node = fab_fabric_node_by_guid(f, p->guid);
+    sm_place_name(f, p->near_guid, p->near_port, place);
+    if (node != FAB_NONE)
+        log_clean(f->nodes[node].desc, name, sizeof(name));
+    describe(s, u, why, sizeof(why));
+    if (u->why == FAB_UNAPPROVED_LINK)
+        sm_place_name(f, p->guid, p->port, other);
+    else if (u->first_guid != 0)
+        sm_place_name(f, u->first_guid, u->first_port, other);
+    if (u->why == FAB_UNAPPROVED_LINK)
+        event_emit(s->in.bus, link_unapproved, .subject = place, .guid = p->guid,
+                   .port = p->near_port, .name = name, .problem = why, .other_place = other,
+                   .holder = u->holder);
+    else
+        event_emit(s->in.bus, node_unapproved, .subject = place, .guid = p->guid,
+                   .port = p->near_port, .name = name, .problem = why, .other_place = other,
+                   .holder = u->holder);
+}
+
+/* Returns whether an event about this switch port may be emitted now, and notes it. */
+static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
+{
+    uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
+    uint32_t last, now = (uint32_t)(now_us / 1000000);
+    if (fab_base_map_get(&b->told, key, &last) && now - last < TELL_EVERY_US / 1000000)
+        return false;
+    if (b->window_us == 0 || now_us - b->window_us >= TELL_EVERY_US) {
+        b->window_us = now_us > 0 ? now_us : 1;
+        b->window_told = 0;
+    }
+    if (b->window_told >= TELL_MOST) {
+        b->untold++;
+        return true;
+    }
+    if (b->told.count >= TOLD_MOST)
+        fab_base_map_fini(&b->told);
+    b->window_told++;
+    return fab_base_map_put(&b->told, key, now) == FAB_OK;
+}
+
+static void report(struct sm *s)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    uint64_t now = clock_now_us();
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct sm_unapproved *u = &b->list[i];
+        uint32_t untold = b->untold;
+        if (u->told || !may_tell(b, &u->what.place))
+            continue;
+        u->told = true;
+        if (b->untold == untold)
+            emit(s, &u->what);
+    }
+    if (b->untold == 0 || (b->summary_us != 0 && now - b->summary_us < SUMMARY_EVERY_US))
+        return;
+    event_emit(s->in.bus, nodes_unapproved, .subject = "fabric", .nodes = b->untold);
+    b->untold = 0;
+    b->summary_us = now > 0 ? now : 1;
+}
+
+/* ---- the phase ------------------------------------------------------------------------------- */
+
+static void job_free(struct job *j)
+{
+    fab_fabric_unref(j->fabric);
+    fab_discover_baseline_unref(j->set);
+    free(j->was);
+    free(j->made);
+    free(j);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    (void)s;
+    job_free(ctx);
+}
+
+static int make_job(const struct sm *s, struct job **ret)
+{
+    const struct sm_baseline *b = &s->apply->baseline;
+    struct job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    j->was = calloc(b->count + 1u, sizeof(*j->was));
+    if (!j->was) {
+        free(j);
+        return FAB_E_NOMEM;
+    }
+    if (b->count > 0)
+        memcpy(j->was, b->list, b->count * sizeof(*j->was));
+    j->was_count = b->count;
+    j->fabric = fab_fabric_ref(s->model.fabric);
+    j->set = fab_discover_baseline_ref(b->set);
+    j->unix_us = clock_unix_us();
+    *ret = j;
+    return FAB_OK;
+}
+
+static void take_list(struct sm *s, struct job *j)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    free(b->list);
+    b->list = j->made;
+    b->count = j->count;
+    j->made = NULL;
+}
+
+static void forget_list(struct sm *s)
+{
+    free(s->apply->baseline.list);
+    s->apply->baseline.list = NULL;
+    s->apply->baseline.count = 0;
+}
+
+static int enter(struct sm *s)
+{
+    static const struct sm_phase_work part = {work, drop};
+    struct job *j;
+    if (!s->apply->baseline.set) {
+        forget_list(s);
+        return FAB_OK;
+    }
+    int r = make_job(s, &j);
+    return r == FAB_OK ? sm_phase_task_begin(s, &part, j) : r;
+}
+
+static int leave(struct sm *s)
+{
+    struct job *j = sm_phase_task_take(s);
+    if (!j)
+        return FAB_OK;
+    int r = j->status;
+    /* If an operator changed the baseline meanwhile, update() has compared anew. */
+    if (r == FAB_OK && j->set == s->apply->baseline.set) {
+        take_list(s, j);
+        report(s);
+    }
+    job_free(j);
+    return r;
+}
+
+const struct sm_phase sm_phase_baseline = {.name = "comparing with the baseline",
+                                           .enter = enter,
+                                           .finished = sm_phase_task_over,
+                                           .leave = leave};
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+const struct fab_baseline *sm_baseline(const struct sm *s)
+{
+    return s->apply->baseline.set;
+}
+
+const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count)
+{
+    *ret_count = s->apply->baseline.count;
+    return s->apply->baseline.list;
+}
+
+static int check_role(const struct sm *s)
+{
+    if (!sm_is_master(s))
+        return FAB_E_DENIED;
+    return s->model.fabric ? FAB_OK : FAB_E_BUSY;
+}
+
+/* Takes over the new baseline, stores it, and compares the fabric with it. */
+static int update(struct sm *s, struct fab_baseline *set)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    struct job *j = NULL;
+    fab_discover_baseline_unref(b->set);
+    b->set = set;
+    if (s->in.store)
+        store_put_baseline(s->in.store, set);
+    if (!set) {
+        forget_list(s);
+        return FAB_OK;
+    }
+    int r = make_job(s, &j);
+    if (r != FAB_OK)
+        return r;
+    work(j);
+    r = j->status;
+    if (r == FAB_OK)
+        take_list(s, j);
+    job_free(j);
+    return r;
+}
+
+static void sign(struct fab_approved *a, const struct fab_fabric *f, const char *by)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, a->place.guid);
+    a->since_us = clock_unix_us();
+    snprintf(a->by, sizeof(a->by), "%s", by);
+    if (node != FAB_NONE)
+        snprintf(a->name, sizeof(a->name), "%s", f->nodes[node].desc);
+}
+
+static int approve(struct sm *s, const struct fab_approved *list, uint32_t count, const char *by)
+{
+    struct fab_baseline *now = NULL;
+    int r = fab_discover_baseline_with(s->apply->baseline.set, list, count, &now);
+    if (r == FAB_OK)
+        r = update(s, now);
+    if (r == FAB_OK)
+        event_emit(s->in.bus, baseline_approved, .subject = "fabric", .links = count, .by = by);
+    return r;
+}
+
+int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t count = 0;
+    int r = check_role(s);
+    if (r != FAB_OK)
+        return r;
+    struct fab_approved *list = calloc(f->port_count + 1u, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (fab_discover_baseline_place(f, port, &list[count].place))
+            sign(&list[count++], f, by);
+    r = approve(s, list, count, by);
+    free(list);
+    *ret_count = count;
+    return r;
+}
+
+int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by)
+{
+    int r = check_role(s);
+    if (r != FAB_OK)
+        return r;
+    struct fab_approved *list = calloc(count + 1u, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].place = place[i];
+        sign(&list[i], s->model.fabric, by);
+    }
+    r = approve(s, list, count, by);
+    free(list);
+    return r;
+}
+
+int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by)
+{
+    char name[SM_PLACE_LEN];
+    struct fab_baseline *now = NULL;
+    int r = check_role(s);
+    if (r == FAB_OK)
+        r = fab_discover_baseline_without(s->apply->baseline.set, guid, &now);
+    if (r == FAB_OK)
+        r = update(s, now);
+    if (r != FAB_OK)
+        return r;
+    uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
+    snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
+    if (node != FAB_NONE)
+        sm_node_name(s->model.fabric, node, name);
+    event_emit(s->in.bus, baseline_disapproved, .subject = name, .guid = guid, .by = by);
+    return FAB_OK;
+}
+
+int sm_baseline_clear(struct sm *s, const char *by)
+{
+    int r = check_role(s);
+    if (r != FAB_OK)
+        return r;
+    if (!s->apply->baseline.set)
+        return FAB_E_NOT_FOUND;
+    r = update(s, NULL);
+    if (r == FAB_OK)
+        event_emit(s->in.bus, baseline_cleared, .subject = "fabric", .by = by);
+    return r;
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+int sm_baseline_init(struct sm *s)
+{
+    return s->in.store ? store_load_baseline(s->in.store, &s->apply->baseline.set) : FAB_OK;
+}
+
+void sm_baseline_fini(struct sm *s)
+{
+    forget_list(s);
+    fab_discover_baseline_unref(s->apply->baseline.set);
+    fab_base_map_fini(&s->apply->baseline.told);
+}
