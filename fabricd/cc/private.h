@@ -96,10 +96,8 @@ struct cc {
     uint32_t troubled; /* devices without the computed settings when the last event was emitted */
     /* how often a device was found with other settings than the manager had written */
     uint64_t changed;
-    uint64_t advised_us,
-        /* When advice was last computed, and when each kind of advice was last emitted as an
-         * event. */
-        told_us[FAB_CONGESTION_ADVICES];
+    /* When advice was last computed, and when each kind of advice was last emitted as an event. */
+    uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES];
 };
 
 /* ---- cc.c ---- */

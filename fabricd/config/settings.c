@@ -36,10 +36,9 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    size_t group,
-        /* Byte offset of the group's pointer in struct raw, and byte offset of the key's pointer in
-         * the group. */
-        from;
+    /* Byte offset of the group's pointer in struct raw, and byte offset of the key's pointer in the
+     * group. */
+    size_t group, from;
     size_t to, size; /* byte offset of the member in struct config, and its size in bytes */
     uint64_t least, most;
     /* The accepted values, for error messages. For a number: NULL, or a note that follows the

@@ -29,8 +29,8 @@
 #define WAITING_MOST 256
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
-#define AT_ATTR                                                                                    \
-    (FAB_PERF_DATA - 24) /* offset of the attribute in the data after the common MAD header */
+/* Byte offset of the attribute in the data after the common MAD header. */
+#define AT_ATTR (FAB_PERF_DATA - 24)
 
 enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR, ASK_MARKS };
 

@@ -40,8 +40,8 @@ struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
-    void (*drain)(void *ctx,
-                  struct h2_stream *s); /* all written bytes were sent, and more may be written */
+    /* All written bytes were sent, and more may be written. */
+    void (*drain)(void *ctx, struct h2_stream *s);
     /* Called only after `open`. When this function has returned, h2.c frees the stream. */
     void (*close)(void *ctx, struct h2_stream *s);
 };
@@ -70,10 +70,9 @@ size_t h2_queued(const struct h2 *h);
 /* ---- answers ---- */
 
 /* Writes data to a stream. The response headers are sent with the first write. If nothing is
- * written, they are sent with the trailers. */
-int h2_write(struct h2_stream *s, uint8_t *data,
-             /* Takes over `data` (malloc'd). Returns NOMEM, or INVAL after h2_finish. */
-             size_t len);
+ * written, they are sent with the trailers. Takes over `data`, which was malloc'd. Returns NOMEM,
+ * or INVAL after h2_finish. */
+int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data is written. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
 /* Tells the connection that the layer above has more to write. The connection then calls

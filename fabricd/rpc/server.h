@@ -50,10 +50,10 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* Returns whether the text is "NODE/PORT" and NODE is the name of a node. If so, node[] gets this
- * name, and *ret_number the port number. */
+/* service_whatif.c: returns whether the text is "NODE/PORT" and NODE is the name of a node. If so,
+ * node[] gets this name, and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
-                  uint32_t *ret_number); /* service_whatif.c */
+                  uint32_t *ret_number);
 /* The requested page of a list. */
 struct page {
     bool given;          /* the client gave a page token, so this is not the first page */

@@ -133,10 +133,8 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
         const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
         if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
-        if (m->n_members >=
-            /* A port with both memberships has two rows, so the page can exceed its size by one
-             * row. */
-            page->want) {
+        /* A port with both memberships has two rows, so the page can exceed its size by one row. */
+        if (m->n_members >= page->want) {
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);
             return;

@@ -25,11 +25,9 @@
 #define LOOK_US 1000000
 #define UNDER_WAY 32 /* maximum number of writes in flight */
 
-enum {
-    FIRST_GUID = 4
-    /* Bit number of the first GUID in the ComponentMask. Bits 0 to 3 are for LID, BlockNum and two
-     * reserved fields. */
-};
+/* Bit number of the first GUID in the ComponentMask. Bits 0 to 3 are for LID, BlockNum and two
+ * reserved fields. */
+enum { FIRST_GUID = 4 };
 
 /* ---- writing ----------------------------------------------------------------------------------
  */

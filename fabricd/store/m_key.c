@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The text of the file has one item a line, in this order:
+ * Reads and writes the key files (m_key.h). A file has one item on each line, in this order:
  *
  *     fabricd M_Keys 1              (or: fabricd CC_Keys 1)
  *     generation 3
@@ -12,8 +12,8 @@
  *     port 0x0002c90300000001       (any number, ascending)
  *     end
  *
- * The parser accepts nothing else, so that a damaged file cannot be taken for an older key: an
- * operator can then restore it from a backup. It owns what it returns in struct store_m_key.
+ * The parser accepts no other text. A damaged file is therefore never read as a wrong key, and an
+ * operator can restore the file from a backup.
  */
 #include "fabricd/store/m_key.h"
 

@@ -117,8 +117,8 @@ struct batch {
 void batch_init(struct batch *b);
 void batch_clear(struct batch *b);
 bool batch_is_empty(const struct batch *b);
-void batch_put_leases(struct batch *b, struct fab_lease *leases,
-                      size_t count);                      /* takes over `leases` */
+/* Sets the leases of the batch, and takes over `leases`. */
+void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
 /* Appends the whole content of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);

@@ -44,8 +44,9 @@ uint64_t store_last_generation(struct store *s);
  * that are not in the new set stay reserved until other ports get these LIDs. A view of an
  * unchanged fabric costs the writer only one hash (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
+/* Updates the registry of the fabric, and adds a row to table_set. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
-                    uint64_t duration_us); /* updates the registry and adds a row to table_set */
+                    uint64_t duration_us);
 void store_put_event(struct store *s, const struct event *e);
 /* The last 10,000 reroutes are kept. */
 void store_put_reroute(struct store *s, const struct reroute *r);
@@ -143,8 +144,8 @@ bool store_is_behind(struct store *s);
 /* Returns the number of records (events and table sets) that were dropped because the writer was
  * behind. */
 uint64_t store_dropped(struct store *s);
-void store_flush(
-    struct store *s); /* waits until all is written or a write fails; for tests and shutdown */
+/* Waits until all records are written or a write fails. For tests and shutdown. */
+void store_flush(struct store *s);
 
 /* Calls fn for at most `limit` events with after < seq < before, oldest or newest first. `before`
  * 0: no upper bound. fn must not call the store. Events of the last 50 ms may be missing. Returns

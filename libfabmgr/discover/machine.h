@@ -126,8 +126,9 @@ struct fab_discover {
 };
 
 /* The functions of model.c return NOMEM. fab_discover_link_seen also returns other errors. */
-struct known_node *fab_discover_node_get(const struct fab_discover *d,
-                                         uint32_t ref); /* NULL: not known */
+
+/* Returns the node with this reference; NULL: not known. */
+struct known_node *fab_discover_node_get(const struct fab_discover *d, uint32_t ref);
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
                           struct known_node **ret);
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);

@@ -25,8 +25,8 @@ struct fab_mcast_distances {
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
-int fab_mcast_distances_init(struct fab_mcast_distances *w,
-                             const struct fab_mcast_net *n); /* returns NOMEM */
+/* Finds the core switches of a net. Returns NOMEM. */
+int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
 /* Adapts the distances to the changed net; `was` has its former links. Distances that did not
  * change are kept. Returns NOMEM; the remaining distances are then correct for the old and the new

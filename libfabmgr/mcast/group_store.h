@@ -15,9 +15,8 @@ int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_mem
 /* Charges a port for a group that has no creator yet. Returns NOMEM. */
 int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                            uint64_t creator);
-void fab_mcast_store_remove(struct fab_mcast_groups *g,
-                            /* Removes the group with all its members. */
-                            struct fab_mcast_group *group);
+/* Removes a group with all its members. */
+void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *group);
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
 /* Sets the JoinState of a member; 0 removes the member. ProxyJoin keeps the value of the member's

@@ -62,10 +62,8 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
 {
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
-static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n,
-                                               /* Returns the node at the other end of the port's
-                                                * link. */
-                                               uint32_t port)
+/* Returns the node at the other end of the port's link, or FAB_NONE. */
+static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n, uint32_t port)
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;
 }

@@ -54,15 +54,13 @@ struct fab_mcast_trees {
 /* Functions below that return a pointer to something new return NULL if memory ran out. */
 struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
-struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t,
-                                               /* Returns NULL if the switch is not in the tree. */
-                                               uint32_t sw);
+/* Returns the vertex of a switch; NULL if the switch is not in the tree. */
+struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t, uint32_t sw);
 /* If a vertex is added or removed, pointers to other vertices become invalid. */
 struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
+/* Returns the member with this GUID; NULL if there is none. */
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
-                                                         /* Returns NULL if there is no such
-                                                          * member. */
                                                          uint64_t guid);
 /* If a member is added or removed, pointers to other members become invalid. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);

@@ -16,8 +16,8 @@
 #define SA_CLASS_VERSION 2
 #define COMPONENT_LID 1u
 #define STRUCT_MOST 256 /* maximum size of a record struct in bytes */
-#define MATCH_CAP_MASK                                                                             \
-    (1u << 31) /* bit 31 of the AttributeModifier of PortInfoRecord (IBA 15.2.5.3) */
+/* Bit 31 of the AttributeModifier of PortInfoRecord (IBA 15.2.5.3). */
+#define MATCH_CAP_MASK (1u << 31)
 
 enum { OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR_ID = 16, OFF_SM_KEY = 36, OFF_ATTR_OFFSET = 44 };
 
@@ -116,9 +116,9 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
+    /* The port numbers are reserved components in the records of adapters. */
     if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
-                       /* These components are reserved for adapters. */
                        fab_wire_rec_component(q->rec, "OutputPortNum"));
     base_of_to_lid(q, comp_mask);
     fab_wire_rec_mask_bytes(q->rec, comp_mask, q->mask);

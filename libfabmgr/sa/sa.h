@@ -98,9 +98,8 @@ struct fab_sa_query {
     uint64_t comp_mask;
     const struct fab_sa_source *list;
     uint64_t at[4];
-    uint8_t want[FAB_REC_MAX],
-        /* The components in the request as a record on the wire, and the bits of it to compare. */
-        mask[FAB_REC_MAX];
+    /* The components in the request as a record on the wire, and the bits of it to compare. */
+    uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
     uint32_t own[FAB_MULTI_PATH_GIDS];  /* memory for `from` and `to` */
     uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named the ports in own[] */
     uint32_t slid, dlid;                /* LIDs in the request; 0: not given */

@@ -173,9 +173,10 @@ struct fab_port_info { /* IBA 14.2.5.6 */
     uint16_t max_credit_hint;
     uint32_t link_round_trip; /* 24 bits */
     uint16_t cap_mask2;
-    uint8_t speed_ext_active, speed_ext_supported,
-        speed_ext_enabled; /* bits: FDR 1, EDR 2, HDR 4, NDR 8 */
-    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* bit: XDR 1 */
+    /* Bits: FDR 1, EDR 2, HDR 4, NDR 8. */
+    uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
+    /* Bit: XDR 1. */
+    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
 struct fab_sm_info { /* IBA 14.2.5.13 */
     uint64_t guid, sm_key;

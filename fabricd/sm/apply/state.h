@@ -20,9 +20,8 @@ enum sm_touched {
     SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
-    SM_BY_LID =
-        /* LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
-    16,
+    /* LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
+    SM_BY_LID = 16,
     SM_BY_PATH = 32
 };
 struct sm_programming {

@@ -213,19 +213,19 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
 
 /* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
 
-/* Return the M_Key that a port of the snapshot must have, and the one before it (0: none). For a
- * port of a switch, both are the keys of port 0. FAB_NONE stands for a port that the snapshot does
- * not have. */
+/* sm_m_key_wanted returns the M_Key that a port of the snapshot must have. sm_m_key_former returns
+ * the port's previous M_Key; 0: none. Ports of a switch have the keys of its port 0. If the
+ * snapshot does not contain the port, `port` is FAB_NONE. */
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port);
 /* Returns the M_Key for requests to a port of the snapshot: the key that was read from the port, or
- * from port 0 of its switch. If that key is not known, returns the wanted one. */
+ * from port 0 of its switch. If that key is not known, returns sm_m_key_wanted. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
 /* Returns the id in the snapshot of the port that owns the LID in the published view, or
  * FAB_NONE. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
-/* Returns whether a packet with this M_Key proves that its sender knows our keys: the M_Key must be
- * the one of the manager's own port (IBA 14.2.5.13). */
+/* Returns whether a packet with this M_Key proves that its sender knows the operator's keys. The
+ * M_Key must be that of the manager's own port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
 /* Sets the M_Key of an SMP. The directed route of the SMP, or else its destination LID, determines
  * the port whose key is used. */
@@ -239,7 +239,7 @@ void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req);
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot, or an M_Key in it, changed. */
 void sm_m_key_recount(struct sm *s);
-/* Returns the M_Keys before those of the policy. Some ports may still have them. */
+/* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
 void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
 /* Returns whether the port has its own M_Key: port 0 of a switch, or a port of an adapter or

@@ -20,7 +20,8 @@ bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].num == 0 || !fab_fabric_node_is_switch(f, f->ports[port].node);
 }
 
-/* Returns the port that has the M_Key for this port: port 0 of its switch, or the port itself. */
+/* Returns the port whose M_Key protects this port: port 0 of its switch, or for an adapter the port
+ * itself. */
 static uint32_t keyed_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;
@@ -94,7 +95,8 @@ static uint64_t hash_of(const struct fab_path *path)
     return hash;
 }
 
-/* Returns the port at which a request ends, or FAB_NONE: the snapshot does not have it. */
+/* Returns the port at which a request ends. Returns FAB_NONE if the snapshot does not contain this
+ * port. */
 static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request *req)
 {
     const struct fab_fabric *f = s->model.fabric;

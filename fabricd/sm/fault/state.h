@@ -15,8 +15,8 @@ struct sm_probe {         /* result of a port probe */
     bool more;                    /* other changes were found, so a targeted sweep must follow */
 };
 struct sm_contingency_state { /* contingency.c */
-    struct fab_repair_contingencies
-        all; /* contingencies of the active tables; all.network is NULL if there are none */
+    /* Contingencies of the active tables. all.network is NULL if there are none. */
+    struct fab_repair_contingencies all;
     /* Computes the remaining contingencies. NULL: nothing remains, or the worker task has the
      * maker. */
     struct fab_repair_contingency_maker *maker;

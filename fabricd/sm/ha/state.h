@@ -43,7 +43,7 @@ struct sm_ha {
     struct sm_election election;
     struct sm_other refused[SM_REFUSED_MOST]; /* managers that were not trusted when last asked */
     uint32_t refused_count;
-    struct sm_guids proved;  /* GUIDs of nodes that sent our M_Key in a SubnGet(SMInfo) */
+    struct sm_guids proved;  /* GUIDs of nodes that sent the right M_Key in SubnGet(SMInfo) */
     struct sm_guids trusted; /* GUIDs of nodes whose manager was trusted at its last answer */
     struct sm_control control;
     struct loop_timer *poll_timer;

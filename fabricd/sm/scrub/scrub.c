@@ -39,8 +39,8 @@
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
 #define STEPS 4096 /* maximum number of steps in one call of fab_plan_scrub_next */
-#define RESTORE_DELAY_US                                                                           \
-    200000u          /* delay from the first difference to the sweep that restores the settings */
+/* Delay from the first difference to the sweep that restores the settings. */
+#define RESTORE_DELAY_US 200000u
 #define TRIES_MOST 8 /* maximum number of times that a read is repeated because of rounds */
 
 static bool is_quiet(const struct sm *s)
