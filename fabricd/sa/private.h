@@ -64,7 +64,7 @@ struct sa {
 
 bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
 
-/* reply.c */
+/* Functions of reply.c. */
 /* Sends a MAD unchanged. While the transport is busy, the MAD is queued. */
 void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
@@ -72,7 +72,7 @@ void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *ma
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);
 void sa_flush(void *ctx); /* sends the queued MADs */
 
-/* table.c */
+/* Functions of table.c. */
 void sa_table_begin(struct sa *s, const struct transport_mad *request,
                     const struct fab_sa_request *req);
 void sa_table_work(void *ctx);
@@ -80,12 +80,12 @@ void sa_job_free(struct sa *s, struct sa_job *job);
 void sa_jobs_append(struct sa_jobs *jobs, struct sa_job *job);
 void sa_jobs_remove(struct sa_jobs *jobs, struct sa_job *job);
 
-/* transfer.c */
+/* Functions of transfer.c. */
 void sa_transfer_begin(struct sa *s, struct sa_job *job);
 void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
-/* alias.c */
+/* Functions of alias.c. */
 /* Loads the alias GUIDs from the store. Returns NOMEM, IO or FORMAT. */
 int sa_alias_start(struct sa *s);
 void sa_alias_stop(struct sa *s);

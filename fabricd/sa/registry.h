@@ -44,7 +44,7 @@ struct sa_registry {
     struct loop_timer *leases, *reports, *patience, *arrivals, *absent, *kept;
 };
 
-/* registry.c */
+/* Functions of registry.c. */
 /* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
@@ -55,25 +55,25 @@ int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
-/* service.c */
+/* Functions of service.c. */
 int sa_services_load(struct sa *s); /* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
 void sa_services_expire(void *ctx);
 void sa_services_arm(struct sa *s); /* sets the timer for the service lease that ends first */
 
-/* inform.c */
+/* Functions of inform.c. */
 /* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_subscriptions_load(struct sa *s);
 /* Drops a subscription. `why` is the reason in the event; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 
-/* report.c */
+/* Functions of report.c. */
 void sa_report(struct sa *s, const struct fab_event_notice *notice);
 void sa_report_answer(struct sa *s, const struct transport_mad *mad);
 void sa_report_work(void *ctx);
 void sa_report_tick(void *ctx);
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why);
 
-/* arrivals.c */
+/* Functions of arrivals.c. */
 void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);

@@ -53,7 +53,7 @@ struct sm_gain { /* comparison of an engine's tables with the active tables; les
      * all-to-all traffic, times the maximum link load of the worst shift permutation. */
     uint64_t was, now;
 };
-struct sm_rebalance { /* rebalance.c */
+struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
     uint64_t stirred_us; /* manager's clock when the fabric last changed or a trap came */
     /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
@@ -65,7 +65,7 @@ struct sm_rebalance { /* rebalance.c */
     struct sm_gain gain; /* the gain of the running rebalance */
     char outcome[256];   /* outcome of the last rebalance: a sentence for operators */
 };
-struct sm_repair_state { /* repair_state.c */
+struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
     uint64_t tables;        /* value of model.tables to which the session belongs */
     uint64_t asked;         /* value of model.tables when a session was last requested */
@@ -76,14 +76,14 @@ struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
     /* By class: lowest guaranteed share of a link, per mille. */
     uint16_t guaranteed[FAB_CLASSES_MAX];
 };
-struct sm_pins { /* pins.c */
+struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
     struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
     /* Node GUID to the second of the manager's clock at which the last event about the node was
      * emitted. At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
-struct sm_baseline {            /* baseline.c */
+struct sm_baseline {            /* state of baseline.c */
     struct fab_baseline *set;   /* NULL: none was approved */
     struct sm_unapproved *list; /* [count] what is not approved, sorted by place */
     uint32_t count;
@@ -131,25 +131,25 @@ struct sm_apply {
     void *on_publish_ctx;
 };
 
-/* repair_state.c */
+/* Functions of repair_state.c. */
 /* sm_repair_lend gives the routing task the repair session, which the task updates for the new
  * tables; sm_repair_give_back returns it. The session is empty if it does not belong to the
  * previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 
-/* pins.c */
-int sm_pins_init(struct sm *s); /* NOMEM, IO */
+/* Functions of pins.c. */
+int sm_pins_init(struct sm *s); /* returns NOMEM or IO */
 void sm_pins_fini(struct sm *s);
 
-/* baseline.c */
-int sm_baseline_init(struct sm *s); /* NOMEM, IO */
+/* Functions of baseline.c. */
+int sm_baseline_init(struct sm *s); /* returns NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
 
-/* route.c */
+/* Functions of route.c. */
 void sm_route_fini(struct sm *s);
 
-/* program.c */
+/* Functions of program.c. */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
 /* Sets the plan for phase "programming". Returns NOMEM. */
@@ -162,20 +162,20 @@ void sm_program_stop(struct sm *s);
  * safe, because an LFT entry on the path to the switch or back is unknown or changes. */
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
-/* publish.c */
+/* Functions of publish.c. */
 /* Publishes the fabric without tables, unless tables exist already. Returns NOMEM. */
 int sm_publish_fabric(struct sm *s);
 
-/* changes.c */
+/* Functions of changes.c. */
 /* Emits events about the changes from the published snapshot to the new one. Returns NOMEM. */
 int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                       size_t *ret_count);
 
-/* reroutes.c */
+/* Functions of reroutes.c. */
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
 
-/* rebalance.c */
-int sm_rebalance_init(struct sm *s); /* NOMEM */
+/* Functions of rebalance.c. */
+int sm_rebalance_init(struct sm *s); /* returns NOMEM */
 void sm_rebalance_fini(struct sm *s);
 /* Returns the number of active LFT entries that local repairs changed since an engine last computed
  * the tables. */
@@ -199,7 +199,7 @@ void sm_rebalance_report(struct sm *s);
  * write. */
 void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
-/* classes.c */
+/* Functions of classes.c. */
 /* Returns whether the VLs were made for the number of traffic classes that the policy has. */
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Divides the VLs of the engine in of->target among all traffic classes. Returns NOMEM. */

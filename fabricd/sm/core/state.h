@@ -21,7 +21,7 @@ struct sm_waiter { /* a caller that waits for a round */
 };
 
 struct sm_core {
-    /* pending requests: requests.c */
+    /* Members of requests.c: the pending requests. */
     unsigned requested; /* enum sm_request */
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
@@ -40,14 +40,14 @@ struct sm_core {
     struct sm_trap_forward *forward;  /* trap_forward.c */
     struct sm_violations *violations; /* trap_violation.c */
 
-    /* M_Keys: m_key.c */
+    /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
     /* some port of the snapshot has a known M_Key other than the wanted one */
     bool m_keys_mixed;
     /* hashes of the directed routes on which only the previous key was answered */
     struct fab_map former_paths;
 
-    /* rounds: rounds.c */
+    /* Members of rounds.c: the begin and end of rounds. */
     struct loop_timer *settle_timer;
     uint32_t restarts;  /* restarts of the targeted sweep because of further traps */
     uint32_t postponed; /* rounds postponed because of faults since the last heavy sweep */
@@ -60,7 +60,7 @@ struct sm_core {
     char alarm[1280];
     uint64_t created_us;
 
-    /* the running round: runner.c */
+    /* Members of runner.c: the running round. */
     /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
     const struct sm_phase *const *phases;
     uint32_t outstanding; /* unanswered requests of this phase */
@@ -68,12 +68,12 @@ struct sm_core {
     bool answered;       /* an answer came since the stall timer was last set */
     uint64_t stalled_us; /* time since the last answer */
 
-    /* the worker task of the running phase: phase_task.c */
+    /* Members of phase_task.c: the worker task of the running phase. */
     struct loop_tasks tasks;
     struct sm_phase_task *task; /* NULL: no task runs */
 };
 
-/* requests.c */
+/* Functions of requests.c. */
 int sm_requests_init(struct sm *s);
 void sm_requests_fini(struct sm *s);
 /* Call this function when a round begins. It clears the requests in the round's `meets`. */
@@ -85,7 +85,7 @@ void sm_waiters_call(struct sm *s, int status, const char *text);
 bool sm_waiters_any(const struct sm *s); /* returns whether a caller waits for the running round */
 void sm_waiters_postpone(struct sm *s);
 
-/* rounds.c */
+/* Functions of rounds.c. */
 void sm_round_ended(struct sm *s, int status);
 /* Restarts a running targeted sweep and adds this node to its suspects. The directed routes of the
  * sweep may use the link that failed. */
@@ -93,26 +93,26 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
 
-/* trap_limit.c, trap_forward.c */
-int sm_trap_limit_init(struct sm *s); /* NOMEM */
+/* Functions of trap_limit.c and trap_forward.c. */
+int sm_trap_limit_init(struct sm *s); /* returns NOMEM */
 void sm_trap_limit_fini(struct sm *s);
-int sm_trap_forward_init(struct sm *s); /* NOMEM */
+int sm_trap_forward_init(struct sm *s); /* returns NOMEM */
 void sm_trap_forward_fini(struct sm *s);
 void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
 
-/* trap_violation.c */
-int sm_violations_init(struct sm *s); /* NOMEM */
+/* Functions of trap_violation.c. */
+int sm_violations_init(struct sm *s); /* returns NOMEM */
 void sm_violations_fini(struct sm *s);
 /* Call this function when a heavy sweep ends. It compares the counters of key violations with their
  * former values. */
 void sm_violations_swept(struct sm *s);
 
-/* runner.c */
+/* Functions of runner.c. */
 int sm_runner_init(struct sm *s);
 void sm_runner_fini(struct sm *s);
 void sm_run_start(struct sm *s, enum sm_round_kind kind);
 
-/* phase_task.c */
+/* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
 void sm_phase_task_orphan(struct sm *s); /* call it before the sm is freed */

@@ -23,7 +23,7 @@ struct sm_trap {
     uint64_t guid; /* GUID of the node of `port`; 0: unknown LID */
 };
 
-/* trap_check.c */
+/* Functions of trap_check.c. */
 /* Returns the port that owns a LID in the published view, or FAB_NONE. */
 uint32_t sm_trap_owner(const struct sm *s, uint32_t lid);
 /* Returns why the manager neither acts on this notice nor forwards it. NULL: the notice is
@@ -33,7 +33,7 @@ const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
  * writes the name of the switch. */
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
-/* trap_limit.c */
+/* Functions of trap_limit.c. */
 /* Counts the trap. Returns false if its source sent too many traps; the trap then has no effect for
  * now. */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
@@ -44,19 +44,19 @@ void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
  * requests a heavy sweep at most once a minute, and less often if the sweeps find nothing new. */
 void sm_trap_unknown(struct sm *s);
 
-/* trap_forward.c */
+/* Functions of trap_forward.c. */
 /* Reads the device that sent the notice. If the device answers, passes the notice to the listener
  * of sm_on_notice. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
 uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices not passed to the listener */
 
-/* trap_violation.c */
+/* Functions of trap_violation.c. */
 /* Confirms a trap about a wrong key (traps 256 to 259) by reading the violation counter of the
  * device. If the counter rose, emits an event. Ignores other traps. */
 void sm_trap_violation(struct sm *s, const struct sm_trap *t);
 void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 
-/* trap.c */
+/* Functions of trap.c. */
 /* Returns whether the manager reads the device because of this notice. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n);
 /* Requests a port probe or a targeted sweep because of this trap. */

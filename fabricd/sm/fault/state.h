@@ -14,7 +14,7 @@ struct sm_probe {         /* result of a port probe */
     struct sm_guids unresponsive; /* switches that did not answer or to which no route is known */
     bool more;                    /* other changes were found, so a targeted sweep must follow */
 };
-struct sm_contingency_state { /* contingency.c */
+struct sm_contingency_state { /* state of contingency.c */
     /* Contingencies of the active tables. all.network is NULL if there are none. */
     struct fab_repair_contingencies all;
     /* Computes the remaining contingencies. NULL: nothing remains, or the worker task has the
@@ -37,12 +37,12 @@ struct sm_fault {
     void *on_patch_ctx;
 };
 
-/* port_probe.c */
-int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* NOMEM */
+/* Functions of port_probe.c. */
+int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns NOMEM */
 void sm_probe_fini(struct sm_probe *p);
 
-/* contingency.c */
-int sm_contingency_init(struct sm *s); /* NOMEM */
+/* Functions of contingency.c. */
+int sm_contingency_init(struct sm *s); /* returns NOMEM */
 void sm_contingency_fini(struct sm *s);
 /* Finds the contingency for exactly these failed links (port ids in the repair session). Returns
  * NOT_FOUND if it was not computed, or NOMEM. */

@@ -19,7 +19,7 @@ struct sm_other {
     bool trusted;             /* false: the election ignores this manager */
     char place[SM_PLACE_LEN]; /* the switch port to which it is connected */
 };
-struct sm_election { /* election.c */
+struct sm_election { /* state of election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
     struct sm_other others[SM_MAX_OTHERS];
     uint32_t other_count;

@@ -54,7 +54,7 @@ struct sm_links {
     size_t disabled_count;
 };
 
-/* flapping.c */
+/* Functions of flapping.c. */
 struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
 /* Adds an entry; NULL if memory ran out or the list is full. */
 struct sm_flap *sm_flap_room(struct sm *s);
@@ -69,7 +69,7 @@ uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
-/* isolation.c */
+/* Functions of isolation.c. */
 int sm_isolate_load(struct sm *s); /* loads the isolated links from the store. NOMEM, IO */
 /* Call this function after e->out was set for a new snapshot. It emits link-reinstated if routes
  * use the link again although it is isolated. */
@@ -82,7 +82,7 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a
  * disabled. */
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
-/* port_setting.c */
+/* Functions of port_setting.c. */
 /* Requests that a port be enabled or disabled on behalf of the manager itself. `note` is the
  * reason: the end of a sentence, as a string constant. Returns NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);

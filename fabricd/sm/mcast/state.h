@@ -47,15 +47,15 @@ struct sm_multicast {
     uint64_t *asked;       /* bitset of unanswered ops */
 };
 
-/* multicast.c */
+/* Functions of multicast.c. */
 void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if necessary */
 
 /* multicast_store.c: loads the stored groups. From then on, each change is stored. Returns
  * NOMEM. */
 int sm_multicast_load(struct sm *s);
 
-/* mft_writes.c */
-int sm_mfts_init(struct sm *s); /* NOMEM */
+/* Functions of mft_writes.c. */
+int sm_mfts_init(struct sm *s); /* returns NOMEM */
 void sm_mfts_fini(struct sm *s);
 /* Makes a plan of writes or enters its next stage. Returns NOMEM. */
 int sm_mfts_go_on(struct sm *s);

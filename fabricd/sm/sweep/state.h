@@ -5,7 +5,7 @@
 
 #include "fabricd/sm/sweep/sweep.h"
 
-struct sm_background { /* background_sweep.c */
+struct sm_background { /* state of background_sweep.c */
     struct sm *s;
     struct fab_discover *discover; /* the running pass; NULL: none */
     struct loop_task *task;        /* the worker task between two passes; NULL: none */
@@ -47,7 +47,7 @@ struct sm_sweep {
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };
 
-int sm_background_init(struct sm *s); /* NOMEM */
+int sm_background_init(struct sm *s); /* returns NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
@@ -55,7 +55,7 @@ bool sm_background_touched(const struct sm *s, uint64_t guid);
  * UNREACHABLE (the snapshot does not have the manager's own port) or NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
-/* duplicate.c */
+/* Functions of duplicate.c. */
 /* Call this function when a sweep found a duplicate GUID that the previous sweep did not find. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
 /* Compares where ports were and where they are now. Returns how many ports moved; ret gets the
@@ -64,7 +64,7 @@ uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *no
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
-/* unresponsive.c */
+/* Functions of unresponsive.c. */
 /* Replaces the model's list of unresponsive ports by the ports that a sweep found. If `scoped` is
  * true, keeps the entries of ports that the sweep did not read. Returns NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
