@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListBaseline, ApproveBaseline and DisapproveBaseline: the devices that an operator
- * approved at their places, and those that are not approved.
+ * Implements ListBaseline, ApproveBaseline and DisapproveBaseline. They show and change the
+ * baseline: the devices that an operator has approved at their places. They also show devices that
+ * are not approved.
  */
 #include "fabricd/rpc/server.h"
 
@@ -73,7 +74,7 @@ static Fabric__V1__BaselineEntry *convert_unapproved(struct answer *a, const str
     return m;
 }
 
-/* Returns whether the approved link is in the view. */
+/* Returns whether the approved link exists in the view. */
 static bool is_present(const struct fab_view *v, const struct fab_place *p)
 {
     const struct fab_fabric *f = v->fabric;
@@ -104,7 +105,8 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns whether a device is listed as moved, so that its approved place is not listed again. */
+/* Returns whether the list of devices that are not approved has this device as moved. If so, its
+ * approved place is not listed again. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;
@@ -120,7 +122,8 @@ static bool is_moved(const struct sm_unapproved *list, uint32_t count, const str
            list[low].what.place.port == p->port && list[low].what.why == FAB_UNAPPROVED_MOVED;
 }
 
-/* The token of a page is an index: first what is not approved, then the baseline. */
+/* Fills in a page of entries: first the devices that are not approved, then the baseline. The
+ * number in the page token is the index of an entry in this order. */
 static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
                          bool waiting_only, const struct page *page,
                          Fabric__V1__ListBaselineResponse *m)
@@ -185,7 +188,7 @@ static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port,
     return is_name_of(f, guid, head);
 }
 
-/* Returns whether the text names this device or link, by a node or a switch port. */
+/* Returns whether the text names this device or link, by the name of a node or of a switch port. */
 static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
 {
     return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
@@ -193,7 +196,7 @@ static bool names(const struct fab_fabric *f, const struct fab_place *p, const c
             (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
 }
 
-/* Marks what the text names. Returns how many there are. */
+/* Sets marks[i] for each entry that the text names. Returns the number of these entries. */
 static uint32_t mark(const struct fab_fabric *f, const struct sm_unapproved *list, uint32_t count,
                      const char *text, bool *marks)
 {
@@ -206,7 +209,8 @@ static uint32_t mark(const struct fab_fabric *f, const struct sm_unapproved *lis
     return found;
 }
 
-/* Marks what the request names, and finishes the call if it names something else. */
+/* Marks the entries that the request names. If a name in the request fits no entry, finishes the
+ * call with an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {
@@ -234,7 +238,7 @@ static void reply_approved(struct call *c, struct answer *a, Fabric__V1__Approve
     answer_reply(a, c, &m->base);
 }
 
-/* Takes the fabric as the baseline. */
+/* Makes the present fabric the baseline, or says what this would approve if dry_run is true. */
 static void take(struct call *c, const struct fab_view *v, bool dry_run)
 {
     Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
@@ -341,8 +345,8 @@ void approve_baseline(struct call *c, const void *request)
 
 /* ---- dropping approvals ---------------------------------------------------------------------- */
 
-/* Finds the GUID of a node of the baseline by its GUID or by its name, now or when it was approved.
- * Returns how many nodes there are. */
+/* Finds a node of the baseline by its GUID, by its present name, or by its name when it was
+ * approved. Returns how many nodes fit; *ret_guid is the GUID of one of them. */
 static uint32_t find_approved(const struct fab_baseline *b, const struct fab_fabric *f,
                               const char *text, uint64_t *ret_guid)
 {
@@ -385,7 +389,8 @@ static void drop_all(struct call *c)
     answer_reply(&a, c, &m.base);
 }
 
-/* Finds the GUIDs of all named nodes, and finishes the call if one is not in the baseline. */
+/* Finds the GUIDs of all nodes that the request names. If one is not in the baseline, finishes the
+ * call with an error and returns false. */
 static bool find_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__DisapproveBaselineRequest *q, uint64_t *guid)
 {
@@ -436,7 +441,7 @@ void disapprove_baseline(struct call *c, const void *request)
                fab_base_plural_s(q->n_nodes));
     for (size_t i = 0; rc == FAB_OK && i < q->n_nodes; i++) {
         rc = sm_baseline_disapprove(sm, guid[i], call_peer(c));
-        rc = rc == FAB_E_NOT_FOUND ? FAB_OK : rc; /* it was named twice */
+        rc = rc == FAB_E_NOT_FOUND ? FAB_OK : rc; /* the request names this node twice */
     }
     if (rc < 0) {
         fab_base_arena_fini(&a.arena);

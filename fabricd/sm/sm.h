@@ -288,22 +288,24 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 
 /* ---- the baseline of approved devices (libfabmgr/discover/baseline.h) ------------------------ */
 
-/* A device, or a link between switches, that no operator approved at its place. */
+/* A device, or a link between switches, that no operator has approved at its place. */
 struct sm_unapproved {
     struct fab_unapproved what;
-    int64_t since_us; /* Unix time at which a sweep first found it there */
-    bool told;        /* an event was emitted about it */
+    int64_t since_us; /* Unix time in microseconds at which a sweep first found it at this place */
+    bool told;        /* an event about it was emitted */
 };
-/* The baseline (NULL: there is none), and what is not approved, sorted by place; valid until the
- * caller returns to the loop. */
+/* sm_baseline returns the baseline; NULL: there is none. sm_unapproved returns the list of devices
+ * that are not approved, sorted by place. Both are valid until the caller returns to the loop. */
 const struct fab_baseline *sm_baseline(const struct sm *s);
 const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count);
-/* sm_baseline_take approves the fabric as it is, sm_baseline_approve these places; an earlier
- * approval of the same port or place is replaced. sm_baseline_disapprove drops the approval of a
- * node, and for a switch also those of the hosts at it; sm_baseline_clear drops the baseline.
- * by: the operator. *ret_count: the number of approved links. Errors: NOT_FOUND (the node is not in
- * the baseline, or there is none), BUSY (no fabric is known yet), DENIED (another manager is
- * master), NOMEM. */
+/* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices
+ * at these places; an earlier approval of the same port or place is replaced.
+ * sm_baseline_disapprove removes the approval of a node and, if the node is a switch, of the
+ * hosts connected to it. sm_baseline_clear removes the baseline.
+ *
+ * `by` is the operator's name. *ret_count is the number of approved links. Errors: NOT_FOUND
+ * (the node is not in the baseline, or there is no baseline), BUSY (no fabric is known yet),
+ * DENIED (another manager is master), NOMEM. */
 int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count);
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count,
                         const char *by);

@@ -85,7 +85,8 @@ struct record {
         struct record_port port; /* RECORD_DISABLED, RECORD_EXEMPT */
         struct record_isolated isolated;
         struct record_pin pin;
-        struct fab_baseline *baseline; /* a reference, or NULL: there is no baseline any more */
+        /* A reference owned by the record; NULL: the baseline is removed. */
+        struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
     };

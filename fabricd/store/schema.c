@@ -227,8 +227,8 @@ static const char step_7[] = "CREATE TABLE name_pin ("
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
-/* The baseline of approved devices: ports of adapters and routers at their switch ports, and links
- * between switches. meta.baseline is 1 if there is a baseline. */
+/* The baseline of approved devices: ports of adapters and routers at switch ports, and links
+ * between switches. meta.baseline is 1 if a baseline exists. */
 static const char step_8[] = "CREATE TABLE approved_place ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"

@@ -78,8 +78,8 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  * of pin->guid is deleted. The member made_us is not stored. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
-/* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is none. A new one
- * replaces the earlier one in one transaction, which is committed at once. */
+/* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is none. A new
+ * baseline replaces the earlier one in a single transaction, which is committed at once. */
 void store_put_baseline(struct store *s, struct fab_baseline *baseline);
 int store_load_baseline(struct store *s, struct fab_baseline **ret);
 

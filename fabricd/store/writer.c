@@ -133,7 +133,7 @@ static int put_pin(struct writer *w, const struct record_pin *p)
                    p->pin.by);
 }
 
-/* Writes the whole baseline in the transaction of this batch. */
+/* Replaces the stored baseline, in the transaction of the batch. */
 static int put_baseline(struct writer *w, const struct fab_baseline *b)
 {
     size_t count;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sorted array of approved places, a map from their ends to it, and a map of all nodes.
+ * Stores a baseline: a sorted array of approved places, a map from the two ends of each place to
+ * the array, and a map of all nodes.
  *
- * The maps have 64-bit hashes of an end (node GUID and port) as keys. An entry that is found is
- * compared with the end. If two ends had the same hash, one of them would be missing in the
- * baseline, and the device there would need another approval.
+ * The keys of the maps are 64-bit hashes of an end (node GUID and port). An entry that is found is
+ * compared with the end itself. If two ends had the same hash, one of them would be missing from
+ * the baseline, and the device there would need another approval.
  */
 #include "libfabmgr/discover/baseline.h"
 
@@ -17,11 +18,11 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_baseline {
-    struct fab_approved *list; /* sorted by GUID and port */
+    struct fab_approved *list; /* sorted by node GUID and port number */
     size_t count;
-    struct fab_map by_end;  /* hash of an end -> index of list[] */
-    struct fab_map by_node; /* the GUIDs of all nodes */
-    int refs;               /* atomic */
+    struct fab_map by_end;  /* hash of an end -> index in list[] */
+    struct fab_map by_node; /* GUIDs of all nodes at either end */
+    int refs;               /* reference count, atomic */
 };
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -61,7 +62,7 @@ static int compare(const void *x, const void *y)
     return a->port - b->port;
 }
 
-/* Takes an entry unless an earlier one has an end in common with it. */
+/* Adds an entry to the list, unless an earlier entry has an end in common with it. */
 static void take(struct fab_baseline *b, const struct fab_approved *a)
 {
     const struct fab_place *p = &a->place;
@@ -73,7 +74,7 @@ static void take(struct fab_baseline *b, const struct fab_approved *a)
     b->list[b->count++] = *a;
 }
 
-/* The maps have room for all entries, so that put and add cannot fail but for duplicates. */
+/* Fills the maps. They have room for all entries, so put and add can only fail for duplicates. */
 static void index_all(struct fab_baseline *b)
 {
     if (b->count > 1)
@@ -96,7 +97,8 @@ static int reserve(struct fab_baseline *b, size_t count)
     return r == FAB_OK ? fab_base_map_reserve(&b->by_node, 2 * count) : r;
 }
 
-/* Makes a baseline of two lists; the entries of the first one take precedence. */
+/* Makes a baseline from two lists. If entries have an end in common, an entry of the first list is
+ * kept. */
 static int join(const struct fab_approved *first, size_t firsts, const struct fab_approved *second,
                 size_t seconds, struct fab_baseline **ret)
 {
@@ -183,7 +185,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, uint64_t guid,
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* The node GUID that is approved at the far end of the near port, if it is another one. */
+/* Returns the node GUID that is approved at the far end of this switch port, if it is not the GUID
+ * in `p`; 0 if there is none. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -246,7 +249,7 @@ bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, stru
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     bool is_near = fab_fabric_node_is_switch(f, peer->node);
     bool is_lower = node->guid != near->guid ? node->guid < near->guid : p->num < peer->num;
-    if (is_switch && (!is_near || !is_lower)) /* the other end has the place of this link */
+    if (is_switch && (!is_near || !is_lower)) /* the place of this link belongs to the other end */
         return false;
     uint64_t guid = is_switch ? f->ports[node->first_port].guid : p->guid;
     *ret = (struct fab_place){.guid = node->guid,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "comparing with the baseline" finds the devices that no operator approved at their place
- * (libfabmgr/discover/baseline.h). It compares the fabric with the baseline on a worker. Without a
- * baseline it does nothing. The baseline is in the store, so that it lasts over restarts; what is
- * not approved follows from baseline and fabric.
+ * Phase "comparing with the baseline" finds devices that no operator has approved at their place
+ * (libfabmgr/discover/baseline.h). A worker thread compares the fabric with the baseline. If there
+ * is no baseline, the phase does nothing.
  *
- * There is at most one event about a switch port in TELL_EVERY_US, and there are at most TELL_MOST
- * in all in that time. Further ones are counted in a summary event.
+ * The baseline is kept in the store, so that it survives a restart. The list of devices that are
+ * not approved is not stored, because it follows from the baseline and the fabric.
+ *
+ * The manager emits at most one event about a switch port in TELL_EVERY_US, and at most TELL_MOST
+ * such events in all in that time. A summary event gives the number of further devices.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,9 +23,10 @@
 #define TELL_EVERY_US UINT64_C(600000000)
 #define TELL_MOST 64
 #define SUMMARY_EVERY_US UINT64_C(60000000)
-#define TOLD_MOST 65536 /* switch ports with a time of their last event */
+/* Maximum number of switch ports for which the time of the last event is kept. */
+#define TOLD_MOST 65536
 
-struct job { /* the task owns all of this */
+struct job { /* the worker task owns all members */
     struct fab_fabric *fabric;
     struct fab_baseline *set;
     struct sm_unapproved *was, *made;
@@ -51,7 +54,8 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* Keeps the time and the event of entries that were in the list before; both are sorted. */
+/* Entries that were also in the previous list keep the time at which they were found and the mark
+ * that an event was emitted. Both lists are sorted. */
 static void carry_over(struct job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -123,7 +127,9 @@ static void emit(struct sm *s, const struct fab_unapproved *u)
                    .holder = u->holder);
 }
 
-/* Returns whether an event about this switch port may be emitted now, and notes it. */
+/* Returns whether the caller may mark this device as reported. Notes the time of the event. If
+ * too many events were emitted recently, counts the device in b->untold for the summary event
+ * instead. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -236,7 +242,8 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     int r = j->status;
-    /* If an operator changed the baseline meanwhile, update() has compared anew. */
+    /* If the baselines differ, an operator changed the baseline during the task, and update() has
+     * already compared the fabric with the new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
         take_list(s, j);
         report(s);
@@ -270,7 +277,8 @@ static int check_role(const struct sm *s)
     return s->model.fabric ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Takes over the new baseline, stores it, and compares the fabric with it. */
+/* Makes `set` the baseline, stores it, and compares the fabric with it. `set` NULL removes the
+ * baseline. Takes over the reference. */
 static int update(struct sm *s, struct fab_baseline *set)
 {
     struct sm_baseline *b = &s->apply->baseline;

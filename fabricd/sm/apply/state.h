@@ -84,13 +84,17 @@ struct sm_pins { /* state of pins.c */
     struct fab_map told;
 };
 struct sm_baseline {            /* state of baseline.c */
-    struct fab_baseline *set;   /* NULL: none was approved */
-    struct sm_unapproved *list; /* [count] what is not approved, sorted by place */
+    struct fab_baseline *set;   /* the baseline; NULL: there is none */
+    struct sm_unapproved *list; /* [count] devices that are not approved, sorted by place */
     uint32_t count;
-    struct fab_map told; /* a hash of the switch port to seconds of the clock at its last event */
-    uint64_t window_us;  /* when the events in window_told began to count; 0: never */
+    /* Hash of a switch port to the second of the manager's clock at which the last event about it
+     * was emitted. */
+    struct fab_map told;
+    /* Manager's clock when the count window_told began; 0: no event yet. */
+    uint64_t window_us;
     uint32_t window_told, untold;
-    uint64_t summary_us; /* when the last summary event was emitted; 0: never */
+    /* Manager's clock at the last summary event; 0: none yet. */
+    uint64_t summary_us;
 };
 struct sm_route_job; /* route.c */
 struct sm_apply {
