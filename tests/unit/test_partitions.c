@@ -208,6 +208,19 @@ START_TEST(mistakes_have_their_place)
 }
 END_TEST
 
+START_TEST(a_zero_byte_is_no_text)
+{
+    static const char text[] = "x=1: ALL;\ny=2: \"host\0 1\";";
+    struct fab_partitions *p = NULL;
+    struct fab_partitions_error e = {0};
+    ck_assert_int_eq(fab_policy_partitions_read(text, sizeof text - 1, &p, &e), FAB_E_FORMAT);
+    ck_assert_ptr_null(p);
+    ck_assert_uint_eq(e.line, 2);
+    ck_assert_uint_eq(e.column, 6);
+    ck_assert_str_eq(e.message, "a zero byte, expected text");
+}
+END_TEST
+
 static const struct {
     const char *text;
     uint32_t line, column;
@@ -295,6 +308,7 @@ int main(void)
     tcase_add_test(c, each_scope_is_a_group);
     tcase_add_test(c, ours_are_patterns_and_groups);
     tcase_add_test(c, mistakes_have_their_place);
+    tcase_add_test(c, a_zero_byte_is_no_text);
     tcase_add_test(c, what_is_ignored_is_noted);
     tcase_add_test(c, limits);
     tcase_add_test(c, gids_are_read);
