@@ -51,7 +51,7 @@ struct cc_work {
 int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struct cc_work **ret);
 /* May run on any thread. Sets w->status: FAB_OK, NOMEM or LIMIT. */
 void cc_work_do(struct cc_work *w);
-void cc_work_free(struct cc_work *w); /* accepts NULL */
+void cc_work_free(struct cc_work *w); /* the argument may be NULL */
 
 /* ---- classes.c ---- */
 /* Copies the SLs of each traffic class from the VLs of the view. */

@@ -28,6 +28,6 @@ struct metrics;
  * Returns NOMEM, or IO if the address is in use or does not belong to this host. why[] then has a
  * sentence. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
-void metrics_stop(struct metrics *m); /* accepts NULL */
+void metrics_stop(struct metrics *m); /* the argument may be NULL */
 
 #endif

@@ -67,28 +67,28 @@ void refuse_token(struct call *c, const char *token);
 
 /* Methods of FabricService, with the file that defines each. */
 typedef void call_handler(struct call *c, const void *request);
-call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_status.c */
-call_handler list_nodes, get_node;                                   /* service_node.c */
-call_handler list_node_pins, approve_node, forget_node_pin;          /* service_pins.c */
-call_handler list_baseline, approve_baseline, disapprove_baseline;   /* service_baseline.c */
-call_handler list_ports, get_port, disable_port, enable_port;        /* service_port.c */
-call_handler get_key, rotate_key;                                    /* service_key.c */
-call_handler list_links, list_flapping_links, release_link;          /* service_link.c */
-call_handler list_unhealthy_links, list_port_counters, isolate_link; /* service_unhealthy.c */
-call_handler trace_path, get_forwarding_table, get_verdict;          /* service_route.c */
-call_handler get_quality;                                            /* service_quality.c */
-call_handler compare_engines;                                        /* service_compare.c */
-call_handler what_if;                                                /* service_whatif.c */
-call_handler list_contingencies, get_contingency;                    /* service_contingency.c */
-call_handler export_file;                                            /* service_export.c */
-call_handler list_classes, list_class_rules;                         /* service_class.c */
-call_handler list_multicast_groups, list_multicast_members;          /* service_multicast.c */
-call_handler list_partitions, list_partition_members;                /* service_partition.c */
-call_handler list_host_services, list_subscriptions;                 /* service_registry.c */
-call_handler get_congestion, get_port_congestion, get_roce;          /* service_congestion.c */
-call_handler list_congested_ports, list_congestion_logs;             /* service_congested.c */
-call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
-call_handler list_events, watch_events;                              /* service_event.c */
+call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
+call_handler list_nodes, get_node;                                   /* in service_node.c */
+call_handler list_node_pins, approve_node, forget_node_pin;          /* in service_pins.c */
+call_handler list_baseline, approve_baseline, disapprove_baseline;   /* in service_baseline.c */
+call_handler list_ports, get_port, disable_port, enable_port;        /* in service_port.c */
+call_handler get_key, rotate_key;                                    /* in service_key.c */
+call_handler list_links, list_flapping_links, release_link;          /* in service_link.c */
+call_handler list_unhealthy_links, list_port_counters, isolate_link; /* in service_unhealthy.c */
+call_handler trace_path, get_forwarding_table, get_verdict;          /* in service_route.c */
+call_handler get_quality;                                            /* in service_quality.c */
+call_handler compare_engines;                                        /* in service_compare.c */
+call_handler what_if;                                                /* in service_whatif.c */
+call_handler list_contingencies, get_contingency;                    /* in service_contingency.c */
+call_handler export_file;                                            /* in service_export.c */
+call_handler list_classes, list_class_rules;                         /* in service_class.c */
+call_handler list_multicast_groups, list_multicast_members;          /* in service_multicast.c */
+call_handler list_partitions, list_partition_members;                /* in service_partition.c */
+call_handler list_host_services, list_subscriptions;                 /* in service_registry.c */
+call_handler get_congestion, get_port_congestion, get_roce;          /* in service_congestion.c */
+call_handler list_congested_ports, list_congestion_logs;             /* in service_congested.c */
+call_handler list_reroutes, get_reroute;                             /* in service_reroute.c */
+call_handler list_events, watch_events;                              /* in service_event.c */
 
 /* A range of port ids, from `first` to `end` - 1. */
 struct port_range {

@@ -90,6 +90,6 @@ void sa_transfer_tick(void *ctx);
 int sa_alias_start(struct sa *s);
 void sa_alias_stop(struct sa *s);
 
-void sa_view_unref(struct sa_view *v); /* NULL is permitted */
+void sa_view_unref(struct sa_view *v); /* the argument may be NULL */
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "fabricd/sa/private.h"
 
-int sa_quota_start(struct sa *s); /* returns NOMEM */
+int sa_quota_start(struct sa *s); /* returns OK or NOMEM */
 void sa_quota_stop(struct sa *s);
 
 /* Numbers of registrations of one kind: those of the requester (own), those of all ports (all), and

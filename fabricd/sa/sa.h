@@ -45,7 +45,7 @@ struct sa_stats { /* numbers since the start */
 /* Starts the agent and loads the registrations of hosts from the store. Returns NOMEM, LIMIT, IO or
  * FORMAT. */
 int sa_start(const struct sa_input *in, struct sa **ret);
-void sa_stop(struct sa *s); /* NULL is permitted */
+void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
 /* Return the services and subscriptions that hosts registered. The pointers are valid until the
  * caller returns to the loop. */

@@ -61,7 +61,7 @@ struct queue {
     struct item *items;
     size_t head, tail, capacity;
 };
-int fab_discover_queue_push(struct queue *q, struct item item); /* returns NOMEM */
+int fab_discover_queue_push(struct queue *q, struct item item); /* returns OK or NOMEM */
 static inline bool fab_discover_queue_empty(const struct queue *q)
 {
     return q->head == q->tail;

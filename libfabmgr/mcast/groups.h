@@ -69,10 +69,10 @@ struct fab_mcast_groups {
                        const struct fab_mcast_member *member);
     } listener;
 };
-/* Returns NOMEM. */
+/* Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* Returns NOMEM. */
+/* Returns OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);

@@ -30,8 +30,9 @@ struct fab_mcast_net {
     uint64_t *port_guid;
     struct fab_map by_guid; /* GUID in port_guid -> port id */
 };
-int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* returns NOMEM */
-void fab_mcast_net_free(struct fab_mcast_net *n);                              /* n may be NULL */
+int fab_mcast_net_new(const struct fab_fabric *f,
+                      struct fab_mcast_net **ret); /* returns OK or NOMEM */
+void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
 /* The links in which a fabric differs from the net. Both must have the same port and switch ids. */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */

@@ -25,7 +25,7 @@
 #define FAB_MLID_LAST 0xfffeu
 
 struct fab_mcast_trees;
-/* Returns NOMEM. */
+/* Returns OK or NOMEM. */
 int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret);
 void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 

@@ -50,7 +50,7 @@ enum fab_gs_attr_id {
     FAB_CC_TIME_STAMP = 0x0018,
 };
 
-struct fab_class_port_info { /* IBA 13.4.8.1 */
+struct fab_class_port_info { /* defined in IBA 13.4.8.1 */
     uint8_t base_version, class_version;
     uint16_t cap_mask;
     uint32_t cap_mask2; /* 27 bits */
@@ -75,7 +75,7 @@ struct fab_class_port_info { /* IBA 13.4.8.1 */
 /* Bit of CapabilityMask2: PortCountersExtended has error counters. */
 #define FAB_PERF2_ERRORS_EXT 0x00000002
 
-struct fab_port_counters { /* IBA 16.1.3.5 */
+struct fab_port_counters { /* defined in IBA 16.1.3.5 */
     uint8_t port_select;
     uint16_t counter_select, symbol_errors;
     uint8_t link_error_recovery, link_downed;
@@ -86,7 +86,7 @@ struct fab_port_counters { /* IBA 16.1.3.5 */
     /* xmit_data and rcv_data count words of 4 bytes. */
     uint32_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
 };
-struct fab_port_counters_ext { /* IBA 16.1.4.11 */
+struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
     uint8_t port_select;
     uint16_t counter_select;
     uint32_t counter_select2;
@@ -106,7 +106,7 @@ struct fab_perf_details {
     uint16_t counter_select;
     uint32_t value[16];
 };
-struct fab_perf_ext_speeds { /* IBA 16.1.4.13 */
+struct fab_perf_ext_speeds { /* defined in IBA 16.1.4.13 */
     uint8_t port_select;
     uint64_t counter_select;
     uint16_t sync_header_errors, unknown_blocks, lane_errors[12];
@@ -114,7 +114,7 @@ struct fab_perf_ext_speeds { /* IBA 16.1.4.13 */
 };
 #define FAB_SAMPLES 15
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
-struct fab_samples_control { /* IBA 16.1.3.2 */
+struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
     uint8_t tick;          /* a tick is 4 ns * (tick + 1) */
     uint8_t counter_width; /* 4 means that counters have 32 bits */
@@ -126,23 +126,23 @@ struct fab_samples_control { /* IBA 16.1.3.2 */
     uint16_t tag, select[FAB_SAMPLES];
     uint64_t samples_only_mask;
 };
-struct fab_samples_result { /* IBA 16.1.3.4, 16.1.4.12 */
+struct fab_samples_result { /* defined in IBA 16.1.3.4, 16.1.4.12 */
     uint16_t tag;
     uint8_t status;
     uint8_t width; /* ExtendedWidth; 2: 64 bits. Only in PortSamplesResultExtended */
     uint64_t counter[FAB_SAMPLES];
 };
 
-struct fab_cc_info { /* IBA A10.4.3.3 */
+struct fab_cc_info { /* defined in IBA A10.4.3.3 */
     uint16_t info;
     uint8_t table_cap; /* size of the congestion control table, in blocks of 64 entries */
 };
-struct fab_cc_key_info { /* IBA A10.4.3.4 */
+struct fab_cc_key_info { /* defined in IBA A10.4.3.4 */
     uint64_t key;
     uint8_t protect;
     uint16_t lease, violations;
 };
-struct fab_cc_log { /* IBA A10.4.3.5, of switches */
+struct fab_cc_log { /* defined in IBA A10.4.3.5, of switches */
     uint8_t type, flags;
     uint16_t count;
     uint32_t time_stamp;
@@ -153,7 +153,7 @@ struct fab_cc_log { /* IBA A10.4.3.5, of switches */
         uint32_t time_stamp;
     } entry[15];
 };
-struct fab_cc_log_ca { /* IBA A10.4.3.5, of adapters */
+struct fab_cc_log_ca { /* defined in IBA A10.4.3.5, of adapters */
     uint8_t type, flags;
     uint16_t count, event_map;
     uint32_t time_stamp;
@@ -164,26 +164,26 @@ struct fab_cc_log_ca { /* IBA A10.4.3.5, of adapters */
         uint32_t time_stamp;
     } entry[13];
 };
-struct fab_cc_switch_setting { /* IBA A10.4.3.6 */
+struct fab_cc_switch_setting { /* defined in IBA A10.4.3.6 */
     uint32_t control_map;
     uint8_t victim_mask[32], credit_mask[32];
     uint8_t threshold, packet_size, cs_threshold;
     uint16_t cs_return_delay, marking_rate;
 };
-struct fab_cc_switch_port_setting { /* IBA A10.4.3.7, 32 ports a block */
+struct fab_cc_switch_port_setting { /* defined in IBA A10.4.3.7, 32 ports a block */
     struct {
         uint8_t valid, control_type, threshold, packet_size;
         uint16_t marking_rate;
     } port[32];
 };
-struct fab_cc_ca_setting { /* IBA A10.4.3.8 */
+struct fab_cc_ca_setting { /* defined in IBA A10.4.3.8 */
     uint16_t port_control, control_map;
     struct {
         uint16_t timer;
         uint8_t increase, trigger_threshold, min;
     } sl[16];
 };
-struct fab_cc_table { /* IBA A10.4.3.9, 64 entries a block */
+struct fab_cc_table { /* defined in IBA A10.4.3.9, 64 entries a block */
     uint16_t limit;
     struct {
         uint8_t shift;       /* 2 bits */

@@ -91,14 +91,14 @@ enum fab_rmpp_status { /* IBA 13.6.2.1 */
                        FAB_RMPP_TOO_MANY_RETRIES = 126,
                        FAB_RMPP_UNSPECIFIED = 127,
 };
-struct fab_rmpp { /* IBA 13.6.2.1 */
+struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
     uint8_t resp_time; /* 5 bits: the time is 4.096 us * 2^resp_time; 31: not given */
     uint8_t flags, status;
     uint32_t segment; /* SegmentNumber; in an ACK: number of the last segment received */
     uint32_t length;  /* PayloadLength; in an ACK: NewWindowLast */
 };
-struct fab_sa_header { /* IBA 15.2.1.1 */
+struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
     uint16_t attr_offset; /* distance between two records, in units of 8 bytes */
     uint64_t comp_mask;
@@ -108,53 +108,53 @@ extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
 /* ---- records ---------------------------------------------------------------------------------
  */
 
-struct fab_node_desc { /* IBA 14.2.5.2 */
+struct fab_node_desc { /* defined in IBA 14.2.5.2 */
     uint8_t text[FAB_NODE_DESC_LEN];
 };
-struct fab_wire_node_record { /* IBA 15.2.5.2 */
+struct fab_wire_node_record { /* defined in IBA 15.2.5.2 */
     uint16_t lid;
     struct fab_node_info info;
     struct fab_node_desc desc;
 };
-struct fab_wire_port_info_record { /* IBA 15.2.5.3 */
+struct fab_wire_port_info_record { /* defined in IBA 15.2.5.3 */
     uint16_t lid;
     uint8_t port, options;
     struct fab_port_info info;
 };
-struct fab_wire_sl2vl_record { /* IBA 15.2.5.4 */
+struct fab_wire_sl2vl_record { /* defined in IBA 15.2.5.4 */
     uint16_t lid;
     uint8_t in_port, out_port;
     struct fab_sl2vl table;
 };
-struct fab_wire_switch_info_record { /* IBA 15.2.5.5 */
+struct fab_wire_switch_info_record { /* defined in IBA 15.2.5.5 */
     uint16_t lid;
     struct fab_switch_info info;
 };
-struct fab_wire_lft_record { /* IBA 15.2.5.6 */
+struct fab_wire_lft_record { /* defined in IBA 15.2.5.6 */
     uint16_t lid, block;
     uint8_t port[64];
 };
-struct fab_wire_mft_record { /* IBA 15.2.5.8 */
+struct fab_wire_mft_record { /* defined in IBA 15.2.5.8 */
     uint16_t lid;
     uint8_t position; /* 4 bits: number of the group of 16 ports */
     uint16_t block;   /* 9 bits: number of the group of 32 MLIDs */
     uint16_t mask[32];
 };
-struct fab_wire_vlarb_record { /* IBA 15.2.5.9 */
+struct fab_wire_vlarb_record { /* defined in IBA 15.2.5.9 */
     uint16_t lid;
     uint8_t port, block;
     struct fab_vlarb table;
 };
-struct fab_wire_sm_info_record { /* IBA 15.2.5.10 */
+struct fab_wire_sm_info_record { /* defined in IBA 15.2.5.10 */
     uint16_t lid;
     struct fab_sm_info info;
 };
-struct fab_wire_pkey_record { /* IBA 15.2.5.11 */
+struct fab_wire_pkey_record { /* defined in IBA 15.2.5.11 */
     uint16_t lid, block;
     uint8_t port;
     struct fab_pkey_block table;
 };
-struct fab_inform_info { /* IBA 13.4.8.3 */
+struct fab_inform_info { /* defined in IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
@@ -163,17 +163,17 @@ struct fab_inform_info { /* IBA 13.4.8.3 */
     uint8_t resp_time;
     uint32_t producer; /* 24 bits: producer type, or vendor id if the notice is not generic */
 };
-struct fab_wire_inform_info_record { /* IBA 15.2.5.12 */
+struct fab_wire_inform_info_record { /* defined in IBA 15.2.5.12 */
     uint64_t subscriber_gid[2];
     uint16_t number;
     struct fab_inform_info info;
 };
-struct fab_wire_link_record { /* IBA 15.2.5.13 */
+struct fab_wire_link_record { /* defined in IBA 15.2.5.13 */
     uint16_t from_lid;
     uint8_t from_port, to_port;
     uint16_t to_lid;
 };
-struct fab_wire_service_record { /* IBA 15.2.5.14 */
+struct fab_wire_service_record { /* defined in IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
     uint32_t lease; /* seconds; all bits 1: the lease does not end */
@@ -184,7 +184,7 @@ struct fab_wire_service_record { /* IBA 15.2.5.14 */
     uint32_t data32[4];
     uint64_t data64[2];
 };
-struct fab_wire_path_record { /* IBA 15.2.5.16 */
+struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t service_msb;
     uint64_t service_lsb; /* 56 bits */
     uint64_t dgid[2], sgid[2];
@@ -205,7 +205,7 @@ enum fab_selector { /* IBA 15.2.5.16 */
                     FAB_SELECT_EXACTLY = 2,
                     FAB_SELECT_BEST = 3, /* the greatest MTU or rate, the smallest lifetime */
 };
-struct fab_wire_mc_member_record { /* IBA 15.2.5.17 */
+struct fab_wire_mc_member_record { /* defined in IBA 15.2.5.17 */
     uint64_t mgid[2], port_gid[2];
     uint32_t qkey;
     uint16_t mlid;
@@ -215,12 +215,12 @@ struct fab_wire_mc_member_record { /* IBA 15.2.5.17 */
     uint32_t flow_label;
     uint8_t hop_limit, scope, join_state, proxy_join;
 };
-struct fab_wire_guid_info_record { /* IBA 15.2.5.18 */
+struct fab_wire_guid_info_record { /* defined in IBA 15.2.5.18 */
     uint16_t lid;
     uint8_t block, reserved;
     struct fab_guid_block table;
 };
-struct fab_wire_trace_record { /* IBA 15.2.5.19 */
+struct fab_wire_trace_record { /* defined in IBA 15.2.5.19 */
     uint64_t gid_prefix;
     uint16_t generation;
     uint8_t node_type;
@@ -228,7 +228,7 @@ struct fab_wire_trace_record { /* IBA 15.2.5.19 */
     uint8_t entry_port, exit_port;
 };
 #define FAB_MULTI_PATH_GIDS 11      /* maximum number of GIDs in one MAD */
-struct fab_wire_multi_path_record { /* IBA 15.2.5.20 */
+struct fab_wire_multi_path_record { /* defined in IBA 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
     uint8_t hop_limit, tclass, reversible, paths;

@@ -137,7 +137,7 @@ int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_ma
 
 /* ---- attributes as host-order structs -------------------------------------------------------- */
 
-struct fab_node_info { /* IBA 14.2.5.3 */
+struct fab_node_info { /* defined in IBA 14.2.5.3 */
     uint8_t base_version, class_version, node_type, num_ports;
     uint64_t system_guid, node_guid, port_guid;
     uint16_t partition_cap, device_id;
@@ -145,7 +145,7 @@ struct fab_node_info { /* IBA 14.2.5.3 */
     uint8_t local_port;
     uint32_t vendor_id; /* 24 bits */
 };
-struct fab_switch_info { /* IBA 14.2.5.4 */
+struct fab_switch_info { /* defined in IBA 14.2.5.4 */
     uint16_t linear_fdb_cap, random_fdb_cap, multicast_fdb_cap, linear_fdb_top;
     uint8_t default_port, default_mcast_primary_port, default_mcast_not_primary_port;
     uint8_t life_time;         /* 5 bits */
@@ -156,7 +156,7 @@ struct fab_switch_info { /* IBA 14.2.5.4 */
     uint8_t enhanced_port0;
     uint16_t multicast_fdb_top;
 };
-struct fab_port_info { /* IBA 14.2.5.6 */
+struct fab_port_info { /* defined in IBA 14.2.5.6 */
     uint64_t m_key, gid_prefix;
     uint16_t lid, sm_lid;
     uint32_t cap_mask;
@@ -178,7 +178,7 @@ struct fab_port_info { /* IBA 14.2.5.6 */
     /* Bit: XDR 1. */
     uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
-struct fab_sm_info { /* IBA 14.2.5.13 */
+struct fab_sm_info { /* defined in IBA 14.2.5.13 */
     uint64_t guid, sm_key;
     uint32_t activity;
     uint8_t priority, state; /* enum fab_sm_state */
@@ -189,7 +189,7 @@ enum fab_sm_state {
     FAB_SM_STANDBY = 2,
     FAB_SM_MASTER = 3
 };
-struct fab_notice { /* IBA 13.4.8.2 */
+struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint8_t generic, type;
     uint32_t producer_type; /* 24 bits: producer type; vendor id if the notice is not generic */
     uint16_t trap;          /* trap number; device id if the notice is not generic */
@@ -228,15 +228,15 @@ struct fab_violation {
 /* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);
 
-struct fab_sl2vl { /* IBA 14.2.5.8 */
+struct fab_sl2vl { /* defined in IBA 14.2.5.8 */
     uint8_t vl[16];
 };
-struct fab_vlarb { /* IBA 14.2.5.9, one block */
+struct fab_vlarb { /* defined in IBA 14.2.5.9, one block */
     struct {
         uint8_t vl, weight;
     } entry[32];
 };
-struct fab_pkey_block { /* IBA 14.2.5.7 */
+struct fab_pkey_block { /* defined in IBA 14.2.5.7 */
     uint16_t pkey[32];
 };
 struct fab_guid_block {

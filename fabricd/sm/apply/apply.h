@@ -13,7 +13,7 @@
 #include "fabricd/sm/links/links.h"
 #include "libfabmgr/repair/session/session.h"
 
-int sm_apply_init(struct sm *s); /* returns NOMEM or IO */
+int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
 /* Notes which port settings change. Call this function before s->policy changes. */
 void sm_apply_reload(struct sm *s);

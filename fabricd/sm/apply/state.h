@@ -143,11 +143,11 @@ void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 
 /* Functions of pins.c. */
-int sm_pins_init(struct sm *s); /* returns NOMEM or IO */
+int sm_pins_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_pins_fini(struct sm *s);
 
 /* Functions of baseline.c. */
-int sm_baseline_init(struct sm *s); /* returns NOMEM or IO */
+int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
 
 /* Functions of route.c. */
@@ -179,7 +179,7 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);
 
 /* Functions of rebalance.c. */
-int sm_rebalance_init(struct sm *s); /* returns NOMEM */
+int sm_rebalance_init(struct sm *s); /* returns OK or NOMEM */
 void sm_rebalance_fini(struct sm *s);
 /* Returns the number of active LFT entries that local repairs changed since an engine last computed
  * the tables. */

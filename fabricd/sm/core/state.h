@@ -94,14 +94,14 @@ void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
 
 /* Functions of trap_limit.c and trap_forward.c. */
-int sm_trap_limit_init(struct sm *s); /* returns NOMEM */
+int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
-int sm_trap_forward_init(struct sm *s); /* returns NOMEM */
+int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
 void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
 
 /* Functions of trap_violation.c. */
-int sm_violations_init(struct sm *s); /* returns NOMEM */
+int sm_violations_init(struct sm *s); /* returns OK or NOMEM */
 void sm_violations_fini(struct sm *s);
 /* Call this function when a heavy sweep ends. It compares the counters of key violations with their
  * former values. */

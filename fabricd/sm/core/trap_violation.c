@@ -161,7 +161,7 @@ static void name_device(const struct fab_fabric *f, const struct row *r, char na
         sm_place_name(f, r->guid, r->port, name);
 }
 
-struct told { /* fields that the events of all three keys have */
+struct told { /* fields of the events about wrong M_Keys, P_Keys and Q_Keys */
     char place[SM_PLACE_LEN], device[SM_PLACE_LEN], sender[96];
     uint64_t guid;
 };

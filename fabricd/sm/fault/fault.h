@@ -8,7 +8,7 @@
 
 #include "fabricd/sm/core/core.h"
 
-int sm_fault_init(struct sm *s); /* returns NOMEM */
+int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
 /* Call this function when a round of port probe and local repair ends. */
 void sm_probe_ended(struct sm *s, int status);

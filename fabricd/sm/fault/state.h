@@ -38,11 +38,11 @@ struct sm_fault {
 };
 
 /* Functions of port_probe.c. */
-int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns NOMEM */
+int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of contingency.c. */
-int sm_contingency_init(struct sm *s); /* returns NOMEM */
+int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
 /* Finds the contingency for exactly these failed links (port ids in the repair session). Returns
  * NOT_FOUND if it was not computed, or NOMEM. */

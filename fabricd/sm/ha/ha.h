@@ -6,7 +6,7 @@
 
 #include "fabricd/sm/core/core.h"
 
-int sm_ha_init(struct sm *s); /* returns NOMEM */
+int sm_ha_init(struct sm *s); /* returns OK or NOMEM */
 void sm_ha_fini(struct sm *s);
 /* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on the manager's own port. Other managers find
  * this manager by it. */

@@ -13,7 +13,7 @@ struct sm_link { /* a link: ids of the ports at both ends */
     bool isolated; /* the link is up and must be isolated */
 };
 
-int sm_links_init(struct sm *s); /* returns NOMEM or IO */
+int sm_links_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_links_fini(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */

@@ -7,7 +7,7 @@
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/plan/scrub.h"
 
-int sm_multicast_init(struct sm *s); /* returns NOMEM */
+int sm_multicast_init(struct sm *s); /* returns OK or NOMEM */
 void sm_multicast_fini(struct sm *s);
 void sm_multicast_swept(struct sm *s);   /* call this function when the model has a new snapshot */
 void sm_multicast_changed(struct sm *s); /* call this function after a view was published */

@@ -55,7 +55,7 @@ void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if 
 int sm_multicast_load(struct sm *s);
 
 /* Functions of mft_writes.c. */
-int sm_mfts_init(struct sm *s); /* returns NOMEM */
+int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
 /* Makes a plan of writes or enters its next stage. Returns NOMEM. */
 int sm_mfts_go_on(struct sm *s);

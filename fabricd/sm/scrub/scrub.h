@@ -5,7 +5,7 @@
 
 #include "fabricd/sm/core/core.h"
 
-int sm_scrub_init(struct sm *s); /* returns NOMEM */
+int sm_scrub_init(struct sm *s); /* returns OK or NOMEM */
 void sm_scrub_fini(struct sm *s);
 void sm_scrub_reload(struct sm *s); /* call this function when the configuration changed */
 void sm_scrub_drop(struct sm *s);   /* cancels the unanswered requests and begins new turns */

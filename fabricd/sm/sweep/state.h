@@ -47,7 +47,7 @@ struct sm_sweep {
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };
 
-int sm_background_init(struct sm *s); /* returns NOMEM */
+int sm_background_init(struct sm *s); /* returns OK or NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 

@@ -8,7 +8,7 @@
 
 #include "fabricd/sm/core/core.h"
 
-int sm_sweep_init(struct sm *s); /* returns NOMEM */
+int sm_sweep_init(struct sm *s); /* returns OK or NOMEM */
 void sm_sweep_fini(struct sm *s);
 
 /* ---- the heavy sweep as a round (heavy_sweep.c) ---- */
