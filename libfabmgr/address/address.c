@@ -27,15 +27,15 @@ struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
     uint8_t *taken;  /* [max_lid + 1] not 0: the LID is assigned or reserved */
-    uint32_t next;   /* the LID at which the search for the next contiguous range begins */
+    uint32_t next;   /* the LID from which the next contiguous range is searched */
     uint32_t low[8]; /* for each LMC, a LID below which no range of 2^LMC LIDs is free */
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;
 };
 
-/* Returns the highest LID that all switches can forward. LinearFDBCap counts the entries of an LFT
- * from LID 0 (IBA 14.2.5.4); 0 means that it is unknown. */
+/* Returns the highest LID that all switches can forward. The LFT of a switch has entries for the
+ * LIDs 0 to LinearFDBCap - 1 (IBA 14.2.5.4). LinearFDBCap 0 means that the number is unknown. */
 static uint32_t highest_allowed(const struct fab_fabric *f)
 {
     uint32_t max = FAB_LID_UNICAST_MAX;
@@ -138,8 +138,8 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Assigns a LID range to each of `ports`. The ranges are contiguous if possible; otherwise each
- * port gets the lowest free range. */
+/* Assigns a LID range to each port in ports[count]. The ranges of all these ports are contiguous if
+ * possible; otherwise each port gets the lowest free range. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
     uint32_t size = 1u << lmc;

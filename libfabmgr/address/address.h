@@ -30,7 +30,7 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    /* leases in any order; those of absent ports reserve their LIDs */
+    /* The leases, in any order. The LIDs of leases of absent ports are reserved. */
     const struct fab_lease *leases;
     size_t lease_count;
 };

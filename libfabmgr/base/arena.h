@@ -15,7 +15,8 @@ struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
     /* of the newest block: number of bytes in use, and size in bytes */
     size_t used, room;
-    bool failed; /* an allocation failed: callers check this once after several allocations */
+    /* an allocation has failed; callers may check this once, after several allocations */
+    bool failed;
 };
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type; NULL: no

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interface to a thread pool. The library creates no threads, but its caller may lend it a
- * pool. run() calls a task for each of the indices 0..count-1, in any order and on any thread, and
+ * pool.
+ *
+ * run() calls a task for each of the indices 0..count-1, in any order and on any thread, and
  * returns when all calls have finished. Each call of the task writes only memory that no other call
  * for the same run() uses, so that the result does not depend on the number of workers.
  */

@@ -22,8 +22,9 @@ void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Returns the text written so far, which may be "". The pointer is valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
-/* Gives the malloc'd text (never NULL) to the caller, who frees it, and leaves t empty. ret_len may
- * be NULL. Returns NOMEM if this or an earlier write failed; t is empty then, too. */
+/* Gives the text (never NULL) to the caller, who frees it with free(), and leaves t empty.
+ * *ret_len: its length; ret_len may be NULL. Returns NOMEM if this or an earlier write failed; t is
+ * empty then, too. */
 int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len);
 
 #endif

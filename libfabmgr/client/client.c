@@ -46,7 +46,8 @@ struct exchange {
     char message[sizeof((struct fab_client_error *)0)->message];
     uint32_t reset; /* error code with which HTTP/2 ended the stream */
     bool closed, enough;
-    int failed; /* enum fab_status: why a received message could not be read */
+    /* why a received message could not be read (enum fab_status); FAB_OK: no such failure */
+    int failed;
 };
 
 /* ---- receiving ------------------------------------------------------------------------------- */

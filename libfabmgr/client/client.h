@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A blocking client of fabricd's RPC: one connection, one call at a time, one thread. Messages are
- * the structs that protoc-c generates from proto/fabric/v1.
+ * A blocking client of fabricd's RPC. It has one connection, and makes one call at a time on one
+ * thread. Messages are the structs that protoc-c generates from proto/fabric/v1.
  *
  *     struct fab_client_error error;
  *     struct fab_client *client;

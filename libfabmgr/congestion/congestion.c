@@ -16,7 +16,7 @@
 #define FAN_IN_MAX 512 /* greatest fan-in assumed from the number of endports alone */
 #define ENTRIES 128    /* assumed number of table entries if ControlTableCap is unknown */
 
-struct bases { /* the distinct bases, in the order of their first ports */
+struct bases { /* the different bases, in the order in which ports with them occur */
     struct fab_congestion_basis *items;
     size_t count, capacity;
 };
@@ -32,8 +32,8 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds up to a power of two or to 1.5 times a power of two, so that a few endports more or less
- * rarely change a setting. */
+/* Rounds a number of endports up to a power of two or to 1.5 times a power of two. So a few
+ * endports more or less rarely change a setting. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;
@@ -122,8 +122,8 @@ static void set_common(struct work *w)
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {
     size_t i = 0;
-    /* Bases are compared as bytes. If only their padding differed, a basis would be stored
-     * twice. */
+    /* Bases are compared as bytes, padding included. If only their padding differed, a basis would
+     * be stored twice, which does no harm. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
         i++;

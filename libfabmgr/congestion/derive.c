@@ -37,7 +37,8 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-/* At the last table entry, all senders together have 1 / BELOW of the endport's rate. */
+/* At the last table entry, all senders together have 1 / BELOW (two thirds) of the endport's rate.
+ */
 #define BELOW 1.5
 #define ALL_SLS 0xffffu
 
@@ -48,7 +49,8 @@ static const struct tuning {
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
-    uint8_t gain;   /* the increase in eighths of the square root of the number of senders */
+    /* increase of CCTI at a mark, in eighths of the square root of the number of senders */
+    uint8_t gain;
     uint8_t loops;  /* lower bound of a timer period, in round-trip times */
     uint16_t limit; /* the highest index, unless the device's table is shorter */
 } tunings[FAB_CONGESTION_PROFILES] = {
@@ -118,8 +120,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* Returns the ratio of rates that the table covers: the geometric mean of the sender's own rate and
- * the slowest endport's rate, divided by the slowest endport's rate. */
+/* Returns the ratio of rates that the table covers. It is the geometric mean of the sender's own
+ * rate and the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

@@ -64,7 +64,7 @@ static const struct ethernet *nearest(uint32_t rate)
     return &ethernets[i];
 }
 
-/* Returns the bytes that a link of `speed` Mb/s carries in `ns` nanoseconds. */
+/* Returns the number of bytes that a link of `speed` Mb/s carries in `ns` nanoseconds. */
 static uint64_t bytes_in(uint32_t speed, uint64_t ns)
 {
     return (uint64_t)speed * ns / 8000;

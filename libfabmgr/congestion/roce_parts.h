@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of the headroom, which roce.c adds up and roce_explain.c lists. For this folder only. */
+/* The parts of which the headroom of priority flow control consists. roce.c adds them up, and
+ * roce_explain.c lists them. For this folder only. */
 #ifndef LIBFABMGR_CONGESTION_ROCE_PARTS_H
 #define LIBFABMGR_CONGESTION_ROCE_PARTS_H
 

@@ -181,7 +181,7 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* Takes the next item from the queues, whether or not its query is still useful. */
+/* Takes the next item from the queues. Does not check whether its query is still useful. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {

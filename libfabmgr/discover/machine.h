@@ -68,7 +68,7 @@ static inline bool fab_discover_queue_empty(const struct queue *q)
 }
 bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
-/* A query in flight. Its tag is its index in `queries`. */
+/* A query in flight. The tag of its request is its index in fab_discover.queries. */
 struct query {
     struct fab_path path; /* the query's own route; not used if the route to a known node is used */
     struct item item;

@@ -91,7 +91,7 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 struct place {
     uint32_t sw;
     uint32_t from, to; /* the row covers the LIDs from `from` to `to` - 1 */
-    bool first, last;  /* the row is the first or the last of its switch */
+    bool first, last;  /* whether the row is the first, and the last, of its switch */
 };
 
 static bool place_of(const struct fab_export *e, uint64_t row, struct place *ret)

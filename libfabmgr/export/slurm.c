@@ -40,8 +40,9 @@ struct label { /* the name under which a switch with hosts appears */
     uint32_t sw;
 };
 struct group {
-    uint32_t sw;     /* one of the switches in the group */
-    uint32_t number; /* number of the group's line, from 1; 0: the group is a single switch */
+    uint32_t sw; /* one of the switches in the group */
+    /* number of the line that describes the group, from 1; 0: the group is a single switch */
+    uint32_t number;
 };
 struct slurm {
     struct fab_arena arena; /* memory of the arrays below */
@@ -297,7 +298,7 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Merges the groups whose switches are now in the same set of joined[], and writes a line for each
+/* Merges groups if their switches are now in the same set of joined[]. Writes a line for each
  * merged group. */
 static void merge(struct slurm *s, struct fab_text *t)
 {

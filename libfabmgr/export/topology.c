@@ -14,8 +14,9 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* libfabmgr/fabric/text_write.c writes the format of ibnetdiscover, with the LIDs that PortInfo
- * has. The export therefore copies the fabric and puts the LIDs of in->lids into the copy. */
+/* Prepares the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this format with the
+ * LIDs in PortInfo. So the export copies the fabric, and puts the LIDs of in->lids into the copy.
+ */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

@@ -9,9 +9,10 @@
 struct fab_export {
     struct fab_export_input in;
     const struct fab_export_writer *writer;
-    uint64_t row;            /* number of the next row to write */
-    struct fab_fabric *copy; /* IBNETDISCOVER: a copy of the fabric with the LIDs of `lids` */
-    char *whole;             /* SLURM: the text of the whole file */
+    uint64_t row; /* number of the next row to write */
+    /* IBNETDISCOVER: a copy of the fabric, with in->lids as the LIDs in PortInfo */
+    struct fab_fabric *copy;
+    char *whole; /* SLURM: the text of the whole file */
     size_t whole_len;
     uint32_t first;           /* JSON: id of the port whose link is written first */
     struct fab_policy policy; /* SL2VL: the default policy */

@@ -52,8 +52,8 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
     return true;
 }
 
-/* Fills an empty builder from a snapshot. Its node ids become references, and its port ids become
- * indexes of b->ports. */
+/* Fills an empty builder from the snapshot f. The node ids of f become references in the builder,
+ * and its port ids become indexes of b->ports. */
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||

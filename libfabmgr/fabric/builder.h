@@ -6,7 +6,7 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* A node of the builder; its first_port is an index of builder->ports. */
+/* A node of the builder. node.first_port is an index in builder->ports. */
 struct builder_node {
     struct fab_node node;
     struct fab_switch_info switch_info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The role of a node, derived from its NodeInfo and NodeDescription. */
+/* Finds the role of a node from its NodeInfo and NodeDescription. */
 #ifndef LIBFABMGR_FABRIC_CLASSIFY_H
 #define LIBFABMGR_FABRIC_CLASSIFY_H
 

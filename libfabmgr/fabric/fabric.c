@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Counts references to sealed snapshots, copies them and answers queries. Nodes are found by GUID
- * with two binary searches, since switches and other nodes are each sorted by GUID. Ports are found
- * by the index.
- */
+/* Counts references to sealed snapshots, copies snapshots and answers queries. Nodes are found by
+ * GUID with two binary searches, since switches and other nodes are each sorted by GUID. Ports are
+ * found by the index of port GUIDs. */
 #include "libfabmgr/fabric/fabric.h"
 
 #include <stdlib.h>

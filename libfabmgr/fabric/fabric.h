@@ -2,12 +2,15 @@
 /*
  * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
  *
- * A snapshot is not changed after sealing, any thread may read it, and it is freed when its last
- * reference is dropped. Ids do not depend on the order of discovery: switches come first, sorted by
- * node GUID, then adapters and routers, sorted by node GUID. So node id < switch_count holds
- * exactly for switches, and tables of switches are indexed by node id. The ports of node n are
- * ports[n.first_port + 0 .. n.first_port + num_ports]; index 0 is the management port of a switch,
- * and unused (present == false) for other nodes.
+ * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
+ * reference is dropped.
+ *
+ * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
+ * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
+ * and tables of switches are indexed by node id.
+ *
+ * The ports of node n are ports[n.first_port + 0 .. n.first_port + num_ports]. Index 0 is the
+ * management port of a switch, and unused (present == false) for other nodes.
  */
 #ifndef LIBFABMGR_FABRIC_FABRIC_H
 #define LIBFABMGR_FABRIC_FABRIC_H
@@ -27,7 +30,7 @@ struct fab_port {
     bool present;  /* PortInfo was read; false for index 0 of adapters and for unresponsive ports */
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
-    /* PortInfo as last read from the device; sealing sets local_port to num */
+    /* PortInfo as it was last read from the device. Sealing sets its member local_port to `num`. */
     struct fab_port_info info;
 };
 
@@ -61,8 +64,8 @@ struct fab_fabric {
 struct fab_builder;
 
 struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
-/* Makes a builder with the content of a snapshot, whose node ids become references. Returns NULL if
- * there is no memory. */
+/* Makes a builder with the content of a snapshot. The snapshot's node ids become references in the
+ * builder. Returns NULL if there is no memory. */
 struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
 void fab_fabric_builder_free(struct fab_builder *b);
 

@@ -172,9 +172,9 @@ struct fab_variation {
     /* permutes the GUIDs among the switches, and those of the other nodes among these nodes */
     bool shuffle_guids;
     uint64_t seed;
-    /* 1..255: the number of this fabric among several parallel ones (planes). It changes the GUIDs,
-     * the choice of missing links, and the names, as "p2-leaf-001" of a switch and "host-0001/p2"
-     * of another node. 0: there are no planes. */
+    /* Number of this fabric, 1..255, among several parallel ones (planes); 0: there are no planes.
+     * The number changes the GUIDs, the choice of missing links, and the names, as in "p2-leaf-001"
+     * (a switch) and "host-0001/p2" (another node). */
     uint32_t plane;
     const struct fab_port_info *rate; /* width and speed of all links; NULL: unchanged */
 };

@@ -42,7 +42,8 @@ static void make_switches(struct dragonfly *t)
     }
 }
 
-/* Adds the hosts of one switch, and its links to the switches after it in the group. */
+/* Adds the hosts of one switch, and its links to those switches of its group that have higher
+ * references. */
 static void connect(struct dragonfly *t, uint32_t sw)
 {
     const struct fab_dragonfly_spec *s = t->spec;

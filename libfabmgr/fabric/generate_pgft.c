@@ -24,7 +24,7 @@ struct pgft {
     uint32_t first[MAX_LEVELS + 1]; /* reference of the first node of level l */
 };
 
-/* Returns the number of ports of a node of that level towards its children. */
+/* Returns the number of ports towards its children that a node of this level has. */
 static uint32_t down(const struct pgft *t, uint32_t level)
 {
     return level > 0 ? t->spec->m[level - 1] * t->spec->p[level - 1] : 0;
@@ -70,7 +70,7 @@ static int count_nodes(struct pgft *t)
     return FAB_E_RANGE;
 }
 
-/* Returns the first part of the names of the nodes of a level, such as "leaf". */
+/* Returns the word with which the names of the nodes of a level begin, such as "leaf". */
 static const char *stem(const struct pgft *t, uint32_t level)
 {
     static const char *const few[] = {"leaf", "spine", "core"}, *const more[] = {

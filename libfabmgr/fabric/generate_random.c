@@ -58,8 +58,8 @@ static void draw_link(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t 
         f->used[b]++;
 }
 
-/* Draws two switches and returns the one with fewer links, so that all degrees stay near the
- * requested one. */
+/* Draws two of the first `below` switches and returns the one with fewer links. So all switches
+ * have about as many links as requested. */
 static uint32_t draw_switch(struct random_fabric *f, uint32_t below)
 {
     uint32_t a = any(f, below), b = any(f, below);

@@ -16,8 +16,8 @@ struct torus {
     uint32_t ports;
 };
 
-/* Returns the number of blocks of `parallel` ports that a switch has for a dimension of that
- * size. */
+/* Returns how many blocks of `parallel` ports a switch has for a dimension of this size: 0, 1 or 2.
+ */
 static uint32_t blocks(uint32_t size)
 {
     return size > 2 ? 2 : size - 1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Adds devices. GUIDs ascend in the order of insertion: switches from 0x0002c90100000001 in steps
- * of 1, adapters and routers from 0x0002c90200000000 in steps of 4. The GUID of an adapter's port
- * is the node's plus the port number (at most MAKE_END_PORTS), as in ibsim.
- */
+/* Adds devices to a builder. GUIDs ascend in the order of insertion: switches from
+ * 0x0002c90100000001 in steps of 1, adapters and routers from 0x0002c90200000000 in steps of 4. The
+ * GUID of an adapter's port is the node GUID plus the port number (at most MAKE_END_PORTS), as in
+ * ibsim. */
 #include "libfabmgr/fabric/make.h"
 
 #include <stdio.h>

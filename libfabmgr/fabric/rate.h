@@ -16,7 +16,8 @@ int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 /* Applies the mask of the option e= in the same way, but mask 0 means no extended speed. */
 int fab_fabric_rate_extended_mask(struct fab_port_info *info, uint64_t mask);
 
-/* Return the names of the active width and speed, such as "4x" and "EDR"; "" if unknown. */
+/* These functions return the names of the active width and of the active speed, such as "4x" and
+ * "EDR"; "": not known. */
 const char *fab_fabric_rate_width_name(const struct fab_port_info *info);
 const char *fab_fabric_rate_speed_name(const struct fab_port_info *info);
 

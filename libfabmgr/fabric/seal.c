@@ -39,8 +39,8 @@ static int compare_places(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Collects the nodes in the order of their ids. After fab_fabric_builder_from they usually are in
- * this order already, and are not sorted. */
+/* Collects the nodes in the order of their future ids. A builder made by fab_fabric_builder_from
+ * usually has its nodes in this order already; then they are not sorted again. */
 static void sort_nodes(struct sealing *s)
 {
     bool sorted = true;

@@ -304,7 +304,8 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* Returns true if the file ends within a word that may be the beginning of a key word. */
+/* Returns true if the file ends within a word that may be the beginning of a key word, so that the
+ * file was truncated. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);

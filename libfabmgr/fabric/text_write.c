@@ -35,7 +35,8 @@ static void write_desc(struct fab_text *t, const struct fab_node *n)
     fab_base_text_addf(t, "\"%s\"", clean);
 }
 
-/* Returns the LID of a node's port, as ibnetdiscover prints it; for switches, that of port 0. */
+/* Returns the LID that ibnetdiscover prints for a port; for any port of a switch, this is the LID
+ * of port 0. */
 static unsigned lid_of(const struct fab_fabric *f, const struct fab_port *p)
 {
     const struct fab_node *n = &f->nodes[p->node];

@@ -29,9 +29,10 @@ struct varying {
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
-    uint64_t *guids;   /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes */
-    uint64_t *missing; /* bitset of ports: the links to remove, each by its lower port id */
-    uint32_t *links;   /* [link_count] for each ISL, the lower of its two port ids */
+    uint64_t *guids; /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes */
+    /* bitset of port ids: the links to remove, each by the lower of its two port ids */
+    uint64_t *missing;
+    uint32_t *links; /* [link_count] for each ISL, the lower of its two port ids */
     uint32_t link_count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC status codes: their names, and the code for each enum fab_status.
+ * Tables of gRPC status codes: the names of the codes, and the code for each enum fab_status.
  *
  * Source: grpc/doc/statuscodes.md.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of the gRPC protocol over HTTP/2 that the server and the client share: status codes,
- * message framing, time-outs and the encoding of error texts in trailers. No I/O.
+ * message framing, time-outs and the encoding of error texts in trailers. The functions do no I/O.
  *
  * Source: grpc/doc/PROTOCOL-HTTP2.md, "gRPC over HTTP2".
  */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The grpc-timeout header, the percent encoding of grpc-message, and the cleaning of UTF-8 text. A
- * node description can hold any bytes, but protobuf strings must be UTF-8, and control characters
- * could disturb an operator's terminal.
- */
+/* Reads and writes the grpc-timeout header, encodes and decodes grpc-message, and cleans UTF-8
+ * text. A node description can hold any bytes, but protobuf strings must be UTF-8, and control
+ * characters could disturb an operator's terminal. */
 #include "libfabmgr/grpc/grpc.h"
 
 #include <stdio.h>

@@ -31,8 +31,8 @@ const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
-/* The members of PortCounters and PortCountersExtended have the same names, but different
- * widths. */
+/* An initialiser with the values of all counters in a struct of PortCounters or
+ * PortCountersExtended. The members of both structs have the same names, but different widths. */
 #define VALUES(from)                                                                               \
     {                                                                                              \
         [FAB_SYMBOL_ERRORS] = (from)->symbol_errors,                                               \

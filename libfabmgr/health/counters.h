@@ -50,7 +50,8 @@ void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
 /* Returns true if the counter has reached its largest value, so that it does not count until it is
  * cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
-/* Returns the CounterSelect bits of all counters that are full; 0: none is full. */
+/* Returns the CounterSelect bits of all counters that have reached their largest value; 0: no
+ * counter has. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
 /* Returns by how much a counter rose between two readings. If it is lower than before, it was
  * cleared in between by a management program or a restart of the device, or it has wrapped at 64
@@ -78,8 +79,8 @@ struct fab_health_history { /* history of a port; all zeros: no sample yet */
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
     uint64_t sum[FAB_COUNTERS];  /* sum of the rises of all samples so far, kept or not */
-    bool full[FAB_COUNTERS]; /* the counter was full at the last reading and may have missed errors
-                              */
+    /* at the last reading the counter had its largest value, so it may have missed errors */
+    bool full[FAB_COUNTERS];
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
                             const struct fab_counters *was, const struct fab_counters *now);

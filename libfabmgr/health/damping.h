@@ -47,8 +47,8 @@ void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 uint64_t fab_health_damping_due(const struct fab_damping *d);
 /* Ends the hold-down of the link. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
-/* Ends the hold-down and judges later flaps as if there had been none before. The flap count and
- * the remembered times stay. */
+/* Ends the hold-down, and judges later flaps as if there had been no flaps before. The flap count
+ * and the times of the kept flaps do not change. */
 void fab_health_damping_reset(struct fab_damping *d);
 /* Returns true if earlier flaps and hold-downs have no effect on how the next flap is judged. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,

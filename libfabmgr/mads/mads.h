@@ -21,7 +21,7 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* The destination of a MAD to be sent, or the source of a received one. */
+/* The address of a MAD: the destination of a sent MAD, or the source of a received one. */
 struct fab_mad_addr {
     uint16_t dlid; /* 0xffff: the MAD follows a directed route */
     uint16_t slid; /* LID of the sender; only in received MADs */
@@ -40,7 +40,7 @@ struct fab_mads_answer {
      * during the call of done(); NULL: there was no response */
     const uint8_t *data;
     size_t len;
-    uint64_t m_key;              /* M_Key of the last try that was sent; 0 without a response */
+    uint64_t m_key;              /* M_Key of the last try that was sent; 0: there was no response */
     const struct fab_path *path; /* path of the request; NULL: there was no response */
     uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
@@ -75,8 +75,10 @@ struct fab_mads_config {
     uint32_t window_start, window_max;
     /* time-out of the first try in us; it doubles with each try, at most 7 times */
     uint64_t timeout_us;
-    uint32_t retries;  /* number of tries after the first */
-    uint32_t tid_seed; /* start of the transaction IDs, so that two runs use different IDs */
+    uint32_t retries; /* number of tries after the first */
+    /* number from which transaction IDs are derived; with different seeds, two runs use different
+     * IDs */
+    uint32_t tid_seed;
 };
 struct fab_mads_stats {
     uint64_t sent;      /* number of MADs sent, retries included */

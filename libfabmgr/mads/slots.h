@@ -30,7 +30,7 @@ struct fab_slot {
     uint32_t tid; /* TID of the request; in a free slot, the TID of the slot's next request */
     uint32_t tries;
     uint8_t state; /* enum fab_slot_state */
-    bool late;     /* outstanding for so long that it is most likely lost */
+    bool late;     /* the request has waited so long for its response that it is most likely lost */
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */

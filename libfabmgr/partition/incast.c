@@ -45,7 +45,7 @@ struct side { /* all members of a partition, or only its full members */
     struct best best;
 };
 struct partition {
-    /* index of the partition's first group in incast.member; full members come first */
+    /* index in incast.member[] of the partition's first group; groups of full members come first */
     uint32_t first;
     struct side all, full;
 };

@@ -7,12 +7,12 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Returns true if a field differs that traffic depends on: addresses, keys, prefix, MTU, VLs, and
- * whether the port enforces P_Keys. */
+/* Returns true if the port must be written: a field differs on which traffic depends (addresses,
+ * keys, prefix, MTU, VLs, or whether the port enforces P_Keys). */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
-/* Returns true if a timer or threshold differs. Some devices accept new values of these fields but
- * do not keep them. */
+/* Returns true if a timer or threshold differs. These fields alone do not always justify a write,
+ * because some devices accept new values but do not keep them. */
 bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want);
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want);
 

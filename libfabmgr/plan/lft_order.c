@@ -36,7 +36,8 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Returns the bitset of the entries of an item that differ; all entries if the block is unknown. */
+/* Returns the bitset of those entries of an item (a block to write) whose old and new values
+ * differ. If the old block is unknown, returns all entries. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -111,7 +112,7 @@ static void make_op(const struct key *key, struct fab_plan_op *op)
                                           before->item->urgent != key->item->urgent);
 }
 
-/* Returns all writes in order, in a new array *ret_ops. */
+/* Stores all writes in their final order in a new array *ret_ops. Returns NOMEM. */
 static int sort_writes(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
 {
     struct key *keys = calloc(o->part_count, sizeof(*keys));

@@ -93,8 +93,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Returns the bitset of the group's LIDs for which the known entries differ from the target's; all
- * LIDs if the block is unknown. */
+/* Returns the bitset of those LIDs of the group whose entries in the switch (was) and in the target
+ * (will) differ. If the block of the switch is unknown, returns all LIDs. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -267,7 +267,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Adds to the set the groups that have an entry in some switch. */
+/* Adds to the bitset `set` the groups of LIDs for which some switch has an entry in b. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

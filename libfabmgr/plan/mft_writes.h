@@ -39,8 +39,8 @@ struct fab_plan_mft_input {
     const struct fab_mcast_net *net; /* the switches and links of the trees */
     const struct fab_blocks *want;   /* the target's blocks; a missing block is all zero */
     const struct fab_blocks *held;   /* blocks in the switches; a missing block is unknown */
-    /* Bitset of switches that do not answer, or NULL. If the entries of such a switch for a LID
-     * differ from the target, no new branch for that LID leads into it. */
+    /* Bitset of the switches that do not answer; NULL: all answer. If the entries of such a switch
+     * for a LID differ from the target, no new branch for that LID leads into it. */
     const uint64_t *unresponsive;
     const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plan contains the fewest writes that turn the observed state into the target, in a safe order.
- * Its ops are small and have no payload; the payload is encoded when the write is sent.
+ * Its ops (writes) are small and have no payload; the payload is encoded when the write is sent.
  *
  * A plan has these stages. Each stage starts when all writes of the previous one are answered:
  *
@@ -13,14 +13,15 @@
  * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
  * Armed.
  *
- * ISLS_UP takes them from Armed to Active, before any table leads into these links.
+ * ISLS_UP takes these ports from Armed to Active, before any table leads into their links.
  *
  * VLARB writes the VL arbitration tables of switch ports if there are several VLs. A VL gets its
  * share before packets use it, and keeps a share until no packet uses it any more.
  *
- * SL2VL writes SL-to-VL tables as far as one write sets them for all pairs of ports of a switch.
- * SL2VL_LINE then sets those that one write sets for all pairs with one port, and SL2VL_PAIR the
- * remaining pairs one by one. With one VL, only tables that are known to be different are written.
+ * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. The first stage uses writes that set the
+ * tables for all pairs of ports of a switch, the second writes for all pairs with one port, and the
+ * third writes for single pairs. With one VL, only tables that are known to be different are
+ * written.
  *
  * ROUTES writes the LFT blocks that differ from what the switch is known to hold, in the order of
  * lft_order.c; writes that end a packet loss come first. No write may close a loop or cut a working
@@ -32,7 +33,7 @@
  * ENDPORTS writes PortInfo of adapters, routers and the switch ports that they are connected to
  * (LID, SM LID, P_Key enforcement), and the VL tables of adapters and routers.
  *
- * ENDPORTS_UP takes their ports from Armed to Active. All tables are written by then.
+ * ENDPORTS_UP takes these ports from Armed to Active. All tables are written by then.
  */
 #ifndef LIBFABMGR_PLAN_PLAN_H
 #define LIBFABMGR_PLAN_PLAN_H
@@ -130,9 +131,10 @@ struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
     uint32_t unordered; /* number of LFT writes for which no safe order exists */
-    bool unchecked; /* Too many entries change for a complete analysis of the order. If this is set,
-                       or unordered is not 0, loops and packet losses are possible while the writes
-                       are under way. */
+    /* Too many entries change for a complete analysis of the order of LFT writes. If this is set,
+     * or if `unordered` is not 0, loops and packet losses are possible while the writes are under
+     * way. */
+    bool unchecked;
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
@@ -140,26 +142,27 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
-    bool tune; /* Timers and thresholds alone justify a write, as after a change of the policy. Else
-                  they are written only along with other fields, because some devices do not keep
-                  them (attr_diff.c). */
-    bool ask;  /* the plan also sets ClientReregister on endports that are up, so that they register
-                  again */
+    /* If set, a difference in timers and thresholds alone justifies a write, as after a change of
+     * the policy. If not, these are written only along with other fields, because some devices do
+     * not keep them (attr_diff.c). */
+    bool tune;
+    bool ask; /* the plan also sets ClientReregister on endports that are up, so that they register
+                 again */
     struct fab_arb_cache *book; /* private */
 };
 /* Makes the plan. Returns INVAL (the target belongs to another fabric) or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
-/* These functions keep `o` consistent with the VL tables in the devices. The caller calls _begin
- * before it carries out a plan; _begin marks the VL tables that the plan writes as unknown. After
- * the plan the caller calls _done, which records that all devices hold the tables of the target,
- * and then fab_plan_observed_forget_vls for each device that did not accept a write. _done returns
- * NOMEM; all VL tables are unknown then. */
+/* These functions keep `o` consistent with the VL tables in the devices. Before the caller carries
+ * out a plan, it calls fab_plan_vls_begin, which marks the VL tables that the plan writes as
+ * unknown. After the plan it calls fab_plan_vls_done, which records that all devices hold the
+ * tables of the target. Then it calls fab_plan_observed_forget_vls for each device that did not
+ * accept a write. fab_plan_vls_done returns NOMEM; all VL tables are unknown then. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Encodes the 64 attribute bytes and the attribute modifier of an op's Set. Returns INVAL if
- * attr_id is none of those of struct fab_plan_op. */
+/* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
+ * op->attr_id is not one of the attributes that struct fab_plan_op lists. */
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod);
 

@@ -86,7 +86,8 @@ static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t 
            fab_target_blocks_get(&in->observed->pkeys, ret->port, block) != NULL;
 }
 
-/* Returns the values from which the VL tables of a port are computed; vls 0: not known. */
+/* Returns the values from which the VL tables of a port are computed. If they are not known, the
+ * member vls is 0. */
 static struct fab_observed_vl_port lanes_of(const struct fab_plan_input *in, uint32_t port)
 {
     const struct fab_observed_vls *held = &in->observed->vls;

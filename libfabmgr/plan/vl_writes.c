@@ -246,7 +246,8 @@ static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_
     return exceptions;
 }
 
-/* Returns the number of writes that must follow after one write has set all pairs to `base`. */
+/* Returns how many further writes are needed after one write has set the tables of all pairs of
+ * ports to `base`. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
     uint32_t writes = 0;

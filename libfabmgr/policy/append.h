@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Appends *value, of `item` bytes, to the array *items of *count items, and increments *count.
- * NOMEM: nothing has changed. */
+/* Appends *value to an array, and increments *count. items: address of the pointer to the array.
+ * item: size of an item in bytes. NOMEM: nothing has changed. */
 int fab_policy_append(void *items, size_t item, size_t *count, const void *value);
 
 #define APPEND(list, count, value) fab_policy_append(&(list), sizeof(*(list)), &(count), (value))

@@ -100,7 +100,7 @@ struct fab_classes {
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
-    size_t notes; /* lines that were ignored; note[] has the first of them */
+    size_t notes; /* number of lines that were ignored; note[] describes the first of them */
     struct fab_arena arena;
     int refs; /* private, atomic */
 };

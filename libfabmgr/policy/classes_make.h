@@ -17,8 +17,8 @@ void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
  * NOMEM, or FORMAT if the text is not of that form or a number exceeds `most`. */
 int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
                                    struct fab_ranges *ret);
-/* Reads a number, decimal or with 0x hexadecimal. The text may have blanks around it, and nothing
- * else. */
+/* Reads a number: decimal, or hexadecimal after 0x. Blanks may be around the number. Returns false
+ * if the text has anything else. */
 bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret);
 
 #endif

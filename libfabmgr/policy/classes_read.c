@@ -315,8 +315,8 @@ static int end_rule(struct reader *r)
 
 /* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* Finds the class for an SL that the file assigns to a ULP: a class that has this SL and no limits.
- * Adds it if there is none. */
+/* Finds the class for an SL that the file assigns to an upper layer protocol: a class that has this
+ * SL and no limits. Adds this class if it does not exist. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];
@@ -384,7 +384,8 @@ static int narrow_ulp(struct reader *r, const char *ulp, const char *what, const
         ulp, what);
 }
 
-/* Reads a line like "iser, port-num 900 : 3", whose value is the SL. */
+/* Reads a line like "iser, port-num 900 : 3". `ulp` is the text before the colon, `value` the SL
+ * after it. */
 static int ulp_line(struct reader *r, char *ulp, const char *value)
 {
     char *what = strchr(ulp, ','), *of = NULL;

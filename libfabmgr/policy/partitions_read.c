@@ -321,7 +321,7 @@ static int told_pkey(struct reader *r, struct definition *d, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Finds the partition that the definition belongs to, or adds it. */
+/* Finds the partition that the definition belongs to. Adds the partition if it is new. */
 static int open_partition(struct reader *r, struct definition *d)
 {
     uint64_t pkey;

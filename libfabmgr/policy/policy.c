@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets the defaults of a policy, checks that every field is in its domain, and copies policies.
+ * Sets the defaults of a policy, checks that every field is in its valid range, and copies
+ * policies.
  *
- * The domains follow from the widths of the fields in PortInfo (IBA 14.2.5.6), SwitchInfo
- * (14.2.5.4) and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of OpenSM, so
- * that a fabric behaves the same after a change from OpenSM. The default sm_key 1 is OpenSM's, too,
+ * The ranges follow from the widths of the fields in PortInfo (IBA 14.2.5.6), SwitchInfo (14.2.5.4)
+ * and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of OpenSM, so that a
+ * fabric behaves the same after a change from OpenSM. The default sm_key 1 is OpenSM's, too,
  * because OpenSM does not hand over to a manager with another SM_Key.
  */
 #include "libfabmgr/policy/policy.h"

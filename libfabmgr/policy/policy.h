@@ -41,7 +41,8 @@ enum fab_quota {
     FAB_QUOTAS
 };
 struct fab_policy_quotas {
-    /* limits for one port, and for all ports together; 0: no limit */
+    /* For each kind of object: the limit for one port (each), and for all ports together (all); 0:
+     * no limit. */
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
     /* greatest number of responses of several MADs (RMPP) that a port may have in progress, at
      * least 1 */

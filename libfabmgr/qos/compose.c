@@ -140,8 +140,8 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* Applies the operator's mapping of SLs to VLs (qos.sl2vl). Routing needs only one VL then, so it
- * is free of deadlock with every mapping. */
+/* Applies the operator's mapping of SLs to VLs (qos.sl2vl). The caller has checked that routing
+ * needs only one VL, so it is free of deadlock with every mapping. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;

@@ -15,8 +15,8 @@
 
 /* The kinds of notes. A note tells the operator that a class does not get what was configured. */
 enum fab_qos_kind {
-    FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares those of class `other` */
-    FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares those of class `other` */
+    FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares the VLs of class `other` */
+    FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares the SLs of class `other` */
     FAB_QOS_OTHER_SL,   /* the class cannot have the SL that the policy gives it */
     FAB_QOS_NO_MAP /* qos.sl2vl is not used, because routing needs several VLs or SLs, or qos.sl2vl
                       drops the packets of a class */

@@ -4,9 +4,11 @@
  *
  * An answer belongs to the latest request before it with the same class and TID. Only the low 32
  * bits of the TID are compared, because the kernel writes the high bits. Retries have the TID of
- * the first try. Requests whose contents have the same hash form a list, in the order of the
- * recording. A map finds the list by the hash. fab_recording_index_take compares the contents
- * themselves.
+ * the first try.
+ *
+ * Requests whose contents have the same hash form a list, in the order of the recording. A map
+ * finds the list by the hash. As different contents can have the same hash,
+ * fab_recording_index_take also compares the contents.
  */
 #include "libfabmgr/recording/index.h"
 
@@ -20,7 +22,7 @@
 /* in us, about 35 years; an entry with a later time is invalid */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
-/* Assumed time from the last MAD to the end of a truncated recording, in us. */
+/* In us: the assumed time between the last MAD and the end of a truncated recording. */
 #define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 

@@ -29,7 +29,7 @@
 
 #define NONE FAB_RECORDING_NONE
 #define AT_TID 8
-/* The time for which the player holds back answers to requests without a timeout, in us. */
+/* In us: for how long the player holds back answers to requests without a timeout. */
 #define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 

@@ -6,8 +6,10 @@
  * A request is identified by its content (class, method, attribute, modifier, directed route or
  * LID, and the payload unless it is a Get), not by its TID or keys. The n-th request with the same
  * content gets what the n-th such request got in the recording: an answer, its own MAD back as
- * undeliverable, or no answer. Incoming MADs arrive in the order of the recording, each as long
- * after its request as in the recording; unsolicited MADs arrive at their recorded time.
+ * undeliverable, or no answer.
+ *
+ * Incoming MADs arrive in the order of the recording, each as long after its request as in the
+ * recording. Unsolicited MADs arrive at their recorded time.
  */
 #ifndef LIBFABMGR_RECORDING_PLAYER_H
 #define LIBFABMGR_RECORDING_PLAYER_H

@@ -31,7 +31,8 @@ static int compare(const struct fab_service_key *a, const struct fab_service_key
     return by_id ? by_id : by_prefix ? by_prefix : by_guid ? by_guid : order(a->pkey, b->pkey);
 }
 
-/* Returns the index of the row with this key, or the index at which it would be inserted. */
+/* Returns the index of the row with this key. If there is no such row, *ret_there is false, and the
+ * result is the index at which the row would be inserted. */
 static size_t place(const struct fab_services *s, const struct fab_service_key *key,
                     bool *ret_there)
 {

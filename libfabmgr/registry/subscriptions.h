@@ -68,7 +68,7 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
-/* A notice, and the P_Keys that decide which subscribers may receive it. */
+/* An event to report: a notice, and the P_Keys that decide which subscribers may receive it. */
 #define FAB_NOTICE_KEYS 16
 struct fab_event_notice {
     struct fab_notice is;

@@ -29,7 +29,7 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
     return keys;
 }
 
-/* A growing list of the affected entries, each as a key LID << 32 | switch. */
+/* A growing list of the affected entries. Each element is a key LID << 32 | switch. */
 struct affected {
     uint64_t *key;
     size_t count, room;
@@ -69,8 +69,8 @@ static bool scan_many(struct affected *p, const uint8_t *row, uint32_t top, uint
     return true;
 }
 
-/* Lists the affected entries of the active tables. The overlay (struct fab_repair_entry) needs no
- * search, because every plan decides all its entries anew. */
+/* Lists the entries of the active tables that lead into dead links. Entries of the overlay (struct
+ * fab_repair_entry) need no search, because every plan decides all of them anew. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

@@ -15,9 +15,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define TILE_PAYS                                                                                  \
-    6 /* a tile is loaded only if its LIDs have at least this many affected entries; for fewer,    \
-         the copying costs too much */
+/* a tile is loaded only if its LIDs have at least this many affected entries; for fewer, the
+ * copying costs too much */
+#define TILE_PAYS 6
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -203,8 +203,8 @@ static int add_stale(struct job *j)
     return status;
 }
 
-/* Adds to the delta the entries that were decided for the LID of this column. known[]: the
- * overlay's entries of that LID. */
+/* Adds the decided entries of the current column to the delta. known[knowns]: the overlay's entries
+ * of this LID. */
 static int add_column(struct job *j, const struct fab_repair_entry *known, size_t knowns)
 {
     const struct fab_repair_column *c = &j->r->column;
@@ -249,7 +249,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     find_stale(j, lid);
     for (size_t i = 0; j->relabelled && i < knowns; i++)
         find_descending(j, lid, known[i].sw);
-    /* If the destination switch has no living link, no packet reaches it and nothing changes. */
+    /* If all links of the destination switch are dead, no packet reaches it, and no entry is
+     * changed. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->network->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
             fab_repair_column_mark_pending(r, known[i].sw);

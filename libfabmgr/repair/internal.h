@@ -12,18 +12,20 @@
  * that delivery; it is greater than the labels of all channels. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
-/* The switches, their links and the labels of the channels. Immutable and shared by clones. A
- * channel is named by the id of its out port. `n` is the number of switches, `ports` the number of
- * their port ids, `top` the highest LID, and `vl_count` the number of VLs with their own labels. */
+/* The switches, their links and the labels of the channels. This data never changes, and clones
+ * share it. A channel is named by the id of its out port. n: number of switches. ports: number of
+ * port ids of switches. top: highest LID. vl_count: number of VLs that have labels of their own. */
 struct fab_repair_network {
     struct fab_arena arena; /* of the arrays */
     int refs;               /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
-    uint32_t *first;   /* port id of port 0 of each switch; first[n] = ports */
-    uint32_t *peer_sw; /* [ports] the switch at the other end of a link that was up, or FAB_NONE */
-    uint8_t *peer_num; /* [ports] port number at the other end of the link */
-    uint32_t *home;    /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
+    uint32_t *first; /* port id of port 0 of each switch; first[n] = ports */
+    /* [ports] the switch at the other end of the port's link; FAB_NONE: the port had no ISL that
+     * was up when the network was made */
+    uint32_t *peer_sw;
+    uint8_t *peer_num;    /* [ports] port number at the other end of the link */
+    uint32_t *home;       /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
     uint64_t *is_endport; /* bitset of the LIDs of endports */
     uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
     uint32_t *attached;   /* [n] number of endports attached to the switch */
@@ -36,7 +38,8 @@ struct fab_repair_network {
     uint32_t *label; /* [sets][vl_count][ports] label of each channel, from 1; 0: not a channel */
     const char *label_source; /* what fab_repair_label_source returns */
 };
-/* Fills everything but label[]. Returns INVAL (tables or LIDs of another fabric) or NOMEM. */
+/* Makes the network: all members except label[]. Returns INVAL (tables or LIDs of another fabric)
+ * or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
@@ -179,7 +182,8 @@ struct fab_repair_relabel {
 
 struct fab_repair {
     struct fab_repair_network *network;
-    uint32_t *label; /* labels that the running call uses: a set of network->label, or own_label */
+    /* labels that the running call uses: one set of network->label, or own_label */
+    uint32_t *label;
     uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
     /* The state of the active tables since the last commit. */
     uint32_t label_set;
@@ -193,7 +197,8 @@ struct fab_repair {
     /* Scratch memory of one call of a function. */
     /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
     uint64_t *is_dead;
-    uint32_t *alive;     /* [n] number of living ISLs; between calls equal to network->degree */
+    /* [n] number of living ISLs of each switch; between calls equal to network->degree */
+    uint32_t *alive;
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
     /* [FAB_REPAIR_CANDIDATES] cache of lists of candidates, by switch and key */
     struct fab_repair_candidates *candidates;
@@ -216,11 +221,11 @@ static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c,
 }
 
 /* column/tile.c */
-/* Copies the columns of `count` LIDs, from `first` on, into the tile. Without memory for them, the
- * tile is empty afterwards. */
+/* Copies the columns of `count` LIDs, the first of which is `first`, into the tile. If there is no
+ * memory for them, the tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* Returns the number of LIDs, from `first` on, that the same switch delivers. */
+/* Returns the number of consecutive LIDs, `first` included, that the same switch delivers. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* column/column.c */
@@ -258,8 +263,8 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
 }
 
 /* dead_links.c */
-/* Fills d->dead with both ports of each ISL that `dead` names, in ascending order and without
- * duplicates. Returns NOMEM. */
+/* Fills d->dead with the ids of both ports of each ISL that dead[count] names, in ascending order
+ * and without duplicates. Returns NOMEM. */
 int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
                          struct fab_repair_delta *d);
 /* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */

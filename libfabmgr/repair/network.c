@@ -51,7 +51,8 @@ static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
     b->first[b->n] = b->ports;
 }
 
-/* Returns the switch that delivers packets to `port`, or FAB_NONE. */
+/* Returns the switch that delivers packets to `port`; FAB_NONE: the port is not connected to a
+ * switch. */
 static uint32_t home_of(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];

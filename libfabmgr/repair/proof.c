@@ -100,7 +100,7 @@ static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* Returns true if living links connect the switch with the column's destination switch. */
+/* Returns true if living links connect `sw` with the destination switch of the current column. */
 static bool is_connected(struct proof *p, uint32_t sw)
 {
     if (!p->components_known)
@@ -167,7 +167,7 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks the changes of one LID, and the given entries of the overlay for that LID. */
+/* Checks all changed entries for one LID, and the given entries of the overlay for this LID. */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
 {
@@ -217,8 +217,8 @@ static int check_columns(struct proof *p)
 
 /* ---- entries that should have changed -------------------------------------------------------- */
 
-/* Returns true if the entry is among the changes. key[count]: switch << 32 | LID of all changes,
- * ascending. */
+/* Returns true if the entry of switch sw for this LID is among the delta's changes. key[count]:
+ * switch << 32 | LID of all changes, ascending. */
 static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t lid)
 {
     uint64_t wanted = (uint64_t)sw << 32 | lid;

@@ -33,8 +33,8 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
                : FAB_E_NOMEM;
 }
 
-/* Creates a repair without dead links. Takes over the caller's reference to the network, also on
- * failure. */
+/* Creates a repair without dead links for the network b. Takes over the caller's reference to b,
+ * even if it fails. */
 static int make(struct fab_repair_network *b, struct fab_repair **ret)
 {
     struct fab_repair *r = calloc(1, sizeof(*r));

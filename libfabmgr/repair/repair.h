@@ -141,13 +141,14 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
  * step, after each single write the tables have no loop and no cycle of channel dependencies, and
  * no working path is lost. The most urgent write of a step comes first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* Fills ret with the 64 entries of a write. `lft` may be the tables before or after the commit of
- * the delta. */
+/* Fills ret with the 64 entries of the LFT block that the write w sends. `lft` may be the tables
+ * before or after the commit of the delta. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Patches the active tables, and records the delta's dead links as the present dead links. Moves
- * dead[] and the private arrays from the delta into the repair; the other parts stay readable. */
+/* Changes the active tables in place, and records the delta's dead links as the present dead links.
+ * Moves dead[] and the private arrays from the delta into the repair; the other parts of the delta
+ * stay readable. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 
 #endif

@@ -141,8 +141,8 @@ static void sort_changes(struct ordering *o)
         d->by_write[i] = (uint32_t)sorted[i];
 }
 
-/* Makes the writes of all blocks. parted: the changes of a block to lower labels form a write of
- * their own, which follows the write of its other changes. */
+/* Makes the writes of all blocks. parted: the changes of a block to lower labels form a separate
+ * write, which follows the write of its other changes. */
 static int make_writes(struct ordering *o, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -172,8 +172,8 @@ static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32
     return none ? 0 : label[channel];
 }
 
-/* Adds the precedences of the first two rules between one change and the changes of the neighbours
- * that send, or will send, to its switch. */
+/* Adds the precedences that the first two rules require between one change and the changes of those
+ * neighbours that send, or will send, to its switch. */
 static int constrain_labels(struct ordering *o, size_t which)
 {
     const struct fab_repair_network *b = o->r->network;

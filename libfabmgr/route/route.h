@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Unicast routing. An engine computes the LFTs, and the use of service levels and virtual lanes,
- * from a fabric, its LIDs and the policy. Engines are pure functions in a registry and know nothing
- * of the daemon. Equal inputs give byte-identical tables.
- */
+/* Unicast routing. An engine computes the LFTs, and the use of service levels and virtual lanes,
+ * from a fabric, its LIDs and the policy. Engines are pure functions in a registry, and do not
+ * depend on the daemon. Equal inputs give byte-identical tables. */
 #ifndef LIBFABMGR_ROUTE_ROUTE_H
 #define LIBFABMGR_ROUTE_ROUTE_H
 

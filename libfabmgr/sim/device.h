@@ -74,7 +74,8 @@ struct sim_node {
      * between the training of two ports */
     uint64_t boot_at, boot_step;
 };
-/* A trap that a device has raised. It is active until the manager represses it. */
+/* A trap that a device has raised. It is active, and is sent again, until the manager represses it.
+ */
 struct sim_notice {
     uint32_t port; /* the port that sends the trap: the one with the LID */
     bool active;
@@ -150,8 +151,9 @@ struct fab_sim {
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
     struct sim_items blocks;     /* table blocks (struct sim_block); key: block_key() of tables.c */
-    uint64_t sl2vl_writes; /* number of SLtoVLMappingTable writes so far; where two writes cover the
-                              same pair of ports, the later one applies */
+    /* number of SLtoVLMappingTable writes so far, by which writes are numbered; where two writes
+     * cover the same pair of ports, the later one applies */
+    uint64_t sl2vl_writes;
     struct sim_outbox outbox;
     struct sim_items notices;  /* struct sim_notice by port and trap number */
     struct sim_items counters; /* struct sim_counters by port */
@@ -165,14 +167,14 @@ struct fab_sim {
     struct fab_sim_timing timing;
     struct fab_sim_impairments impairments;
     bool unimpaired; /* neither loss nor duplicates nor delays are configured */
-    bool in_flight;  /* the last MAD that was sent has put an event into the queue */
+    bool in_flight;  /* the MAD sent last has caused an event, which is in the queue */
     bool noisy;      /* a cable corrupts packets now or did so before */
     struct fab_prng prng;
     uint64_t trap_tid;
 };
 
-/* Position of a MAD: the node, the port by which the MAD entered the node (0 where a switch itself
- * sends), and the number of links that the MAD has crossed. */
+/* The position of a MAD in the fabric: the node, the port by which the MAD entered the node (0 if
+ * the switch itself sends it), and the number of links that it has crossed. */
 struct position {
     uint32_t node;
     uint8_t port;
@@ -295,8 +297,8 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* These functions read and write a block of 192 bytes of an attribute of a port, for general
- * services. */
+/* These functions read and write a block of 192 bytes of a general service's attribute of a port.
+ */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,

@@ -167,8 +167,8 @@ static const struct fab_attr *group(size_t i)
     return i < FAB_PERF_DETAILS ? &fab_wire_attr_perf_details[i] : &fab_wire_attr_perf_ext_speeds;
 }
 
-/* Returns the index of the first field that is a counter; the fields before it select ports and
- * counters. */
+/* Returns the index of the first field of the attribute that is a counter. The fields before it
+ * select ports and counters. */
 static size_t first_counter(const struct fab_attr *a)
 {
     size_t i = 0;

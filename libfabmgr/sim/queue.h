@@ -29,8 +29,9 @@ void fab_sim_queue_fini(struct sim_queue *q);
 int fab_sim_queue_put(struct sim_queue *q,
                       const struct sim_event *e); /* Adds an event; the queue sets its member seq.
                                                      Returns NOMEM or LIMIT. */
-bool fab_sim_queue_take(struct sim_queue *q, uint64_t until,
-                        struct sim_event *ret);         /* false: no event is due by `until` */
+bool fab_sim_queue_take(
+    struct sim_queue *q, uint64_t until,
+    struct sim_event *ret); /* returns false if no event is due by the time `until` */
 uint64_t fab_sim_queue_next(const struct sim_queue *q); /* UINT64_MAX: the queue is empty */
 
 int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,

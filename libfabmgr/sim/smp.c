@@ -89,7 +89,7 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
-/* Answers VendorDiag with one page of zeros: no device has anything to report. */
+/* Answers VendorDiag with one page of zeros, which means that the device has nothing to report. */
 static uint16_t handle_vendor_diag(struct request *r)
 {
     memset(r->data, 0, sizeof r->data);

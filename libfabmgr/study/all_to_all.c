@@ -32,9 +32,9 @@ struct counting {
     struct fab_arena arena; /* of the arrays */
     struct fab_measurement *f;
     struct fab_quality *q;
-    uint8_t *tile;    /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
-    uint64_t *by_lid; /* [end_count] LID << 32 | index in ends[]: the order in which destinations
-                         are counted */
+    uint8_t *tile; /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
+    /* [end_count] LID << 32 | index in ends[]; destinations are counted in this order */
+    uint64_t *by_lid;
     /* [switches] number of switches on the path to the destination; BROKEN; ON_STACK; 0: not
      * visited */
     uint32_t *depth;

@@ -15,7 +15,7 @@
 
 #define FAB_QUALITY_HOPS 65 /* number of elements of fab_quality.hops[] */
 #define FAB_QUALITY_WORST 5 /* number of most loaded channels that are reported */
-/* Hoefler et al. use this number for the effective bisection bandwidth. */
+/* The default number of samples, which Hoefler et al. use for the effective bisection bandwidth. */
 #define FAB_QUALITY_SAMPLES 1000
 #define FAB_QUALITY_SAMPLES_MAX 100000u
 
@@ -37,8 +37,9 @@ struct fab_quality_input {
 
 /* All-to-all: every endport sends one unit to every other endport. */
 struct fab_quality_all {
-    uint64_t max;   /* greatest load of a channel, in units: the edge forwarding index */
-    uint64_t bound; /* lower bound of max for any routing, from the links of the leaves */
+    uint64_t max; /* greatest load of a channel, in units: the edge forwarding index */
+    /* lower bound of `max` for any routing, which follows from the links of the leaves */
+    uint64_t bound;
     /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
      * otherwise over all channels */
     double mean, sigma;

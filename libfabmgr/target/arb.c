@@ -152,8 +152,8 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* Finds the number of packets of each VL in one cycle of the table. Returns false if the table has
- * too few entries. */
+/* Sets the number of packets of each VL in one cycle of a table that has room for `room` entries.
+ * Returns false if these are too few. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;

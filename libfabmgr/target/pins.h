@@ -13,8 +13,9 @@
 
 /* When the manager first found each host. All zero: no host was found yet. */
 struct fab_pins_arrivals {
-    struct fab_map seconds; /* node GUID to seconds of the manager's clock, or FAB_PINS_EARLIER */
-    bool began;             /* the nodes of the first fabric were recorded */
+    /* node GUID -> time in seconds of the manager's clock, or FAB_PINS_EARLIER */
+    struct fab_map seconds;
+    bool began; /* the nodes of the first fabric were recorded */
 };
 #define FAB_PINS_EARLIER UINT32_MAX /* found before the manager could tell the time of arrival */
 

@@ -18,12 +18,13 @@
 #include "libfabmgr/target/blocks.h"
 
 #define FAB_PKEY_BLOCK FAB_BLOCK_ENTRIES
-/* The manager uses at most this many blocks (2,048 keys) of a port's table. */
+/* Greatest number of blocks of a port's table that the manager uses, with 2,048 keys in total. */
 #define FAB_PKEY_BLOCKS_MAX 64
 
 enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
 
-struct fab_pkeys { /* all zero: no table is managed, and ports keep what they hold */
+struct fab_pkeys { /* The P_Key tables of all ports. If all members are zero, no table is managed,
+                      and ports keep what they hold. */
     uint32_t ports;
     uint32_t *first; /* [ports + 1] index in key[] of the table of each port; a port with an
                         empty table is not managed */

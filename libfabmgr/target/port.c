@@ -176,8 +176,9 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
 }
 
-/* A SubnSet with PortStateChange 1 clears that bit (IBA 14.2.5.4). PortStateChange is written back
- * as it was read, so that a change which the manager has not seen stays reported. */
+/* Computes the SwitchInfo to write. A SubnSet with PortStateChange 1 clears that bit (IBA
+ * 14.2.5.4). So PortStateChange is written back as it was read: a change which the manager has not
+ * seen stays reported. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

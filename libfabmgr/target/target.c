@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LIDs, linear forwarding tables, and the reference-counted target around them.
+ * Allocates and copies LIDs, linear forwarding tables, and the reference-counted target around
+ * them.
  *
  * Each table owns its memory; _fini of an all-zero table is allowed. Rows of the forwarding table
  * are padded to whole blocks of 64 entries (IBA 14.2.5.10), so that a block can be read and

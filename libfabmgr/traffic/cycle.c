@@ -67,8 +67,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* Returns the channel by which one of the packets in the buffer of `channel` leaves; TRAFFIC_NONE:
- * the buffer is empty. */
+/* Returns the channel by which some packet in the buffer that `channel` sends to will leave;
+ * TRAFFIC_NONE: this buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)

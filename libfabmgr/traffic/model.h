@@ -79,9 +79,10 @@ struct traffic_port {
     uint32_t peer; /* port id of the other end; TRAFFIC_NONE: the link is not up */
     /* index in endports[]; TRAFFIC_NONE: the port belongs to a switch */
     uint32_t endport;
-    uint64_t ps;                  /* time in ps that 64 KiB take on the link */
-    uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
-    uint64_t free_at;             /* time in ps at which the port has sent its current packet */
+    uint64_t ps; /* time in ps that 64 KiB take on the link */
+    /* in ps: delay of the cable, and of the switch at its other end */
+    uint64_t cable, switch_delay;
+    uint64_t free_at; /* time in ps at which the port has sent its current packet */
     /* number of packets that wait to leave by this port of a switch */
     uint32_t pending;
     /* in bytes; if more wait for a channel, the port marks packets; UINT32_MAX: it never marks */
@@ -132,7 +133,7 @@ struct fab_traffic {
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
-    uint64_t adapter; /* ps from the arrival of a marked packet to the BECN */
+    uint64_t adapter; /* time in ps from the arrival of a marked packet to the BECN */
     struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
@@ -149,7 +150,8 @@ struct fab_traffic {
     struct traffic_flow *flows;
     uint32_t flow_count;
     uint32_t *cycle, cycle_count; /* the ports of a deadlock, which fab_traffic_cycle returns */
-    uint64_t now, checked;        /* ps: present time, and time of the last search for deadlocks */
+    /* in ps: present time, and time of the last search for deadlocks */
+    uint64_t now, checked;
     struct fab_traffic_totals totals;
     int status; /* the first error; it ends the run */
 };
@@ -174,8 +176,8 @@ static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t c
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* Returns true if the channel has credits for a packet of that size. An endport accepts everything,
- * so channels to endports need no credits. */
+/* Returns true if the channel has credits for a packet of `bytes` bytes. An endport accepts
+ * everything, so channels to endports need no credits. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
     return t->ports[traffic_channel_port(t, channel)].to_endport ||
@@ -221,7 +223,8 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* reaction.c: congestion control. Returns true if the port marks the packet (FECN). */
+/* reaction.c: congestion control. fab_traffic_marks returns true if the port marks the packet
+ * (FECN). */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);

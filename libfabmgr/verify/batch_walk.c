@@ -293,8 +293,8 @@ static const uint8_t *entries_of(const struct fab_verify_batch_walk *s,
     return s->tile + (size_t)sw * COLUMNS + b->at;
 }
 
-/* Returns whether all bytes are the same. The comparison uses words of 8 bytes, of which the last
- * two may overlap. */
+/* Returns true if all `count` bytes are the same. Compares words of 8 bytes, of which the last two
+ * may overlap. */
 static bool all_same(const uint8_t *byte, uint32_t count)
 {
     uint64_t want = byte[0] * UINT64_C(0x0101010101010101), word;
@@ -450,8 +450,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
     return true;
 }
 
-/* Notes the dependencies of switches that spread the LIDs. The caller has called find_depths, which
- * checks that all entries lead to switches. */
+/* Notes the dependencies of those switches that spread the LIDs over several ports. The caller has
+ * called find_depths, which checks that all entries lead to switches. */
 static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                         struct fab_verify_deps *deps)
 {

@@ -212,8 +212,8 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* Returns the length of the shortest cycle through `start`, or 0 if that is not less than `limit`.
- * If there is such a cycle, from[] leads backwards along it, from start to start. */
+/* Returns the length of the shortest cycle through `start` if it is less than `limit`, else 0. If
+ * there is such a cycle, from[] leads backwards along it, from start to start. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;

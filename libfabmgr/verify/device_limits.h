@@ -5,8 +5,9 @@
 
 #include "libfabmgr/verify/walk.h"
 
-/* Counts the exceeded limits in v->beyond, and sets v->witness if there is none yet. The caller has
- * called fab_verify_walk_all, which finds the VLs in use. Returns NOMEM if there is no memory. */
+/* Counts the exceeded limits in v->beyond. Sets v->witness if no witness was found before. The
+ * caller has called fab_verify_walk_all, which finds the VLs in use. Returns NOMEM if there is no
+ * memory. */
 int fab_verify_device_limits(const struct fab_verify_walk *w, struct fab_verdict *v);
 
 #endif

@@ -42,8 +42,8 @@ struct fab_verify_batch {
 
 /* ---- batch_walk.c: the LIDs of one destination switch together ------------------------------- */
 
-/* Creates the scratch memory of the method. Sets *ret to NULL if the method does not apply, because
- * some switch has no LID owner or the switches are not all connected. Returns NOMEM if there is no
+/* Creates the scratch memory of the method. The method requires that every switch has a LID owner
+ * and that all switches are connected; otherwise *ret is set to NULL. Returns NOMEM if there is no
  * memory. */
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);

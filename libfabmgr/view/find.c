@@ -233,7 +233,8 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns whether the port has a LID; before tables are computed, whether it can get one. */
+/* Returns true if the port has a LID. Before tables are computed, returns true if it can get a LID.
+ */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(v->fabric, port))

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Views. The loop thread makes a view when a new state of the fabric is complete, and readers keep
- * a reference to it as long as they need it. A view and everything that it points to never change,
- * so readers need no lock.
- */
+/* Views are what readers see of the fabric. The loop thread makes a view when a new state of the
+ * fabric is complete, and readers keep a reference to it as long as they need it. A view and
+ * everything that it points to never change, so readers need no lock. */
 #include "libfabmgr/view/view.h"
 
 #include <stdlib.h>

@@ -36,8 +36,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* The path length, in hops, of a switch without a usable path. A path is not usable if it meets a
- * dead link or an undecided switch, or has max_hops hops or more. */
+/* Path length of a switch without a usable path. A path is not usable if it meets a dead link or an
+ * undecided switch, or if it has max_hops hops or more. */
 #define FAR UINT16_MAX
 /* Value of next_hop.num: the switch found no path with its first key and is pending again with a
  * lower key. */
@@ -45,8 +45,8 @@
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
-/* Makes an item of the heap. The switch with the greatest key is decided first; of equal keys, the
- * switch with the lowest id. */
+/* Makes an item of the heap of pending switches. The heap returns the switch with the greatest key
+ * first; among equal keys, the switch with the lowest id. */
 static uint64_t heap_item(uint32_t key, uint32_t sw)
 {
     return (uint64_t)key << 32 | (UINT32_MAX - sw);
@@ -143,7 +143,8 @@ static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r
     return &r->column.next_hop[sw];
 }
 
-/* Returns the number of hops from a switch to the destination switch, or FAR. */
+/* Returns the number of hops from switch `from` to the destination switch; FAR: there is no usable
+ * path. */
 static uint16_t length_of(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -170,7 +171,8 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* Returns the number of hops of the switch's path in the baseline, which may use dead links. */
+/* Returns the number of hops of the path from `sw` in the baseline. This path may use dead links.
+ */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -184,8 +186,8 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Returns the number of hops of the path that starts with this living channel; FAR: there is no
- * such path, or its labels do not ascend. */
+/* Returns the number of hops of the path that starts with this living channel; FAR: no usable path
+ * continues it, or its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;

@@ -59,7 +59,7 @@ int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
-/* Returns the greatest number of paths on a channel, with the active tables. */
+/* Returns the number of paths on the most loaded channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
 /* Computes the next case. The cases are all living links by port id, then all switches by id. With
  * `keep`, stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no
@@ -122,7 +122,8 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
 }
 /* Compresses `len` bytes. The caller frees *ret. Returns NOMEM. */
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
-/* Returns the original bytes in a new buffer, which the caller frees; NULL: no memory. */
+/* Decompresses the result of fab_repair_compress. Returns the original bytes in a new buffer, which
+ * the caller frees; NULL: no memory. */
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
 /* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
@@ -132,7 +133,7 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 
-/* The number of paths on each channel, and its change by the current case. */
+/* The number of paths on each channel, and by how much the current case changes this number. */
 struct fab_repair_load {
     uint64_t *load;   /* [ports] number of paths over each channel with the active tables */
     uint64_t *change; /* [ports] paths that the current case adds; if it removes paths, the negative

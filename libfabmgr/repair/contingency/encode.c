@@ -179,7 +179,7 @@ static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
     return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .baseline = c->was, .now = c->now};
 }
 
-/* Merges the overlay's entries of one LID with the changes of that LID, and returns the number of
+/* Merges the overlay's entries of one LID with the changes of that LID. Returns the number of
  * merged entries. index: scratch memory for n switches, which need not be initialised. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
@@ -205,8 +205,8 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
     return kept;
 }
 
-/* Fills d->entry with the overlay after the delta. key: for each change its LID << 32 | index, in
- * the order of LIDs. */
+/* Fills d->entry with the overlay as it is after the delta. key[]: for each change its LID << 32 |
+ * index in change[], sorted by LID. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
     for (; r->entries == 0 && d->entries < d->changes;

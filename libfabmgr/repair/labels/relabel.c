@@ -212,8 +212,8 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* Returns true if the channel leads up, by comparison of its label with that of the reverse
- * channel. */
+/* Returns true if the channel leads up in the order. To find out, compares its label with that of
+ * the channel in the opposite direction. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];

@@ -158,8 +158,8 @@ static bool is_dead(const struct fab_repair_baseline *g, const struct fab_fabric
            live_peer(f, f->nodes[now].first_port + (port - g->first[node])) == FAB_NONE;
 }
 
-/* Lists the ISLs of the baseline that are dead now, each by its lower port id, and returns their
- * number. With dead == NULL it only counts them. */
+/* Lists the ISLs of the baseline that are dead now, each by the lower of its port ids, and returns
+ * their number. If `dead` is NULL, only counts them. */
 static uint32_t list_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_repair_idmap *c, uint32_t *dead)
 {

@@ -28,7 +28,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The slack is 1/10 of the load that all hosts together cause on the link to one host. */
+/* The slack is 1 / SLACK_SHARE of the load that all hosts together cause on the link to one host.
+ */
 #define SLACK_SHARE 10
 
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
@@ -100,7 +101,7 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port of the switch that is the i-th nearest to the destination. */
+/* Chooses the port of that switch which is the i-th nearest to the destination of the DLID. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;
@@ -122,7 +123,7 @@ static void carry_flows(struct fab_balancer *b)
     b->flow[b->shortest->at[0]] = 0;
 }
 
-/* Adds the flow of the hosts of one switch to the loads along its path, and updates the costs of
+/* Adds the flow of the hosts at switch `sw` to the loads along its path, and updates the costs of
  * the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {

@@ -83,8 +83,8 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* Lists the ports of switch s to its next switch, as indices into the ports of the graph. Returns
- * their number. */
+/* Lists in ret[] the ports of switch s that lead to its next switch, as indices into the ports of
+ * the graph. Returns their number. */
 static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;

@@ -70,9 +70,10 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
 {
     return t->pos[from] < t->pos[to];
 }
-/* Adds a dependency; `to` must not be the reverse of `from`. Returns false if it would close a
- * cycle, if the budget is used up, or if the log could not grow (no_memory). Takes O(1) if `from`
- * is before `to` in the order, else O(arcs and dependencies between the two positions). */
+/* Adds a dependency of the arc `from` on the arc `to`, which must not be the reverse of `from`.
+ * Returns false if it would close a cycle, if the budget is used up, or if the log could not grow
+ * (no_memory). Takes O(1) if `from` is before `to` in the order, else O(arcs and dependencies
+ * between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
 /* Undoes all changes that were logged since the number `logged` had the value `mark`. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);

@@ -98,8 +98,8 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns the next channel that the top of the stack depends on and that is not DONE, or `end` if
- * there is none. */
+/* Returns the next channel that is not DONE among those on which the top of the stack depends;
+ * `end`: there is no such channel. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];

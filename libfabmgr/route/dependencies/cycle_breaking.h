@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel dependency graph that counts the paths of each dependency, and the breaking of its
- * cycles. Internal to libfabmgr/route. */
+/* A channel dependency graph that counts the paths that cause each dependency, and a function that
+ * breaks its cycles. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 
@@ -18,7 +18,7 @@ struct fab_cdg_counts {
     size_t *first;     /* [channels + 1] index in count[] of the channel's first dependency; a
                           channel has one dependency for each port of its peer */
     uint32_t *count;   /* [dependencies] number of paths that cause the dependency */
-    uint8_t *state;    /* [channels] enum state of the search: NEW, OPEN or DONE */
+    uint8_t *state;    /* [channels] state in the depth-first search: NEW, OPEN or DONE */
     /* [channels] the dependency at which the search continues: the channel of the next switch that
      * it visits next */
     uint32_t *next;

@@ -105,9 +105,9 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Orders the `count` links between two groups so that link i leads to position i modulo count, if
- * there is such a link. Then the destinations of a switch, which have consecutive numbers, are
- * reached over different links from all groups. */
+/* Orders the `count` links between two groups so that link i leads to the switch at position i
+ * modulo count of the group, if there is such a link. The destinations of a switch have consecutive
+ * numbers. So they are reached over different links, from all groups. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

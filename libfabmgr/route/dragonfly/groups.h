@@ -46,7 +46,8 @@ int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_gra
                                 struct fab_groups *ret, char *why, size_t why_len);
 void fab_route_groups_fini(struct fab_groups *groups);
 
-/* Sets *ret to the first link from group a to b, and returns the number of these links. */
+/* Sets *ret to the first of the links from group a to group b, which are consecutive. Returns the
+ * number of these links. */
 static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32_t a, uint32_t b,
                                               const struct fab_global_link **ret)
 {

@@ -31,8 +31,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than 1 of 5 switches have links that differ from those of
- * their level (slots.c), or if more than 1 of 8 links up are missing. */
+/* The engine refuses a fabric if more than 1 of IRREGULAR_SHARE switches have links that differ
+ * from those of their level (slots.c), or if more than 1 of SHORT_SHARE links up are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 

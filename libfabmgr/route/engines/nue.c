@@ -41,7 +41,7 @@
  * without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* The engine uses more VLs if more than 1 of 100 pairs of hosts would have a detour. */
+/* The engine adds a VL if more than 1 of DETOUR_SHARE pairs of hosts would have a detour. */
 #define DETOUR_SHARE 100
 
 struct nue {
@@ -128,8 +128,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i] on the VL on which the fewest hosts have detours. Only VLs
- * that have the escape tree are considered. */
+/* Finds the paths to switch sequence[i]. Of the VLs that have the escape tree, takes the one on
+ * which the fewest hosts have detours. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;

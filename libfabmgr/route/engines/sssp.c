@@ -167,7 +167,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Makes the LIDs of each switch use the paths of its first `shared` hosts, in turn. */
+/* Lets the LIDs of each switch share paths: they use, in turn, the paths of the switch's first
+ * `shared` hosts. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

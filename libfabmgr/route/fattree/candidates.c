@@ -29,8 +29,8 @@ bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t 
 
 struct choice {
     const struct fab_entry_choice *c;
-    uint32_t lower_pos, slots, nbrs, ports; /* nbrs, ports: number of candidates, and of links to
-                                               them */
+    /* nbrs: number of candidates; ports: number of links to candidates */
+    uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
     /* ports of the destination switch's slots, if some of its parallel links are missing; NULL:
      * none is missing */
@@ -74,7 +74,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of the k-th link to a candidate, k modulo the number of these links. */
+/* Returns the port of link number k modulo n, where n is the number of links to candidates. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;

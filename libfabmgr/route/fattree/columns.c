@@ -10,7 +10,8 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Sets `count` bytes. Short ranges are written by two overlapping stores instead of a call. */
+/* Sets `count` bytes to num. Short ranges are written by two overlapping stores, which is faster
+ * than a call of memset. */
 static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 {
     if (count == 1) {

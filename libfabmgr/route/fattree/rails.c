@@ -63,7 +63,8 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
     return matching * 4 >= hosts * 3 ? word : NULL;
 }
 
-/* Returns the index of the word in the sorted list, or the index at which to insert it. */
+/* Returns the index of the word in the sorted list words[count]. If it is not in the list,
+ * *ret_found is false, and the result is the index at which to insert it. */
 static uint32_t index_of(const char *const *words, uint32_t count, const char *word,
                          bool *ret_found)
 {

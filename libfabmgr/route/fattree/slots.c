@@ -32,8 +32,8 @@ static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
 }
 
-/* Finds, for each rank, the usual (most frequent) number of parallel links from a switch to a
- * switch one rank above. */
+/* Finds the usual number of parallel links from a switch to a switch one rank above, for each rank.
+ * This is the most frequent number. */
 static void find_usual_parallels(struct fab_tree *t)
 {
     uint32_t count[256];

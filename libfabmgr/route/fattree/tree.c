@@ -89,7 +89,8 @@ static int ports_make(const struct fab_graph *g, const struct fab_updown *s,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Each switch is in two groups: as a lower switch it has index s, as an upper switch n + s. */
+/* Each switch is a member of two groups. As a lower switch it has index s in the arrays of struct
+ * positions, as an upper switch n + s. */
 struct member {
     uint32_t group, rail, least_port, sw;
 };

@@ -45,8 +45,8 @@ struct classes {
     bool *square; /* [edges] whether the link is a side of a square */
     /* [n] 1 + id of the corner from which the switch was last reached in two hops; 0: never */
     uint32_t *seen;
-    uint32_t *first; /* [n] the first of these two hops, as index of g->nbr */
-    uint32_t *then;  /* [n] the second of these two hops, as index of g->nbr */
+    uint32_t *first; /* [n] the first of the two hops of seen[], as index of g->nbr */
+    uint32_t *then;  /* [n] the second of the two hops of seen[], as index of g->nbr */
     /* [n] 1 + id of the corner whose neighbour the switch was last found to be; 0: never */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
@@ -147,8 +147,8 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
         fn(w, side);
 }
 
-/* Calls fn for all squares in which u is a corner and the opposite corner has a greater id and is
- * no neighbour of u. */
+/* Calls fn for all squares with u as a corner, if the opposite corner has a greater id than u and
+ * is no neighbour of u. So each square is found only from one of two opposite corners. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;

@@ -21,7 +21,7 @@ struct fab_grid_dim {
 struct fab_grid {
     uint32_t n, dims, places;
     struct fab_grid_dim dim[FAB_GRID_DIMS];
-    /* [n] position of each switch: the sum of coordinate * step over all dimensions */
+    /* [n] position of each switch in the grid: the sum of coordinate * step over all dimensions */
     uint32_t *place;
     uint32_t *at; /* [places] the switch at each position; FAB_NONE: it is missing */
 };

@@ -107,7 +107,8 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* Weighs the moves of one entry to all other channels of its switch, unless the entry must stay. */
+/* Weighs the moves of the entry of `sw` for endport `end` to all other channels of the switch. Does
+ * nothing if the entry must stay (until[]). */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;

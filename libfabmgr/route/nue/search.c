@@ -131,7 +131,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* Sets down[] to the slots by which the ancestors of `home` in the escape tree lead to it. */
+/* Sets down[] for each ancestor of `home` in the escape tree: the slot of the arc that leads
+ * towards `home`. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -217,7 +218,7 @@ static void consider_neighbours(struct fab_nue *d, uint32_t s)
     }
 }
 
-/* Considers the arcs that were put aside for this level. */
+/* Considers the arcs that span several levels and whose turn comes at this level (delayed[]). */
 static void consider_delayed(struct fab_nue *d, uint16_t hops)
 {
     uint32_t *list = &d->delayed[hops % FAB_NUE_LEVELS];
@@ -366,7 +367,8 @@ static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
     return rest;
 }
 
-/* Adds the pairs of hosts on the paths to the loads of the arcs. */
+/* Adds the number of pairs of hosts that use each arc, on the paths found last, to the loads of the
+ * arcs. */
 static void add_loads(struct fab_nue *d)
 {
     uint32_t receivers = d->g->hosts[d->home];

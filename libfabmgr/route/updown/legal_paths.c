@@ -92,7 +92,8 @@ static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, u
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
-/* Pointers to the rows and into the memory behind the rows (legal_paths.h), for the sweeps. */
+/* Pointers that the sweeps use: to the rows of path lengths, and to the arrays behind the rows
+ * (legal_paths.h). */
 struct sweep {
     const struct fab_updown *s;
     struct row *row;

@@ -46,10 +46,11 @@ void fab_route_updown_fini(struct fab_updown *s);
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
 /* Like fab_route_legal_paths, but fills only the rows of class representatives. The row of switch s
- * is row fab_route_legal_row_of()[s]. */
+ * is then in row number fab_route_legal_row_of()[s]. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
-/* Returns memory for ret_paths, which the caller frees with free(), or NULL. */
+/* Returns memory for ret_paths of n switches, which the caller frees with free(); NULL: no memory.
+ */
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
 /* Returns the first of two arrays that follow the rows of ret_paths in memory. Element s is a

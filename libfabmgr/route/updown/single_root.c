@@ -140,8 +140,9 @@ static void reverse_below(struct rooting *c, uint32_t g)
         o->pos[o->at[p]] = p;
 }
 
-/* Adds to G, from the top down, each switch with an upper neighbour in G. Returns the highest
- * switch of G with an upper neighbour outside G, or FAB_NONE if U is empty. */
+/* Adds to the set G of the proof, from the top down, each switch with an upper neighbour in G.
+ * Returns the highest switch of G with an upper neighbour outside G; FAB_NONE: no switch is outside
+ * G. */
 static uint32_t extend_g(struct rooting *c, uint32_t component)
 {
     uint32_t frontier = FAB_NONE;

@@ -27,7 +27,8 @@
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
 #define DIVIDER_MAX (1u << 20)
-/* The ranks form no tree if more than 1 of 20 links joins switches of the same rank. */
+/* The ranks form no tree if more than 1 of WITHIN_RANK_SHARE links joins switches of the same rank.
+ */
 #define WITHIN_RANK_SHARE 20
 #define CENTRES 16 /* maximum number of candidates for the central switch that are tried */
 
@@ -232,7 +233,7 @@ static int finish(const struct fab_graph *g, struct fab_order *o)
     return fab_route_order_single_root(g, o);
 }
 
-/* Finishes the order from its ranks and moves it to *ret, or frees it. */
+/* Completes the order, whose ranks are known, and moves it to *ret. After a failure, frees it. */
 static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fab_order *ret)
 {
     int status = finish(g, o);
