@@ -77,8 +77,8 @@ int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32
 void fab_plan_observed_fini(struct fab_observed *o);
 void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
                                  const uint8_t entries[FAB_LFT_BLOCK]);
-void fab_plan_observed_forget(struct fab_observed *o,
-                              uint32_t sw); /* marks all LFT blocks of switch sw as unknown */
+/* Marks all LFT blocks of switch sw as unknown. */
+void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);

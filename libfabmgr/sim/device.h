@@ -337,8 +337,9 @@ void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, ui
                         const uint8_t *mad);
 
 /* Functions of time.c. */
+/* Queues an event for delay_us from now. If memory is short, the event is lost. */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
-                      uint32_t b, uint64_t arg); /* if memory is short, the event is lost */
+                      uint32_t b, uint64_t arg);
 /* Stores a MAD and schedules an EVENT_ARRIVE or EVENT_SEND that refers to it. */
 void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
                        struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);

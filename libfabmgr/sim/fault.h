@@ -152,8 +152,9 @@ int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
  * stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
+/* Returns the value of a counter; 0: there is no such port. */
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
-                         enum fab_sim_counter counter); /* returns 0 if there is no such port */
+                         enum fab_sim_counter counter);
 /* Finds a counter by its name in the specification, such as "PortXmitWait". For a counter of a VL,
  * SL or lane, its number follows the name: "PortVLXmitWait3". NOT_FOUND. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);

@@ -26,17 +26,16 @@ struct sim_queue {
     uint32_t first_free;
 };
 void fab_sim_queue_fini(struct sim_queue *q);
-int fab_sim_queue_put(struct sim_queue *q,
-                      const struct sim_event *e); /* Adds an event; the queue sets its member seq.
-                                                     Returns NOMEM or LIMIT. */
-bool fab_sim_queue_take(
-    struct sim_queue *q, uint64_t until,
-    struct sim_event *ret); /* returns false if no event is due by the time `until` */
-uint64_t fab_sim_queue_next(const struct sim_queue *q); /* UINT64_MAX: the queue is empty */
+/* Adds an event; the queue sets its member seq. Returns NOMEM or LIMIT. */
+int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e);
+/* Removes the first event. Returns false if no event is due by the time `until`. */
+bool fab_sim_queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret);
+/* Returns the time of the first event; UINT64_MAX: the queue is empty. */
+uint64_t fab_sim_queue_next(const struct sim_queue *q);
 
 int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
                           uint32_t *ret_pending_mad);
-/* Returns the MAD and frees its entry. */
+/* Returns the MAD with this index in pending_mads[], and frees its entry. */
 struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q, uint32_t pending_mad);
 
 #endif
