@@ -586,6 +586,11 @@ tests_unit_test_plan_lft_order_SOURCES = tests/unit/test_plan_lft_order.c
 tests_unit_test_plan_lft_order_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_lft_order_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_transition
+tests_unit_test_transition_SOURCES = tests/unit/test_transition.c
+tests_unit_test_transition_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_transition_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_sssp
 tests_unit_test_sssp_SOURCES = tests/unit/test_sssp.c
 tests_unit_test_sssp_CFLAGS = $(TEST_CFLAGS)
@@ -605,6 +610,9 @@ tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/bench_speed
 tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c tests/bench/bench.h
 tests_bench_bench_speed_LDADD = $(FABRICD_LIBS)
+EXTRA_PROGRAMS += tests/bench/bench_transition
+tests_bench_bench_transition_SOURCES = tests/bench/bench_transition.c tests/bench/bench.h
+tests_bench_bench_transition_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/bench_judge
 tests_bench_bench_judge_SOURCES = tests/bench/bench_judge.c
 tests_bench_bench_judge_LDADD = libfabmgr/libfabmgr.la

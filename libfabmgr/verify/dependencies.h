@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channel dependency graph. Only this folder uses this header. */
+/* The channel dependency graph. For this folder and libfabmgr/transition. */
 #ifndef LIBFABMGR_VERIFY_DEPENDENCIES_H
 #define LIBFABMGR_VERIFY_DEPENDENCIES_H
 

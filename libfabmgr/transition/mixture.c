@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collects the channel dependencies that mixtures of old and new entries of one LID can have.
+ *
+ * Let switch u send to switch s. A mixture in which u forwards by entry a and s forwards by entry b
+ * has the dependency of the channel of b on the channel of a. In mode ANY, a and b are old or new,
+ * in all four combinations. In mode ALONG, u gets its new entry after s and all later switches on
+ * its path. So a packet that met a new entry, at a switch whose entry changes, meets only new
+ * entries afterwards. This also covers packets in flight: a packet that left u by the old entry may
+ * meet the new entry of s, and this combination is among those that are collected.
+ *
+ * With one VL every switch counts as a source of packets, as a manager's own packets may start at
+ * every switch. With several VLs, packets are followed from each switch with LID owners, with the
+ * SLs of their pair. The state of a packet is its switch, the class of its in port (by the old and
+ * by the new SL-to-VL tables), its SL, and whether it has met a new entry.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/transition/internal.h"
+
+#define COLUMNS FAB_TRANSITION_COLUMNS
+
+int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_verify_graph *graph,
+                             uint32_t vl_count)
+{
+    *d = (struct fab_transition_deps){0};
+    return fab_verify_deps_init(&d->deps, graph, vl_count);
+}
+
+void fab_transition_deps_fini(struct fab_transition_deps *d)
+{
+    fab_verify_deps_fini(&d->deps);
+    free(d->list);
+    memset(d, 0, sizeof(*d));
+}
+
+/* Returns the word of the dependency on port `num` of the next switch, on VL `vl`. */
+static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
+                                uint32_t vl)
+{
+    return c->bits + ((size_t)channel * c->vl_count + vl) * c->words + (num - 1) / 64;
+}
+
+void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on)
+{
+    const struct fab_verify_deps *c = &d->deps;
+    uint32_t num = c->graph->in->fabric->ports[e.to / c->vl_count].num;
+    uint64_t *word = word_of(c, e.from, num, e.to % c->vl_count);
+    uint64_t bit = UINT64_C(1) << (num - 1) % 64;
+    *word = on ? *word | bit : *word & ~bit;
+}
+
+static void note_addition(struct fab_transition_deps *d, uint32_t from, uint32_t to)
+{
+    void *grown = fab_base_grow(d->list, sizeof(*d->list), d->count + 1, &d->room);
+    if (grown == NULL) {
+        d->failed = true;
+        return;
+    }
+    d->list = grown;
+    d->list[d->count++] = (struct fab_transition_edge){from, to};
+}
+
+/* Adds the dependency of port num of the switch `to`, a channel, on VL vl, on `channel`. */
+static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t to, uint32_t num,
+                       uint32_t vl)
+{
+    uint64_t *word = word_of(&d->deps, channel, num, vl);
+    uint64_t bit = UINT64_C(1) << (num - 1) % 64;
+    if ((*word & bit) != 0)
+        return;
+    *word |= bit;
+    if (d->listing)
+        note_addition(d, channel, (d->deps.graph->first[to] + num) * d->deps.vl_count + vl);
+}
+
+/* Returns the port id of a switch's entry if it is a channel, else FAB_NONE. */
+static inline uint32_t channel_of(const struct fab_verify_graph *graph, uint32_t sw, uint8_t num)
+{
+    uint32_t port = graph->first[sw] + num;
+    return num < graph->port_room[sw] && graph->hop[port] < graph->n ? port : FAB_NONE;
+}
+
+/* ---- one VL ---------------------------------------------------------------------------------- */
+
+static inline void add_next(struct fab_transition_deps *d, uint32_t port, uint32_t to, uint8_t num)
+{
+    if (channel_of(d->deps.graph, to, num) != FAB_NONE)
+        add(d, port, to, num, 0);
+}
+
+/* Adds the dependencies of switch sw's channel by `num`; from[]: what may follow it. */
+static inline void follow(struct fab_transition_deps *d, const struct fab_transition_column *c,
+                          uint32_t sw, uint8_t num, bool old_next, bool new_next)
+{
+    uint32_t port = channel_of(d->deps.graph, sw, num);
+    if (port == FAB_NONE)
+        return;
+    uint32_t to = d->deps.graph->hop[port];
+    uint8_t was = c->was[(size_t)to * COLUMNS], now = c->now[(size_t)to * COLUMNS];
+    if (old_next)
+        add_next(d, port, to, was);
+    if (new_next && (now != was || !old_next))
+        add_next(d, port, to, now);
+}
+
+static void collect_plain(struct fab_transition_deps *d, const struct fab_transition_column *c)
+{
+    bool mixed = c->mode != FAB_TRANSITION_STAND, any = c->mode == FAB_TRANSITION_ANY;
+    for (uint32_t sw = 0; sw < d->deps.graph->n; sw++) {
+        uint8_t was = c->was[(size_t)sw * COLUMNS], now = c->now[(size_t)sw * COLUMNS];
+        follow(d, c, sw, was, true, mixed);
+        if (mixed && now != was)
+            follow(d, c, sw, now, any, true);
+    }
+}
+
+/* ---- several VLs ----------------------------------------------------------------------------- */
+
+struct fab_transition_state {
+    uint32_t sw;
+    uint16_t class;
+    uint8_t sl;
+    bool is_new; /* the packet has met a new entry in mode ALONG */
+};
+
+int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,
+                              const struct fab_vls *was, const struct fab_vls *now)
+{
+    uint32_t old_classes = was->classes > 0 ? was->classes : 1;
+    uint32_t new_classes = now->classes > 0 ? now->classes : 1;
+    *l = (struct fab_transition_lanes){
+        .vls = {was, now}, .classes = old_classes * new_classes, .tables = FAB_TRANSITION_NEW};
+    l->seen = fab_base_alloc_array((size_t)graph->n * l->classes, 2 * sizeof(*l->seen));
+    return l->seen != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+void fab_transition_lanes_fini(struct fab_transition_lanes *l)
+{
+    free(l->seen);
+    free(l->stack);
+    memset(l, 0, sizeof(*l));
+}
+
+static void visit(struct fab_transition_deps *d, struct fab_transition_lanes *l,
+                  struct fab_transition_state s)
+{
+    size_t at = ((s.is_new ? d->deps.graph->n : 0u) + (size_t)s.sw) * l->classes + s.class;
+    if ((l->seen[at] >> s.sl & 1) != 0)
+        return;
+    l->seen[at] |= (uint16_t)(1u << s.sl);
+    void *grown = fab_base_grow(l->stack, sizeof(*l->stack), l->depth + 1, &l->room);
+    if (grown == NULL) {
+        d->failed = true;
+        return;
+    }
+    l->stack = grown;
+    l->stack[l->depth++] = s;
+}
+
+static uint8_t class_in(const struct fab_vls *v, uint32_t port)
+{
+    return fab_target_vls_multiple(v) ? fab_target_vls_port_class(v, port) : 0;
+}
+
+/* Returns the VL by one of both SL-to-VL tables. */
+static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
+                      uint32_t port, uint8_t sl)
+{
+    const struct fab_vls *v = l->vls[which];
+    uint32_t new_classes = l->vls[1]->classes > 0 ? l->vls[1]->classes : 1;
+    if (!fab_target_vls_multiple(v))
+        return 0;
+    uint32_t in = which == 0 ? class / new_classes : class % new_classes;
+    return v->vl[in][fab_target_vls_port_class(v, port)][sl] % v->count;
+}
+
+/* Adds the dependencies of a packet that leaves by `port` on some VL and continues by entry `num`
+ * of the next switch, which it enters by a port of class `class`. */
+static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
+                      const struct fab_transition_state *s, uint32_t port, uint32_t class,
+                      uint8_t num)
+{
+    uint32_t to = d->deps.graph->hop[port], next = channel_of(d->deps.graph, to, num);
+    if (next == FAB_NONE)
+        return;
+    for (unsigned a = 0; a < 2; a++) {
+        for (unsigned b = 0; b < 2; b++) {
+            if ((l->tables >> a & 1) == 0 || (l->tables >> b & 1) == 0)
+                continue;
+            uint32_t from = port * d->deps.vl_count + vl_of(l, a, s->class, port, s->sl);
+            add(d, from, to, num, vl_of(l, b, class, next, s->sl));
+        }
+    }
+}
+
+static void leave_by(struct fab_transition_deps *d, struct fab_transition_lanes *l,
+                     const struct fab_transition_column *c, const struct fab_transition_state *s,
+                     uint8_t num, bool is_new)
+{
+    const struct fab_verify_graph *graph = d->deps.graph;
+    uint32_t port = channel_of(graph, s->sw, num);
+    if (port == FAB_NONE)
+        return;
+    uint32_t to = graph->hop[port], peer = graph->in->fabric->ports[port].peer;
+    uint32_t new_classes = l->vls[1]->classes > 0 ? l->vls[1]->classes : 1;
+    uint32_t class = class_in(l->vls[0], peer) * new_classes + class_in(l->vls[1], peer);
+    uint8_t was = c->was[(size_t)to * COLUMNS], now = c->now[(size_t)to * COLUMNS];
+    if (!is_new)
+        add_lanes(d, l, s, port, class, was);
+    if (now != was && c->mode != FAB_TRANSITION_STAND)
+        add_lanes(d, l, s, port, class, now);
+    else if (is_new)
+        add_lanes(d, l, s, port, class, now);
+    visit(d, l, (struct fab_transition_state){to, (uint16_t) class, s->sl, is_new});
+}
+
+static void expand(struct fab_transition_deps *d, struct fab_transition_lanes *l,
+                   const struct fab_transition_column *c, struct fab_transition_state s)
+{
+    uint8_t was = c->was[(size_t)s.sw * COLUMNS], now = c->now[(size_t)s.sw * COLUMNS];
+    if (!s.is_new)
+        leave_by(d, l, c, &s, was, false);
+    if (s.is_new || (now != was && c->mode != FAB_TRANSITION_STAND))
+        leave_by(d, l, c, &s, now, s.is_new || c->mode == FAB_TRANSITION_ALONG);
+}
+
+static void send(struct fab_transition_deps *d, struct fab_transition_lanes *l,
+                 const struct fab_transition_column *c, uint32_t from)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        const struct fab_vls *v = l->vls[which];
+        if ((c->sls >> which & 1) == 0)
+            continue;
+        uint8_t sl = fab_target_vls_sl(v, from, c->home, c->lid);
+        for (uint8_t level = 0; level < fab_target_vls_levels(v); level++)
+            visit(d, l,
+                  (struct fab_transition_state){
+                      .sw = from, .sl = fab_target_vls_level_sl(v, level, sl) % FAB_SLS});
+    }
+}
+
+static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_lanes *l,
+                          const struct fab_transition_column *c)
+{
+    const struct fab_verify_graph *graph = d->deps.graph;
+    memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
+    for (uint32_t sw = 0; sw < graph->n; sw++) {
+        if (graph->owners[sw] > 0) /* also if links do not connect it with the LID any more */
+            send(d, l, c, sw);
+    }
+    while (l->depth > 0)
+        expand(d, l, c, l->stack[--l->depth]);
+}
+
+void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
+                            const struct fab_transition_column *c)
+{
+    if (lanes != NULL)
+        collect_lanes(d, lanes, c);
+    else
+        collect_plain(d, c);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Paths to one LID by old, new and mixed entries: which of them arrive. */
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/transition/work.h"
+
+#define COLUMNS FAB_TRANSITION_COLUMNS
+
+enum { UNKNOWN, ON_PATH, FAILS, ARRIVES };
+
+void fab_transition_load(struct fab_transition_work *w, uint32_t block)
+{
+    size_t offset = (size_t)block * COLUMNS;
+    for (uint32_t sw = 0; sw < w->graph.n; sw++) {
+        memcpy(w->was + (size_t)sw * COLUMNS, fab_target_lft_row(&w->at, sw) + offset, COLUMNS);
+        memcpy(w->now + (size_t)sw * COLUMNS, fab_target_lft_row(w->in->new_lft, sw) + offset,
+               COLUMNS);
+    }
+}
+
+static bool delivers(const struct fab_transition_work *w, uint32_t lid, uint32_t sw, uint8_t num)
+{
+    uint32_t port = w->graph.first[sw] + num, owner = w->in->lids->owner[lid];
+    if (num >= w->graph.port_room[sw])
+        return false;
+    return w->graph.hop[port] == FAB_HOP_SELF
+               ? port == owner
+               : w->graph.hop[port] == FAB_HOP_ENDPORT && w->in->fabric->ports[port].peer == owner;
+}
+
+static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_t num)
+{
+    uint32_t hop = num < w->graph.port_room[sw] ? w->graph.hop[w->graph.first[sw] + num] : FAB_NONE;
+    return hop < w->graph.n ? hop : FAB_NONE;
+}
+
+/* Follows entries from a switch, and sets fate[] of all switches on the path. If wave is not NULL,
+ * also counts the changed entries (those that differ from other[]) after each switch. */
+static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
+                   const uint8_t *other, uint8_t *fate, uint16_t *wave, uint32_t sw)
+{
+    uint32_t count = 0, after = 0;
+    uint8_t end = FAILS;
+    while (sw != FAB_NONE && fate[sw] == UNKNOWN) {
+        uint8_t num = entry[(size_t)sw * COLUMNS];
+        fate[sw] = ON_PATH;
+        w->stack[count++] = sw;
+        if (delivers(w, lid, sw, num)) {
+            end = ARRIVES;
+            sw = FAB_NONE;
+        } else {
+            sw = next_of(w, sw, num);
+        }
+    }
+    if (sw != FAB_NONE && fate[sw] != ON_PATH) {
+        end = fate[sw];
+        size_t at = (size_t)sw * COLUMNS;
+        after = wave != NULL ? wave[sw] + (uint32_t)(entry[at] != other[at]) : 0;
+    }
+    while (count > 0) {
+        sw = w->stack[--count];
+        size_t at = (size_t)sw * COLUMNS;
+        fate[sw] = end;
+        if (wave != NULL)
+            wave[sw] = (uint16_t)after;
+        after += entry[at] != other[at];
+    }
+}
+
+static void find_fates(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
+                       uint8_t *fate)
+{
+    memset(fate, UNKNOWN, w->graph.n);
+    for (uint32_t sw = 0; sw < w->graph.n; sw++)
+        follow(w, lid, entry, entry, fate, NULL, sw);
+}
+
+static uint32_t sources_at(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
+{
+    uint32_t home = w->lid[lid].home;
+    if (w->graph.component[sw] != w->graph.component[home])
+        return 0;
+    return w->graph.owners[sw] - (sw == home ? 1u : 0u);
+}
+
+/* Returns whether some old or new entry leads neither to a switch nor to the LID's owner. */
+static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
+{
+    for (uint32_t sw = 0; sw < w->graph.n; sw++) {
+        size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
+        if (next_of(w, sw, w->was[at]) == FAB_NONE && !delivers(w, lid, sw, w->was[at]))
+            return true;
+        if (w->now[at] != w->was[at] && next_of(w, sw, w->now[at]) == FAB_NONE &&
+            !delivers(w, lid, sw, w->now[at]))
+            return true;
+    }
+    return false;
+}
+
+void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid)
+{
+    uint8_t *before = w->fate, *after = w->fate + w->graph.n;
+    struct fab_transition_lid *l = &w->lid[lid];
+    bool arrive = true;
+    l->loss = 0;
+    l->along = false;
+    if (!any_drop(w, lid))
+        return;
+    find_fates(w, lid, w->was + lid % COLUMNS, before);
+    find_fates(w, lid, w->now + lid % COLUMNS, after);
+    for (uint32_t sw = 0; sw < w->graph.n; sw++) {
+        size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
+        if (before[sw] == ARRIVES && after[sw] == ARRIVES)
+            l->loss += sources_at(w, lid, sw);
+        arrive = arrive && (w->was[at] == w->now[at] || after[sw] == ARRIVES);
+    }
+    l->along = l->loss > 0 && arrive;
+}
+
+void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave)
+{
+    memset(w->fate, UNKNOWN, w->graph.n);
+    memset(ret_wave, 0, w->graph.n * sizeof(*ret_wave));
+    for (uint32_t sw = 0; sw < w->graph.n; sw++)
+        follow(w, lid, w->now + lid % COLUMNS, w->was + lid % COLUMNS, w->fate, ret_wave, sw);
+}
+
+uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid)
+{
+    uint8_t *before = w->fate, *after = w->fate + w->graph.n;
+    const uint8_t *was = w->was + lid % COLUMNS, *now = w->now + lid % COLUMNS;
+    uint64_t lost = 0;
+    find_fates(w, lid, was, before);
+    find_fates(w, lid, now, after);
+    for (uint32_t from = 0; from < w->graph.n; from++) {
+        uint32_t sw = from;
+        if (before[from] != ARRIVES || after[from] != ARRIVES)
+            continue;
+        while (sw != FAB_NONE && was[(size_t)sw * COLUMNS] == now[(size_t)sw * COLUMNS])
+            sw = next_of(w, sw, was[(size_t)sw * COLUMNS]);
+        if (sw != FAB_NONE)
+            lost += sources_at(w, lid, from);
+    }
+    return lost;
+}

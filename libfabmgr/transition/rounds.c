@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Divides a transition into rounds. In each round as many LIDs move as the dependencies allow,
+ * chosen greedily: first all changed LIDs of an LFT block at once, so that the block is written
+ * once, and if that closes a cycle, one LID after the other.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/transition/work.h"
+
+#define COLUMNS FAB_TRANSITION_COLUMNS
+#define ROUNDS_MOST 24u /* after as many rounds, all LIDs that still wait are drained */
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static bool is_moving(uint8_t place)
+{
+    return place == FAB_TRANSITION_MOVES_ANY || place == FAB_TRANSITION_MOVES_ALONG;
+}
+
+static struct fab_transition_column column(const struct fab_transition_work *w, uint32_t lid,
+                                           enum fab_transition_mode mode)
+{
+    return (struct fab_transition_column){.was = w->was + lid % COLUMNS,
+                                          .now = w->now + lid % COLUMNS,
+                                          .lid = lid,
+                                          .home = w->lid[lid].home,
+                                          .mode = mode,
+                                          .sls = FAB_TRANSITION_OLD};
+}
+
+/* Lets the changed entries of the LID drop packets in the loaded block. */
+static void mask(struct fab_transition_work *w, uint32_t lid)
+{
+    for (uint32_t sw = 0; sw < w->graph.n; sw++) {
+        size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
+        if (w->was[at] != w->now[at])
+            w->was[at] = FAB_LFT_NO_ROUTE;
+    }
+}
+
+static void collect(struct fab_transition_work *w, uint32_t lid, enum fab_transition_tables which)
+{
+    bool waits = w->lid[lid].place == FAB_TRANSITION_WAITS;
+    if (which == FAB_TRANSITION_COMMON && waits)
+        mask(w, lid);
+    struct fab_transition_column c = column(
+        w, lid, waits && which == FAB_TRANSITION_ALL ? FAB_TRANSITION_ANY : FAB_TRANSITION_STAND);
+    if (which == FAB_TRANSITION_UNMIXED && waits) {
+        fab_transition_collect(&w->deps, w->lanes, &c);
+        c.was = c.now;
+    }
+    if (which == FAB_TRANSITION_FINAL || which == FAB_TRANSITION_FINAL_BOTH)
+        c.was = c.now;
+    if (which == FAB_TRANSITION_FINAL_BOTH)
+        c.sls = FAB_TRANSITION_OLD | FAB_TRANSITION_NEW;
+    fab_transition_collect(&w->deps, w->lanes, &c);
+}
+
+static uint32_t last_of(const struct fab_transition_work *w, uint32_t block)
+{
+    uint32_t last = block * COLUMNS + COLUMNS - 1;
+    return last < w->top ? last : w->top;
+}
+
+static void collect_all(struct fab_transition_work *w, enum fab_transition_tables which)
+{
+    struct fab_verify_deps *c = &w->deps.deps;
+    memset(c->bits, 0,
+           (size_t)c->graph->ports * c->vl_count * c->vl_count * c->words * sizeof(*c->bits));
+    w->deps.listing = false;
+    for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
+        fab_transition_load(w, block);
+        for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+            if (w->lid[lid].home != FAB_NONE)
+                collect(w, lid, which);
+        }
+    }
+}
+
+bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which)
+{
+    collect_all(w, which);
+    return fab_transition_order_sort(&w->order);
+}
+
+/* Like fab_transition_is_acyclic for the standing tables. If the new tables can be added without a
+ * cycle, takes an order that suits both, to which few dependencies have to be fitted later. */
+static bool sort_standing(struct fab_transition_work *w)
+{
+    bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
+    collect_all(w, FAB_TRANSITION_STANDING);
+    return both || fab_transition_order_sort(&w->order);
+}
+
+/* ---- what moves in a round ------------------------------------------------------------------- */
+
+static enum fab_transition_mode preferred(const struct fab_transition_work *w, uint32_t lid)
+{
+    return w->lid[lid].along ? FAB_TRANSITION_ALONG : FAB_TRANSITION_ANY;
+}
+
+static void let_move(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
+{
+    w->lid[lid].place =
+        mode == FAB_TRANSITION_ANY ? FAB_TRANSITION_MOVES_ANY : FAB_TRANSITION_MOVES_ALONG;
+}
+
+static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
+{
+    struct fab_transition_column c = column(w, lid, mode);
+    w->deps.count = 0;
+    fab_transition_collect(&w->deps, w->lanes, &c);
+    if (w->deps.failed || !fab_transition_order_add(&w->order))
+        return false;
+    let_move(w, lid, mode);
+    return true;
+}
+
+static bool try_block(struct fab_transition_work *w, uint32_t block)
+{
+    w->deps.count = 0;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+        struct fab_transition_column c = column(w, lid, preferred(w, lid));
+        if (w->lid[lid].place == FAB_TRANSITION_WAITS && c.home != FAB_NONE)
+            fab_transition_collect(&w->deps, w->lanes, &c);
+    }
+    if (w->deps.failed || !fab_transition_order_add(&w->order))
+        return false;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+        if (w->lid[lid].place == FAB_TRANSITION_WAITS)
+            let_move(w, lid, preferred(w, lid));
+    }
+    return true;
+}
+
+static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t block)
+{
+    uint32_t count = 0;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
+        count += w->lid[lid].place == FAB_TRANSITION_WAITS;
+    return count;
+}
+
+/* Lets the first waiting LID move that the dependencies allow to, of the block. */
+static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_drained,
+                     bool only_first)
+{
+    bool any = false;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block) && !(any && only_first); lid++) {
+        const struct fab_transition_lid *l = &w->lid[lid];
+        if (l->place == FAB_TRANSITION_WAITS && (!only_drained || l->drained_pairs > 0))
+            any |= try_one(w, lid, preferred(w, lid)) ||
+                   (l->loss == 0 && try_one(w, lid, FAB_TRANSITION_ALONG));
+    }
+    return any;
+}
+
+static bool any_drained(const struct fab_transition_work *w, uint32_t block)
+{
+    bool any = false;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
+        any = any || (w->lid[lid].place == FAB_TRANSITION_WAITS && w->lid[lid].drained_pairs > 0);
+    return any;
+}
+
+/* Lets drained LIDs move, and then as many other waiting LIDs as the dependencies allow. Returns
+ * how many LIDs move. */
+static uint32_t choose(struct fab_transition_work *w)
+{
+    uint32_t moving = 0;
+    w->deps.listing = true;
+    for (uint32_t block = 0; w->drained_pairs > 0 && block <= w->top / COLUMNS; block++) {
+        uint32_t waiting = count_waiting(w, block);
+        if (!any_drained(w, block))
+            continue;
+        fab_transition_load(w, block);
+        try_lids(w, block, true, false);
+        moving += waiting - count_waiting(w, block);
+    }
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
+        uint32_t waiting = count_waiting(w, block);
+        if (waiting == 0)
+            continue;
+        fab_transition_load(w, block);
+        if (!try_block(w, block))
+            try_lids(w, block, false, false);
+        moving += waiting - count_waiting(w, block);
+    }
+    return moving;
+}
+
+/* Lets one waiting LID move. Returns whether there is one that the dependencies allow to. */
+static bool choose_one(struct fab_transition_work *w)
+{
+    w->deps.listing = true;
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
+        if (count_waiting(w, block) == 0)
+            continue;
+        fab_transition_load(w, block);
+        if (try_lids(w, block, false, true))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the standing dependencies of waiting LIDs again. Those with which they close a cycle are to
+ * be drained. */
+static void choose_drained(struct fab_transition_work *w)
+{
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
+        if (count_waiting(w, block) == 0)
+            continue;
+        fab_transition_load(w, block);
+        for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+            struct fab_transition_column c = column(w, lid, FAB_TRANSITION_STAND);
+            if (w->lid[lid].place != FAB_TRANSITION_WAITS || c.home == FAB_NONE)
+                continue;
+            w->deps.count = 0;
+            fab_transition_collect(&w->deps, w->lanes, &c);
+            if (!fab_transition_order_add(&w->order))
+                w->lid[lid].place = FAB_TRANSITION_IS_DRAINED;
+        }
+    }
+}
+
+/* ---- steps and writes ------------------------------------------------------------------------ */
+
+static int add_write(struct fab_transition_work *w, struct fab_transition_write write)
+{
+    struct fab_transition *m = &w->made;
+    void *grown =
+        fab_base_grow(m->writes, sizeof(*m->writes), (size_t)m->write_count + 1, &w->write_room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    m->writes = grown;
+    m->writes[m->write_count++] = write;
+    return FAB_OK;
+}
+
+static int add_step(struct fab_transition_work *w, struct fab_transition_step step)
+{
+    struct fab_transition *m = &w->made;
+    void *grown =
+        fab_base_grow(m->steps, sizeof(*m->steps), (size_t)m->step_count + 1, &w->step_room);
+    if (grown == NULL)
+        return FAB_E_NOMEM;
+    m->steps = grown;
+    m->steps[m->step_count++] = step;
+    m->lost_pairs = step.lost_pairs > m->lost_pairs ? step.lost_pairs : m->lost_pairs;
+    return FAB_OK;
+}
+
+/* Adds the writes of the loaded block to switch sw, one for each wave of its entries. */
+static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t sw)
+{
+    uint64_t left = 0;
+    int status = FAB_OK;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+        size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
+        left |= (uint64_t)(is_moving(w->lid[lid].place) && w->was[at] != w->now[at])
+                << lid % COLUMNS;
+    }
+    while (left != 0 && status == FAB_OK) {
+        uint32_t wave = w->wave[(size_t)__builtin_ctzll(left) * w->graph.n + sw];
+        uint64_t set = 0;
+        for (uint32_t i = 0; i < COLUMNS; i++)
+            set |= (left & UINT64_C(1) << i) != 0 && w->wave[(size_t)i * w->graph.n + sw] == wave
+                       ? UINT64_C(1) << i
+                       : 0;
+        left &= ~set;
+        status = add_write(
+            w, (struct fab_transition_write){
+                   .sw = sw, .block = block, .step = w->made.step_count + wave, .set = set});
+    }
+    return status;
+}
+
+/* Adds the writes of a block in this round. */
+static int write_block(struct fab_transition_work *w, uint32_t block)
+{
+    bool any = false;
+    int status = FAB_OK;
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
+        any = any || is_moving(w->lid[lid].place);
+    if (!any)
+        return FAB_OK;
+    fab_transition_load(w, block);
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+        uint16_t *wave = w->wave + (size_t)(lid % COLUMNS) * w->graph.n;
+        if (w->lid[lid].place == FAB_TRANSITION_MOVES_ALONG)
+            fab_transition_find_waves(w, lid, wave);
+        else
+            memset(wave, 0, w->graph.n * sizeof(*wave));
+    }
+    for (uint32_t sw = 0; sw < w->graph.n && status == FAB_OK; sw++)
+        status = write_switch(w, block, sw);
+    return status;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct fab_transition_write *x = a, *y = b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (x->block != y->block)
+        return x->block < y->block ? -1 : 1;
+    return (x->sw > y->sw) - (x->sw < y->sw);
+}
+
+static void apply(struct fab_transition_work *w, uint32_t first_write)
+{
+    for (uint32_t i = first_write; i < w->made.write_count; i++)
+        fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
+}
+
+/* Sums up what moves: the number of LIDs, and of pairs that may lose their path. */
+static struct fab_transition_step sum_up(const struct fab_transition_work *w)
+{
+    struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
+    for (uint32_t lid = 0; lid <= w->top; lid++) {
+        const struct fab_transition_lid *l = &w->lid[lid];
+        step.moved += is_moving(l->place) && l->home != FAB_NONE;
+        step.lost_pairs += l->place == FAB_TRANSITION_MOVES_ANY ? l->loss : 0;
+    }
+    return step;
+}
+
+/* Adds a step for each wave of the writes from `at` on, which are sorted. */
+static int add_steps(struct fab_transition_work *w, uint32_t at)
+{
+    struct fab_transition_step step = sum_up(w);
+    int status = FAB_OK;
+    step.settle = w->made.step_count > 0;
+    while (at < w->made.write_count && status == FAB_OK) {
+        uint32_t of = w->made.writes[at].step;
+        step.first = at;
+        while (at < w->made.write_count && w->made.writes[at].step == of)
+            w->made.writes[at++].step = w->made.step_count;
+        step.count = at - step.first;
+        status = add_step(w, step);
+        step.settle = false;
+        step.moved = 0;
+    }
+    return status;
+}
+
+/* Makes the steps of the LIDs that move in this round. */
+static int make_steps(struct fab_transition_work *w)
+{
+    uint32_t before = w->made.write_count;
+    int status = FAB_OK;
+    w->made.rounds++;
+    for (uint32_t block = 0; block <= w->top / COLUMNS && status == FAB_OK; block++)
+        status = write_block(w, block);
+    if (w->made.write_count > before)
+        qsort(w->made.writes + before, w->made.write_count - before, sizeof(*w->made.writes),
+              by_step);
+    if (status == FAB_OK)
+        status = add_steps(w, before);
+    apply(w, before);
+    for (uint32_t lid = 0; lid <= w->top; lid++) {
+        if (!is_moving(w->lid[lid].place))
+            continue;
+        w->drained_pairs -= w->lid[lid].drained_pairs;
+        w->lid[lid].place = FAB_TRANSITION_DONE;
+    }
+    return w->deps.failed ? FAB_E_NOMEM : status;
+}
+
+/* ---- draining -------------------------------------------------------------------------------- */
+
+static void note_drained(struct fab_transition_work *w, uint32_t lid,
+                         struct fab_transition_step *step)
+{
+    struct fab_transition_lid *l = &w->lid[lid];
+    l->drained_pairs = (uint32_t)fab_transition_count_drained(w, lid);
+    w->drained_pairs += l->drained_pairs;
+    l->loss = 0;
+    l->along = false;
+    step->drained++;
+}
+
+static int write_drained(struct fab_transition_work *w, uint32_t block,
+                         struct fab_transition_step *step)
+{
+    uint64_t drained = 0;
+    int status = FAB_OK;
+    fab_transition_load(w, block);
+    for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+        if (w->lid[lid].place != FAB_TRANSITION_IS_DRAINED)
+            continue;
+        drained |= UINT64_C(1) << lid % COLUMNS;
+        note_drained(w, lid, step);
+    }
+    for (uint32_t sw = 0; sw < w->graph.n && drained != 0 && status == FAB_OK; sw++) {
+        uint64_t drain = 0;
+        for (uint32_t i = 0; i < COLUMNS; i++) {
+            size_t at = (size_t)sw * COLUMNS + i;
+            drain |= (uint64_t)(w->was[at] != w->now[at]) << i;
+        }
+        if ((drain & drained) != 0)
+            status = add_write(w, (struct fab_transition_write){.sw = sw,
+                                                                .block = block,
+                                                                .step = w->made.step_count,
+                                                                .drain = drain & drained});
+    }
+    return status;
+}
+
+/* Makes the step that drains the chosen LIDs. */
+static int make_drain_step(struct fab_transition_work *w)
+{
+    struct fab_transition_step step = {.first = w->made.write_count,
+                                       .settle = w->made.step_count > 0};
+    int status = FAB_OK;
+    for (uint32_t block = 0; block <= w->top / COLUMNS && status == FAB_OK; block++)
+        status = write_drained(w, block, &step);
+    step.count = w->made.write_count - step.first;
+    step.lost_pairs = w->drained_pairs;
+    if (status != FAB_OK || step.count == 0)
+        return status;
+    w->made.drained += step.drained;
+    w->made.rounds++;
+    apply(w, step.first);
+    return add_step(w, step);
+}
+
+static void replace(struct fab_transition_work *w, uint8_t from, uint8_t to)
+{
+    for (uint32_t lid = 0; lid <= w->top; lid++) {
+        if (w->lid[lid].place == from)
+            w->lid[lid].place = to;
+    }
+}
+
+/* No LID can move as long as all others keep their old entries. Lets one move, drains those that
+ * prevent it, and lets others move along as the dependencies allow. After many rounds, or if no LID
+ * could move even if it were alone, drains all that wait. */
+static int drain(struct fab_transition_work *w)
+{
+    bool moving = w->made.rounds < ROUNDS_MOST &&
+                  fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) && choose_one(w);
+    if (moving) {
+        choose_drained(w);
+        (void)choose(w);
+    } else {
+        replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);
+    }
+    int status = w->deps.failed ? FAB_E_NOMEM : make_drain_step(w);
+    if (status == FAB_OK && moving)
+        status = make_steps(w);
+    replace(w, FAB_TRANSITION_IS_DRAINED, FAB_TRANSITION_WAITS);
+    return status;
+}
+
+/* ---- the whole transition -------------------------------------------------------------------- */
+
+int fab_transition_move_all(struct fab_transition_work *w)
+{
+    for (uint32_t lid = 0; lid <= w->top; lid++) {
+        if (w->lid[lid].place == FAB_TRANSITION_WAITS)
+            let_move(w, lid, preferred(w, lid));
+    }
+    return make_steps(w);
+}
+
+static bool any_waiting(const struct fab_transition_work *w)
+{
+    for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
+        if (count_waiting(w, block) > 0)
+            return true;
+    }
+    return false;
+}
+
+int fab_transition_move_in_rounds(struct fab_transition_work *w)
+{
+    int status = FAB_OK;
+    while (status == FAB_OK && any_waiting(w)) {
+        bool moving = sort_standing(w) && choose(w) > 0;
+        if (w->deps.failed)
+            return FAB_E_NOMEM;
+        status = moving ? make_steps(w) : drain(w);
+    }
+    return status;
+}
