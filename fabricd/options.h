@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of fabricd. */
+/* Reads the command line of fabricd. */
 #ifndef FABRICD_OPTIONS_H
 #define FABRICD_OPTIONS_H
 

@@ -21,7 +21,7 @@ struct recording {
 };
 /* Maps the file and makes the temporary directory. Returns IO; why[] then has a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
-void recording_close(struct recording *r); /* r may be all zeros */
+void recording_close(struct recording *r); /* does nothing if r is all zeros */
 /* Writes the recorded leases and disabled ports to the store. Returns NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
 /* Prints a summary of the replay on stdout. Returns whether the replay sent the same MADs as the

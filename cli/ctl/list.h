@@ -6,7 +6,7 @@
 #include "cli/ctl/cmd.h"
 
 struct list {
-    const char *method; /* such as "ListNodes" */
+    const char *method; /* method of FabricService, such as "ListNodes" */
     /* Descriptor of the reply, which must have the fields `items` and next_page_token. */
     const ProtobufCMessageDescriptor *reply;
     /* Name of the field with the rows, such as "nodes". It is also the key in JSON. */

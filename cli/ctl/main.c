@@ -491,7 +491,7 @@ int main(int argc, char **argv)
                    .ca = getenv("FABRICCTL_TLS_CA"),
                    .cert = getenv("FABRICCTL_TLS_CERT"),
                    .key = getenv("FABRICCTL_TLS_KEY")},
-        .session.severity = 2, /* severity info */
+        .session.severity = 2, /* by default events of severity info and above are listed */
     };
     signal(SIGPIPE, SIG_IGN);
     argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its error messages with this name */

@@ -49,7 +49,8 @@ void out_millis(struct out *o, const char *key, const char *label, enum out_tone
 void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
               unsigned decimals);
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
-void out_none(struct out *o, const char *key, const char *label); /* null in JSON, "-" in text */
+/* Writes null in JSON and "-" in text. */
+void out_none(struct out *o, const char *key, const char *label);
 /* Begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a value for each
  * column, in the order of `columns`. A value without a label appears only in JSON. If `live` is
  * true, each row is printed at once: in text in columns of fixed width, in JSON as one line. */

@@ -30,7 +30,7 @@ void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 /* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
-uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 if d is NULL */
+uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */
 
 /* Write fields of an API message unchanged, with the field names as keys. out_keys writes to JSON
  * only; `names` has the field names, separated by spaces. The arguments of out_fields are pairs of

@@ -22,7 +22,7 @@ struct commands {
     bool at_terminal;                /* standard input is a terminal and needs a prompt */
     char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
     size_t line_len;
-    char *packet; /* [COMMANDS_PACKET_MAX] */
+    char *packet; /* [COMMANDS_PACKET_MAX] the packet that was read */
 };
 
 /* Opens the socket for commands. Returns 0; on an error prints the reason and returns -1. */

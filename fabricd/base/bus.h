@@ -25,8 +25,8 @@ enum event_field_kind {
 struct event_field {
     const char *name;
     enum event_field_kind kind;
-    const char *text; /* for EVENT_TEXT */
-    uint64_t number;  /* for the other kinds of fields */
+    const char *text; /* value of a field of kind EVENT_TEXT */
+    uint64_t number;  /* value of a field of any other kind */
 };
 
 struct event {
@@ -38,7 +38,7 @@ struct event {
     /* Type from events.def; a stored event may have a type of another version of fabricd. */
     const char *type;
     const char *subject; /* what the event is about, for example "leaf-3/12" */
-    const char *message; /* one sentence for people */
+    const char *message; /* one sentence for operators */
     uint64_t guid;       /* GUID of the node; 0: none */
     uint32_t port;
     uint32_t field_count;

@@ -8,14 +8,14 @@
 
 #include <time.h>
 
-#define VIRTUAL_EPOCH_US INT64_C(1767225600000000) /* 2026-01-01T00:00:00Z */
+#define VIRTUAL_EPOCH_US INT64_C(1767225600000000) /* Unix time in us of 2026-01-01T00:00:00Z */
 
 static _Thread_local uint64_t virtual_now; /* virtual time of this thread; 0: real time */
 
 static int64_t microseconds(clockid_t clock)
 {
     struct timespec now = {0};
-    clock_gettime(clock, &now); /* cannot fail for these clocks */
+    clock_gettime(clock, &now); /* cannot fail for the clocks used here */
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 

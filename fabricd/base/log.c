@@ -68,7 +68,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) /* also stops at the NUL */
+        if ((s[i] & 0xc0) != 0x80) /* not a continuation byte; also true for the NUL */
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
     }

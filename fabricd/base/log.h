@@ -12,7 +12,7 @@ enum log_level {
     LOG_LEVEL_NOTICE = 5,
     LOG_LEVEL_INFO = 6,
     LOG_LEVEL_DEBUG = 7
-}; /* the priorities of syslog */
+}; /* the values are the priorities of syslog */
 
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */

@@ -77,7 +77,7 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret);
  * `max` of them. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
-    uint8_t port;  /* 0: a switch */
+    uint8_t port;  /* port number on an adapter; 0: the device is a switch */
     enum cc_state state;
     bool unresponsive; /* the device did not answer; false: it refused a request */
     uint8_t tries;
@@ -98,7 +98,7 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
  * is not 0. */
 struct cc_log_status {
     uint64_t guid;   /* GUID of the node */
-    uint8_t port;    /* 0: a switch */
+    uint8_t port;    /* port number on an adapter; 0: the device is a switch */
     bool none;       /* the device has no log */
     int64_t read_us; /* Unix time of the last read; 0: not read yet */
     /* Valid until the caller returns to the loop. NULL: the log is empty. */

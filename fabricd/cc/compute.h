@@ -35,7 +35,7 @@ struct cc_work {
     /* Number of traffic classes that have SLs of their own; 0: only one class. */
     uint8_t levels;
     uint32_t hops;       /* number of hops of the longest path */
-    uint64_t generation; /* generation of the view */
+    uint64_t generation; /* generation of the view for which the settings are computed */
     /* The result of the task. */
     int status;
     struct fab_congestion settings;

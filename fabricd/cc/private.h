@@ -102,7 +102,7 @@ struct cc {
 
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
-bool cc_applies(const struct cc *cc); /* congestion.apply is set */
+bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
 
 /* ---- advise.c ---- */
 /* Emits advice as events, once in each counter interval. */

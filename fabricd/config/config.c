@@ -144,7 +144,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     int rc = add_listen(c, address, expected, sizeof(expected));
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
-    else if (replace) /* nothing was added */
+    else if (replace) /* nothing was added, so the earlier addresses stay */
         *c = kept;
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)

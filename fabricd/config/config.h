@@ -24,7 +24,7 @@ struct config_listen {
     /* unix: the path of the socket. tls: host name or IP address without brackets; "*": all local
      * addresses. */
     char *host;
-    uint16_t port; /* tls: 1 to 65535 */
+    uint16_t port; /* only for tls: 1 to 65535 */
 };
 
 struct config_tls { /* paths of PEM files; either all three are set or all are NULL */
@@ -88,7 +88,7 @@ struct config_multicast {
 
 struct config_smp {
     uint32_t timeout_ms; /* time to wait for an answer to the first try */
-    uint32_t retries;    /* retries after the first try */
+    uint32_t retries;    /* maximum number of retries after the first try */
     uint32_t window;     /* maximum number of requests in flight; 0: the limit of the transport */
 };
 

@@ -16,14 +16,14 @@
 
 enum kind {
     KIND_NUMBER,    /* unsigned integer of `size` bytes; values from `least` to `most` */
-    KIND_LEVEL,     /* enum log_level */
+    KIND_LEVEL,     /* the name of a log level, stored as enum log_level */
     KIND_MTU,       /* MTU in bytes, stored in the encoding of PortInfo */
     KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
-    KIND_GUID,      /* uint64_t */
+    KIND_GUID,      /* a GUID or GID prefix, stored as uint64_t */
     KIND_M_KEY,     /* uint64_t; 0 if the value is the word "generated" */
     KIND_GENERATED, /* bool: the value is the word "generated" */
-    KIND_TEXT,      /* char *, a copy */
-    KIND_NAME,      /* char[size]: a copy */
+    KIND_TEXT,      /* any text, stored as a malloc'd copy */
+    KIND_NAME,      /* any text that fits, stored as a copy in char[size] */
     KIND_AUTO,      /* int32_t: a number, or -1 if the value is the word "auto" */
     KIND_CHOICE,    /* index of the word in the list `expected` */
     /* A list or group that another file reads. The row only has `expected`. */

@@ -20,9 +20,10 @@ struct loop *loop_new(void);
  * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-int loop_run(struct loop *l); /* runs until loop_stop. Returns IO */
+int loop_run(struct loop *l); /* runs the loop until loop_stop. Returns OK or IO */
 void loop_stop(struct loop *l);
-struct event_base *loop_base(struct loop *l); /* for the sockets of rpc and metrics */
+/* Returns libevent's event base, for the sockets of rpc and metrics. */
+struct event_base *loop_base(struct loop *l);
 
 typedef void loop_fn(void *ctx);
 
@@ -34,7 +35,7 @@ void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t);
 
-struct loop_watch; /* calls fn while fd is readable */
+struct loop_watch; /* calls a function whenever a descriptor is readable */
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_watch_free(struct loop_watch *w);
 
@@ -56,7 +57,8 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
-extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS]; /* ascending */
+/* Upper bounds in microseconds, ascending. */
+extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
 struct loop_iterations { /* iterations since loop_run, in CPU time of the loop thread */
     uint64_t count, sum_us, longest_us;
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */

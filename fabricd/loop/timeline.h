@@ -10,7 +10,7 @@
 
 #include "fabricd/loop/loop.h"
 
-struct timeline_entry { /* a member of each timer */
+struct timeline_entry { /* a timer's position in the heap; it is a member of each timer */
     uint64_t at, seq;
     size_t slot; /* position in the heap, from 1; 0: the timer is not set */
 };

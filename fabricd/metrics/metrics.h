@@ -20,7 +20,7 @@ struct metrics_input {
     struct sm *sm;
     const struct pm *pm;
     const struct cc *cc;
-    const struct sa *sa; /* NULL in a replay */
+    const struct sa *sa; /* NULL: a replay, which has no subnet administration */
     const struct config *config;
 };
 struct metrics;

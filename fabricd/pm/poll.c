@@ -151,7 +151,7 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     struct fab_mads_request r = {.method = FAB_METHOD_GET, .attr_id = attr_of_marks(n)};
     if (n->no_marks || !pm_wants_marks(pm))
         return;
-    r.data[AT_ATTR + 1] = port; /* PortSelect */
+    r.data[AT_ATTR + 1] = port; /* the field PortSelect */
     submit(pm, n, port, ASK_MARKS, &r);
 }
 

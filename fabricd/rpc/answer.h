@@ -34,7 +34,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
 char *answer_text(struct answer *a, const char *text);
 /* "0x0002c90300a1b2c3"; "" if guid is 0. */
 char *answer_guid(struct answer *a, uint64_t guid);
-char *answer_gid(struct answer *a, const uint64_t gid[2]); /* "fe80::2:c903:a1:b2c3" */
+/* Returns a text such as "fe80::2:c903:a1:b2c3". */
+char *answer_gid(struct answer *a, const uint64_t gid[2]);
 
 /* Sends the message as the reply of the call, and frees the answer. */
 void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message);

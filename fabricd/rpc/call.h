@@ -16,7 +16,7 @@
 struct call;
 
 struct method {
-    const char *name; /* "GetStatus" */
+    const char *name; /* name of the method, such as "GetStatus" */
     const ProtobufCMessageDescriptor *request;
     /* Answers the request, and finishes the call now or later. The gRPC layer frees the request
      * when this function returns. */
@@ -26,7 +26,7 @@ struct method {
     bool many;
 };
 struct service {
-    const char *name; /* "fabric.v1.FabricService" */
+    const char *name; /* full name of the service, such as "fabric.v1.FabricService" */
     const struct method *methods;
     size_t method_count;
 };

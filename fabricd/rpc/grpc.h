@@ -16,8 +16,8 @@
 
 struct grpc;
 struct grpc_input {
-    const struct service *const *services; /* NULL-terminated */
-    void *context;                         /* what call_context returns */
+    const struct service *const *services; /* table of services, NULL-terminated */
+    void *context;                         /* value that call_context returns to the services */
     const char *peer;                      /* name of the client; the string is copied */
     /* Called if a service has produced bytes to be sent while none of grpc_receive, grpc_produce
      * and grpc_tick runs. */

@@ -14,7 +14,7 @@ struct listen_input {
     struct loop *loop;
     struct conn_set *conns;
     const char *group; /* group that owns Unix sockets; NULL or unknown: the group of the process */
-    SSL_CTX *ssl_ctx;  /* for "tls:" addresses */
+    SSL_CTX *ssl_ctx;  /* TLS settings for "tls:" addresses */
 };
 /* Listens at an address. Replaces a Unix socket file on which no process answers. Returns EXISTS
  * (another process answers on the socket), INVAL, IO or NOMEM. why[] says what failed and what to

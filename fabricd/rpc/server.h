@@ -18,15 +18,15 @@ struct worker;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
-    LIST_HEAD(, follower) followers; /* calls of WatchEvents */
+    LIST_HEAD(, follower) followers; /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, study) studies;      /* studies that are running or queued */
     struct worker *student;          /* worker thread of the studies; created for the first study */
     struct loop_timer *turn; /* calls followers_turn when followers may have events to send */
     struct conn_set *conns;
-    struct listener **listeners; /* [listener_count] */
+    struct listener **listeners; /* [listener_count] listening sockets */
     size_t listener_count;
     SSL_CTX *ssl_ctx;                  /* NULL: no "tls:" address is configured */
-    const struct service *services[8]; /* NULL-terminated */
+    const struct service *services[8]; /* table of services, NULL-terminated */
 };
 static inline struct rpc *call_rpc(const struct call *c)
 {

@@ -20,7 +20,7 @@ struct pick {
     uint32_t row;
 };
 struct picks {
-    struct pick *heap; /* [want] */
+    struct pick *heap; /* [want] the most severe contingencies found so far */
     uint32_t count, want;
     bool more;
 };

@@ -11,7 +11,7 @@
 #include "libfabmgr/base/status.h"
 
 struct rows {
-    struct reroute *row; /* [want] */
+    struct reroute *row; /* [want] the reroutes of the page, newest first */
     uint32_t count, want;
 };
 

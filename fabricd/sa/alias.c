@@ -114,7 +114,7 @@ struct change {
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
     uint32_t port, first, end; /* entries of the block are port GUID indexes first to end - 1 */
-    uint64_t own;              /* the port's GUID */
+    uint64_t own;              /* GUID of the port itself */
     uint8_t places;            /* bitset: bit i says that the request selects entry first + i */
 };
 

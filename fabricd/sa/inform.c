@@ -23,7 +23,7 @@
 #define ALL_LIDS 0xffff
 #define LIDS_MOST 4096 /* maximum number of LIDs in a LID range if there are partitions */
 
-enum { AT_SUBSCRIBE = 23 }; /* byte offset in InformInfo */
+enum { AT_SUBSCRIBE = 23 }; /* byte offset of Subscribe in InformInfo */
 
 /* ---- permission to subscribe -------------------------------------------------------------------
  */

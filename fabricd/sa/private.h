@@ -44,9 +44,9 @@ struct sa_jobs { /* a queue of responses */
 struct sa {
     struct sa_input in;
     struct fab_sa_source list[SA_LISTS];
-    struct sa_registry *registry;  /* see registry.h */
-    struct sa_quota *quota;        /* see quota.c */
-    struct fab_sa_aliases aliases; /* see alias.c */
+    struct sa_registry *registry;  /* services and subscriptions (registry.h) */
+    struct sa_quota *quota;        /* counts for the quotas (quota.c) */
+    struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
     struct sa_view *view; /* the current view; NULL: none yet, or released for a local repair */
@@ -57,7 +57,7 @@ struct sa {
     size_t table_bytes;
     uint32_t last_host; /* base LID of the host whose response was last worked on */
     struct loop_timer *work, *patience, *retry;
-    struct transport_mad out[SA_OUT]; /* ring buffer */
+    struct transport_mad out[SA_OUT]; /* ring buffer of answers that wait for the transport */
     uint32_t out_first, out_count;
     struct sa_stats stats;
 };

@@ -12,7 +12,7 @@
  * has the attribute of the answer. */
 typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
                            uint8_t ret_data[FAB_SA_DATA_LEN]);
-/* Alias GUIDs (alias.c). */
+/* Set and Delete of GUIDInfoRecord, which changes alias GUIDs (alias.c). */
 sa_change sa_alias_set, sa_alias_delete;
 /* Services (service.c) and subscriptions (inform.c). sa_inform_set takes the queue pair of the
  * subscriber from `mad`. It fills in ret_data even if it returns an error status. */

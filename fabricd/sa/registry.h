@@ -17,7 +17,7 @@ struct sa_end {
     uint16_t key[FAB_NOTICE_KEYS]; /* the port's first P_Keys; 0 ends the list if it is not full */
 };
 struct sa_ends {
-    struct sa_end *end; /* sorted by GUID */
+    struct sa_end *end; /* array of endports, sorted by port GUID */
     size_t count;
 };
 struct sa_held {

@@ -27,14 +27,14 @@ struct sa_input {
 struct sa_stats { /* numbers since the start */
     uint64_t requests;
     uint64_t answered; /* requests answered, with success or an error */
-    uint64_t refused;  /* answers with an error status */
-    uint64_t busy;     /* answers with status BUSY */
+    uint64_t refused;  /* requests answered with an error status */
+    uint64_t busy;     /* requests answered with the status BUSY */
     /* Requests without an answer. The request was malformed, had a wrong SM_Key or exceeded the
      * permitted rate; or this manager was not master; or the queue of answers was full. */
     uint64_t dropped;
     uint64_t over_quota;       /* registrations refused because a quota was used up */
     uint64_t over_rate;        /* requests dropped because their port sent too many per second */
-    uint64_t tables;           /* responses of many records */
+    uint64_t tables;           /* responses that have many records */
     uint64_t records;          /* records in all responses of many records */
     uint64_t notices;          /* notices that were to be reported to subscribers */
     uint64_t reports;          /* reports sent, including repetitions */

@@ -31,8 +31,8 @@ struct sm_input {
     struct loop *loop;
     struct transport *transport;
     struct bus *bus;
-    struct store *store;         /* NULL: nothing is stored */
-    const struct config *config; /* lives as long as the sm */
+    struct store *store;         /* the database; NULL: nothing is stored */
+    const struct config *config; /* the configuration, which must outlive the sm */
     /* The folder of the file m_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
     const char *keys_dir;
     /* True while a recording is made or replayed. Computations on which later requests depend then
@@ -50,13 +50,14 @@ void sm_free(struct sm *s);
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
-extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS]; /* ascending */
+/* Upper bounds in microseconds, ascending. */
+extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
 struct sm_reroute_times { /* durations of the reroutes that wrote tables, since the start */
     uint64_t count, sum_us;
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
-enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* M_Key, P_Key, Q_Key */
+enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
 struct sm_trap_counts { /* traps since the start, while this manager was master */
     uint64_t received;
     /* Traps over the rate limit of their source; they had no effect. */
@@ -85,7 +86,7 @@ struct sm_status {
     uint64_t uptime_us;
     uint32_t links_held;               /* number of links held down */
     uint32_t links_isolated;           /* number of isolated links */
-    uint64_t links_lost, links_gained; /* numbers since the start */
+    uint64_t links_lost, links_gained; /* links lost and gained since the start */
     struct sm_reroute_times reroutes;
     bool ready; /* a local repair would handle a link failure now */
     /* Number of active LFT entries that local repairs changed since an engine last computed the
@@ -177,7 +178,7 @@ struct sm_flapping {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
     char place[2][128];
-    uint64_t flaps; /* flaps counted so far */
+    uint64_t flaps; /* number of flaps counted so far */
     bool flapping;  /* the link flapped more often than the configuration allows */
     /* The link is held down, that is, excluded from the routes. A flapping link is not held down if
      * it connects a host or if a part of the fabric would be unreachable without it. */
@@ -215,7 +216,7 @@ struct sm_isolation {
      * unreachable without it. */
     bool out;
     bool up;          /* the link is up now */
-    bool operated;    /* an operator isolated it */
+    bool operated;    /* an operator requested the isolation */
     int64_t since_us; /* Unix time of the isolation in microseconds */
     char cause[160];
 };
@@ -261,7 +262,7 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
  * and a sentence; `done` may be NULL. They return DENIED if another manager is master, or NOMEM.
  * Before a ctx is freed, sm_forget must drop its callbacks. */
 typedef void sm_done(void *ctx, int status, const char *message);
-int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* a heavy sweep */
+int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables without a sweep */
 /* Requests new tables that replace the active tables only if they spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
@@ -292,7 +293,7 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 struct sm_unapproved {
     struct fab_unapproved what;
     int64_t since_us; /* Unix time in microseconds at which a sweep first found it at this place */
-    bool told;        /* an event about it was emitted */
+    bool told;        /* an event about this device was emitted */
 };
 /* sm_baseline returns the baseline; NULL: there is none. sm_unapproved returns the list of devices
  * that are not approved, sorted by place. Both are valid until the caller returns to the loop. */
@@ -317,7 +318,7 @@ void sm_forget(struct sm *s, void *ctx);
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;
-    bool rotating; /* a rotation is not complete */
+    bool rotating; /* the rotation to the current key is not complete */
     /* Number of the current key, and Unix time in seconds at which it came into use. */
     uint64_t generation, since_s;
     bool has_previous; /* the previous key is kept, for ports that return with it */

@@ -16,7 +16,8 @@
 #define STORE_M_KEY_FILE "m_key"
 #define STORE_CC_KEY_FILE "cc_key"
 
-enum store_key_of { STORE_KEY_OF_PORTS, STORE_KEY_OF_CONGESTION }; /* M_Key, CC_Key */
+/* Whose file it is: that of the M_Key or of the CC_Key. */
+enum store_key_of { STORE_KEY_OF_PORTS, STORE_KEY_OF_CONGESTION };
 
 struct store_m_key {
     enum store_key_of of;

@@ -82,7 +82,7 @@ struct record {
     union {
         struct event event;
         struct record_set set;
-        struct record_port port; /* RECORD_DISABLED, RECORD_EXEMPT */
+        struct record_port port; /* for RECORD_DISABLED and RECORD_EXEMPT */
         struct record_isolated isolated;
         struct record_pin pin;
         /* A reference owned by the record; NULL: the baseline is removed. */

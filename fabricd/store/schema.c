@@ -42,7 +42,7 @@ static const char step_1[] =
      * LID again. */
     "CREATE TABLE lease ("
     "  port_guid TEXT PRIMARY KEY,"
-    "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID */
+    "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID of the port */
     "  lmc INTEGER NOT NULL CHECK (lmc BETWEEN 0 AND 7),"
     "  first_seen INTEGER NOT NULL,"
     "  last_seen INTEGER NOT NULL,"
@@ -65,7 +65,7 @@ static const char step_1[] =
     "  node_guid TEXT NOT NULL REFERENCES node(guid),"
     "  port INTEGER NOT NULL,"
     "  port_guid TEXT,"
-    "  lid INTEGER NOT NULL," /* 0: none */
+    "  lid INTEGER NOT NULL," /* base LID; 0: the port has none */
     "  lmc INTEGER NOT NULL,"
     "  first_seen INTEGER NOT NULL,"
     "  last_seen INTEGER NOT NULL,"
@@ -79,7 +79,7 @@ static const char step_1[] =
     "  node_b TEXT NOT NULL REFERENCES node(guid),"
     "  port_b INTEGER NOT NULL,"
     "  width INTEGER NOT NULL," /* number of lanes */
-    "  speed TEXT NOT NULL,"    /* speed of a lane: "EDR" */
+    "  speed TEXT NOT NULL,"    /* speed of one lane, such as "EDR" */
     "  first_seen INTEGER NOT NULL,"
     "  last_seen INTEGER NOT NULL,"
     "  current INTEGER NOT NULL DEFAULT 1,"
@@ -101,7 +101,7 @@ static const char step_1[] =
     "CREATE TABLE event ("
     "  seq INTEGER PRIMARY KEY,"
     "  time_us INTEGER NOT NULL,"
-    "  severity TEXT NOT NULL," /* debug, info, warning, error */
+    "  severity TEXT NOT NULL," /* one of: debug, info, warning, error */
     "  type TEXT NOT NULL,"
     "  subject TEXT NOT NULL,"
     "  message TEXT NOT NULL,"
@@ -153,7 +153,8 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  port_a INTEGER NOT NULL,"
                              "  node_b TEXT NOT NULL,"
                              "  port_b INTEGER NOT NULL,"
-                             "  name_a TEXT NOT NULL," /* "leaf-1/12" */
+                             /* Name of the port at end a, such as "leaf-1/12". */
+                             "  name_a TEXT NOT NULL,"
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
                              /* 1: an operator isolated the link. 2: the manager isolated it,
@@ -171,20 +172,21 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  pkey INTEGER NOT NULL,"
                              "  ends_us INTEGER NOT NULL," /* Unix time; 0: no end */
                              "  owner TEXT NOT NULL,"      /* GUID of the port that registered it */
-                             "  record BLOB NOT NULL,"     /* ServiceRecord */
+                             "  record BLOB NOT NULL,"     /* the ServiceRecord in wire format */
                              "  PRIMARY KEY (id, gid, pkey)"
                              ") WITHOUT ROWID;"
                              "CREATE TABLE subscription ("
                              "  gid TEXT NOT NULL,"
                              "  number INTEGER NOT NULL,"
                              "  trusted INTEGER NOT NULL," /* 1: the subscriber gave the sa_key */
-                             "  record BLOB NOT NULL,"     /* InformInfoRecord */
+                             "  record BLOB NOT NULL,"     /* the InformInfoRecord in wire format */
                              "  PRIMARY KEY (gid, number)"
                              ") WITHOUT ROWID;"
                              "CREATE TABLE multicast_group ("
                              "  mgid TEXT PRIMARY KEY,"
                              "  mlid INTEGER NOT NULL,"
-                             "  record BLOB NOT NULL" /* MCMemberRecord without a member */
+                             /* The MCMemberRecord of the group, without member fields. */
+                             "  record BLOB NOT NULL"
                              ") WITHOUT ROWID;"
                              /* Members of all multicast groups. A group that only the configuration
                               * defines has no row in multicast_group. */
@@ -197,7 +199,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              ") WITHOUT ROWID;"
                              "CREATE TABLE alias_guid ("
                              "  port_guid TEXT NOT NULL,"
-                             "  place INTEGER NOT NULL," /* index in the port's GUIDInfo */
+                             /* Index of the alias in the port's GUIDInfo. */
+                             "  place INTEGER NOT NULL,"
                              "  guid TEXT NOT NULL,"
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
@@ -221,8 +224,9 @@ static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL 
 /* Pins: node names that matched a policy, and the node GUIDs to which these names are bound. */
 static const char step_7[] = "CREATE TABLE name_pin ("
                              "  node_guid TEXT PRIMARY KEY,"
-                             "  name TEXT NOT NULL,"        /* NodeDescription */
-                             "  since_us INTEGER NOT NULL," /* Unix time */
+                             "  name TEXT NOT NULL," /* the pinned NodeDescription */
+                             /* Unix time of the pin, in microseconds. */
+                             "  since_us INTEGER NOT NULL,"
                              /* The operator; "": first node that showed the name. */
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
@@ -233,11 +237,13 @@ static const char step_8[] = "CREATE TABLE approved_place ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
                              "  port_guid TEXT NOT NULL,"
-                             "  near_guid TEXT NOT NULL," /* the node at the other end */
+                             "  near_guid TEXT NOT NULL," /* GUID of the node at the other end */
                              "  near_port INTEGER NOT NULL,"
                              "  is_switch INTEGER NOT NULL,"
-                             "  name TEXT NOT NULL,"        /* NodeDescription when approved */
-                             "  since_us INTEGER NOT NULL," /* Unix */
+                             /* NodeDescription at the time of the approval. */
+                             "  name TEXT NOT NULL,"
+                             /* Unix time of the approval, in microseconds. */
+                             "  since_us INTEGER NOT NULL,"
                              "  approved_by TEXT NOT NULL,"
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";

@@ -67,7 +67,7 @@ int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_coun
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
-    bool operated; /* an operator isolated it */
+    bool operated; /* an operator requested the isolation */
     bool offence;  /* the link of a host that misbehaved */
     int64_t since_us;
     char name[2][128], cause[160];
@@ -102,7 +102,7 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
 
 struct store_subscription { /* key of the row: record.subscriber_gid and number */
     struct fab_wire_inform_info_record record;
-    bool trusted; /* the subscriber gave the sa_key */
+    bool trusted; /* the subscriber's request carried the sa_key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
                             bool there);

@@ -58,7 +58,7 @@ struct writer {
     uint32_t keep;     /* number of newest events that stay in the database */
     unsigned flushing;
     bool stop;
-    bool unwritten;        /* `work` is not empty */
+    bool unwritten;        /* `work` has records that are not written yet */
     bool failing;          /* the last transaction failed */
     bool urgent;           /* a host waits for the commit of a record in `pending` */
     uint64_t put, written; /* number of records put so far; number committed or given up so far */
@@ -286,7 +286,7 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* The caller holds the mutex. */
+/* Counts a failed transaction and logs the first one. The caller holds the mutex. */
 static void note_failure(struct writer *w)
 {
     if (!w->failing)
@@ -299,7 +299,7 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* The caller holds the mutex. */
+/* Logs that writing succeeds again after a failure. The caller holds the mutex. */
 static void note_success(struct writer *w)
 {
     if (w->failing)
@@ -526,7 +526,7 @@ static void end_put(struct writer *w, bool was_empty)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* The caller holds the mutex. */
+/* Puts a record into the queue. The caller holds the mutex. */
 static void put_in(struct writer *w, struct record *r)
 {
     batch_put_record(&w->pending, r);

@@ -26,7 +26,7 @@ struct replay {
     loop_fn *done; /* called at the end of the recording; NULL: was called already */
     void *done_ctx;
     uint32_t shown;
-    struct transport_mad *batch; /* [BATCH] */
+    struct transport_mad *batch; /* [BATCH] the MADs that are passed on together */
 };
 
 static void arm(struct replay *r)

@@ -27,7 +27,7 @@
 #define QP1_QKEY 0x80010000u
 
 struct batch {
-    struct transport_mad *mads; /* [BATCH] */
+    struct transport_mad *mads; /* [BATCH] answers and traps */
     size_t count;
 };
 struct sim_transport {

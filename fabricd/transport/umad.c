@@ -66,7 +66,7 @@ struct umad_transport {
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
-    struct waiter *waiter; /* simulated ports only */
+    struct waiter *waiter; /* waits for MADs; NULL unless the port is simulated */
     uint32_t owed;         /* requests in flight; counted on simulated ports only */
     /* When the last MAD arrived, or when the first of the requests in flight was sent. */
     uint64_t heard_us;
@@ -417,7 +417,8 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
                  denied ? "; fabricd needs read and write access to /dev/infiniband/umad*" : "");
         return denied ? FAB_E_DENIED : FAB_E_IO;
     }
-    t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0; /* not a kernel descriptor */
+    /* true: the descriptor is not one of the kernel. */
+    t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0;
     t->base.window_max = window_for(t);
     t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;
     if (t->simulated)

@@ -230,7 +230,7 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
     is.mtu_selector = is.rate_selector = is.life_selector = FAB_SELECT_EXACTLY;
     is.port_gid[0] = is.port_gid[1] = 0;
     is.join_state = is.proxy_join = 0;
-    is.mlid = 0; /* the manager chooses the LID */
+    is.mlid = 0; /* the manager chooses the MLID */
     if (!has(ask, C_HOP_LIMIT))
         is.hop_limit = 0;
     is.scope = unnamed ? (has(ask, C_SCOPE) && is.scope != 0 ? is.scope : 2)

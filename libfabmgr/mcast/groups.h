@@ -17,7 +17,7 @@
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/wire/sa.h"
 
-enum fab_join { /* bits of JoinState */
+enum fab_join { /* bits of JoinState in MCMemberRecord */
                 FAB_JOIN_FULL = 1,
                 /* Receives and sends; the group does not exist for this member alone. */
                 FAB_JOIN_NON_MEMBER = 2,
@@ -39,7 +39,7 @@ struct fab_mcast_group {
     struct fab_wire_mc_member_record is;
     bool fixed;       /* the group is configured, so it exists even without members */
     uint64_t creator; /* GUID of the port whose join created the group; 0: none or unknown */
-    struct fab_mcast_member *member; /* sorted by GUID */
+    struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
 /* When IPv6 solicited-node groups share MLIDs: never, if few MLIDs are free, or always. Unless the
@@ -47,7 +47,7 @@ struct fab_mcast_group {
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
-    struct fab_mcast_group **group; /* sorted by MGID */
+    struct fab_mcast_group **group; /* array of groups, sorted by MGID */
     size_t groups, room;
     uint32_t *users; /* [mlids] number of groups that have this MLID */
     uint32_t mlids;

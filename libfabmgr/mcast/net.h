@@ -17,7 +17,7 @@
 struct fab_mcast_net {
     struct fab_arena arena;   /* memory of the arrays below */
     uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
-    uint64_t *guid;           /* [switches] node GUIDs */
+    uint64_t *guid;           /* [switches] GUID of each switch */
     /* [switches] number of MLIDs in the MFT of the switch; 0: trees do not use this switch. */
     uint16_t *cap;
     uint64_t *has_ends;   /* bitset of the switches with endports */

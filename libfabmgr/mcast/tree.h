@@ -25,9 +25,9 @@ struct fab_mcast_tree_member {
 struct fab_mcast_tree {
     uint16_t mlid;
     uint32_t root, top;              /* switch ids of root and top; FAB_NONE: not chosen yet */
-    struct fab_mcast_vertex *vertex; /* sorted by switch id */
+    struct fab_mcast_vertex *vertex; /* array of the tree's switches, sorted by switch id */
     size_t vertices, vertex_room;
-    struct fab_mcast_tree_member *member; /* sorted by GUID */
+    struct fab_mcast_tree_member *member; /* array of the tree's members, sorted by GUID */
     size_t members, member_room;
     size_t attached; /* number of members that are attached to the tree */
 };

@@ -23,8 +23,9 @@ struct fab_sa {
     uint32_t manager_count;
     uint32_t *endports; /* [endport_count] ids of the ports that own LIDs */
     uint32_t endport_count;
-    struct fab_sa_link *links; /* [port_count] by port id */
-    uint32_t *first_port;      /* [switch_count] port id of port 0 */
+    /* [port_count] by port id: what limits a path over the port's link. */
+    struct fab_sa_link *links;
+    uint32_t *first_port; /* [switch_count] by switch id: port id of its port 0 */
     /* Cache of paths from switches with endports to LIDs. Each of these switches has a row, with a
      * byte for every LID up to the highest. Byte 0: the path is not in the cache. NULL: there is no
      * cache, because it would be too large or memory ran out. */

@@ -256,7 +256,7 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
 }
 
 #define QP1_QKEY 0x80010000u
-#define RESPONSE_TIME 18 /* 4.096 us * 2^18 = 1 s */
+#define RESPONSE_TIME 18 /* as RespTimeValue: 4.096 us * 2^18 is about 1 s */
 
 static uint16_t class_port_info(uint8_t *data)
 {
@@ -269,7 +269,7 @@ static uint16_t class_port_info(uint8_t *data)
                      FAB_SA_CAP2_SEND_ONLY_FULL | FAB_SA_CAP2_WIDTH_2X | FAB_SA_CAP2_SPEED_HDR |
                      FAB_SA_CAP2_SPEED_NDR,
         .resp_time = RESPONSE_TIME,
-        .redirect_qp = 1, /* no redirection */
+        .redirect_qp = 1, /* requests are not redirected */
         .redirect_qkey = QP1_QKEY,
         .trap_qkey = QP1_QKEY,
     };

@@ -68,7 +68,7 @@ struct fab_sa_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t comp_mask;
-    const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
+    const uint8_t *data; /* the attribute, FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries the right SM_Key */
     /* The requesting port, which sees only ports with which it may communicate. FAB_NONE: no port
      * has the requester's LID, so the requester sees no port. FAB_SA_ANYBODY: the requester sees

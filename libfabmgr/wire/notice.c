@@ -10,13 +10,13 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     if (!n->generic)
         return 0;
     switch (n->trap) {
-    case 128: /* link state change of a switch */
+    case 128: /* link state of a port of a switch changed */
         return fab_base_get_be16(n->details);
-    case 129: /* local link integrity */
-    case 130: /* excessive buffer overruns */
-    case 131: /* flow control watchdog */
+    case 129: /* a port counted errors of local link integrity */
+    case 130: /* a port counted excessive buffer overruns */
+    case 131: /* the flow control watchdog of a port expired */
     case 144: /* capabilities, description or priority changed */
-    case 145: /* system image GUID changed */
+    case 145: /* the system image GUID changed */
         return fab_base_get_be16(n->details + 2);
     default:
         return 0;

@@ -59,7 +59,7 @@ enum fab_sa_status { /* these values are the high byte of Status, 15.2.2 */
 #define FAB_SA_CAP2_FULL_PORT_INFO 0x0040
 #define FAB_SA_CAP2_EXTENDED_SPEEDS 0x0080
 #define FAB_SA_CAP2_CAP_MASK2_MATCH 0x0400
-#define FAB_SA_CAP2_SEND_ONLY_FULL 0x1000 /* JoinState SendOnlyFullMember */
+#define FAB_SA_CAP2_SEND_ONLY_FULL 0x1000 /* JoinState SendOnlyFullMember is supported */
 #define FAB_SA_CAP2_WIDTH_2X 0x2000       /* PathRecord has rates of 2x links */
 #define FAB_SA_CAP2_SPEED_HDR 0x8000
 #define FAB_SA_CAP2_SPEED_NDR 0x20000
@@ -77,7 +77,7 @@ enum fab_sa_status { /* these values are the high byte of Status, 15.2.2 */
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
 enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 };
-enum fab_rmpp_status { /* IBA 13.6.2.1 */
+enum fab_rmpp_status { /* status of RMPP, IBA 13.6.2.1 */
                        FAB_RMPP_OK = 0,
                        FAB_RMPP_NO_RESOURCES = 1,
                        FAB_RMPP_TOO_LONG = 118, /* the transfer took too long */
@@ -199,7 +199,7 @@ struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t life_selector, life;
     uint8_t preference;
 };
-enum fab_selector { /* IBA 15.2.5.16 */
+enum fab_selector { /* selector of MTU, rate or lifetime, IBA 15.2.5.16 */
                     FAB_SELECT_MORE = 0,
                     FAB_SELECT_LESS = 1,
                     FAB_SELECT_EXACTLY = 2,
@@ -248,7 +248,7 @@ struct fab_part {
 struct fab_rec {
     const char *name;
     uint16_t id;
-    uint16_t wire_size, struct_size; /* bytes */
+    uint16_t wire_size, struct_size; /* size on the wire and of the struct, in bytes */
     const struct fab_part *parts;
     size_t part_count;
 };

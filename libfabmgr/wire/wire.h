@@ -181,7 +181,7 @@ struct fab_port_info { /* defined in IBA 14.2.5.6 */
 struct fab_sm_info { /* defined in IBA 14.2.5.13 */
     uint64_t guid, sm_key;
     uint32_t activity;
-    uint8_t priority, state; /* enum fab_sm_state */
+    uint8_t priority, state; /* state: enum fab_sm_state */
 };
 enum fab_sm_state {
     FAB_SM_NOT_ACTIVE = 0,
@@ -196,7 +196,7 @@ struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint16_t issuer_lid;
     uint8_t toggle;
     uint16_t count;      /* 15 bits */
-    uint8_t details[54]; /* DataDetails of the trap, 14.2.5.1 */
+    uint8_t details[54]; /* DataDetails of the trap, IBA 14.2.5.1 */
 };
 /* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (IBA 14.2.5.1); 0 for other
  * traps. */
@@ -283,7 +283,7 @@ enum fab_print {
 struct fab_attr {
     const char *name;
     uint16_t id;
-    uint16_t wire_size, struct_size; /* bytes */
+    uint16_t wire_size, struct_size; /* size of the attribute and of the struct, in bytes */
     const struct fab_field *fields;
     size_t field_count;
 };
@@ -317,9 +317,10 @@ const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void 
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
-const char *fab_wire_port_state_name(uint8_t state); /* such as "Active" */
-const char *fab_wire_phys_state_name(uint8_t state); /* such as "LinkUp" */
-unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);       /* 256 to 4096; 0: not a valid code */
-unsigned fab_wire_op_vls_count(uint8_t op_vls);      /* 1, 2, 4, 8 or 15; 0: not a valid code */
+const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "Active" */
+const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */
+/* Returns 256 to 4096; 0 if the code is not valid. */
+unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);
+unsigned fab_wire_op_vls_count(uint8_t op_vls); /* 1, 2, 4, 8 or 15; 0: not a valid code */
 
 #endif

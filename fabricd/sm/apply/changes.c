@@ -57,7 +57,7 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
 
 struct many {
     const struct fab_fabric *f;      /* the snapshot from which the names are taken */
-    const struct fab_change *change; /* [count], all of one kind */
+    const struct fab_change *change; /* [count] changes of the same kind */
     size_t count;
 };
 

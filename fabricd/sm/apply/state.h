@@ -40,7 +40,7 @@ struct sm_programming {
     /* Number of switches whose ports may have changed without a trap. After the readback: number of
      * ports that have changed. */
     uint32_t unsure;
-    uint8_t *touched; /* [node_count] enum sm_touched */
+    uint8_t *touched; /* [node_count] bits of enum sm_touched for each node */
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;
     uint32_t entries; /* number of LFT entries that this round changed */
@@ -96,14 +96,14 @@ struct sm_baseline {            /* state of baseline.c */
     /* Manager's clock at the last summary event; 0: none yet. */
     uint64_t summary_us;
 };
-struct sm_route_job; /* route.c */
+struct sm_route_job; /* a routing task, defined in route.c */
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* position of the phase that runs */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
      * target stays. */
     struct fab_target *fresh;
-    struct fab_verdict verdict; /* verdict of the proof of `fresh` */
+    struct fab_verdict verdict; /* result of the proof of `fresh` */
     struct sm_route_job *job;   /* routing task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;

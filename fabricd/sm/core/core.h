@@ -26,7 +26,7 @@
 /* Facts about the running round. The phases set them for later phases and for the report at the end
  * of the round. */
 struct sm_run {
-    const struct sm_round *round; /* the last round if none runs */
+    const struct sm_round *round; /* the running round; if none runs, the last one */
     struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
     /* time at which the trap came that caused the round; 0: no trap caused it */
@@ -36,7 +36,7 @@ struct sm_run {
     bool computed;        /* tables were computed in this round */
     bool by_contingency;  /* the tables were computed as a contingency, before the fault */
     uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
-    char cause[96];       /* why the round runs, for operators */
+    char cause[96];       /* why the round runs: a phrase for operators */
     /* manager's clock when the round had discovered the fabric, computed the tables and proved
      * them; 0: not yet, or not in this round */
     uint64_t known_us, computed_us, proved_us;
@@ -190,7 +190,8 @@ void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);
 
 bool sm_run_busy(const struct sm *s);
-const struct sm_phase *sm_run_phase(const struct sm *s); /* NULL: no round runs */
+/* Returns the running phase; NULL: no round runs. */
+const struct sm_phase *sm_run_phase(const struct sm *s);
 /* unanswered requests of the running phase */
 uint32_t sm_run_outstanding(const struct sm *s);
 /* sends requests; call this function when new requests may exist */

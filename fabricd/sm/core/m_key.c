@@ -89,7 +89,7 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid)
 
 static uint64_t hash_of(const struct fab_path *path)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ path->hops; /* FNV-1a */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ path->hops; /* start value of the FNV-1a hash */
     for (uint8_t hop = 1; hop <= path->hops; hop++)
         hash = (hash ^ path->port[hop]) * UINT64_C(0x100000001b3);
     return hash;

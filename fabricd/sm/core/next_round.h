@@ -36,7 +36,7 @@ enum sm_next_action {
 };
 struct sm_next {
     enum sm_next_action action;
-    enum sm_round_kind kind; /* valid if action is SM_NEXT_ROUND */
+    enum sm_round_kind kind; /* the round to begin; valid if action is SM_NEXT_ROUND */
 };
 struct sm_next sm_next_round(const struct sm_facts *f);
 

@@ -26,7 +26,7 @@ enum sm_yields {
 };
 
 struct sm_phase {
-    const char *name; /* shown in the status */
+    const char *name; /* name of the phase, which the status shows */
     int (*enter)(struct sm *s);
     /* Fills in path, method, attribute and tag of the phase's next request; the runner sets the
      * other fields. Returns false if there is no request now. The runner calls `next` again after
@@ -75,7 +75,7 @@ enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEE
 
 struct sm_round {
     const char *name;
-    const struct sm_phase *const *phases; /* NULL-terminated */
+    const struct sm_phase *const *phases; /* the phases in their order, NULL-terminated */
     /* Bits of enum sm_request that are cleared when the round begins. */
     unsigned meets;
     /* Bitset of 1 << kind. Callers that wait for a round of one of these kinds are called when this
@@ -85,7 +85,7 @@ struct sm_round {
     enum sm_on_failure on_failure;
     bool whole;   /* sweeps the whole fabric */
     bool targets; /* its suspects are the nodes for which targeted sweeps are requested */
-    bool scoped;  /* it sweeps only its suspects */
+    bool scoped;  /* the round sweeps only its suspects */
     /* Its suspects are the switches for which port probes are requested. This round runs before all
      * others. */
     bool probes;
@@ -94,8 +94,8 @@ struct sm_round {
     bool alone;  /* while the round runs, the manager sends no other requests */
     /* After this round, switches that did not answer a port probe may be probed again. */
     bool informs;
-    void (*begun)(struct sm *s);             /* may be NULL */
-    void (*ended)(struct sm *s, int status); /* may be NULL */
+    void (*begun)(struct sm *s);             /* called when the round begins; may be NULL */
+    void (*ended)(struct sm *s, int status); /* called when the round has ended; may be NULL */
     /* Requests the round again after a fault interrupted it. `awaited` says whether a caller waits
      * for the round. NULL: sm_round_postpone requests the suspects again, or else the bits in
      * `meets`. */

@@ -18,7 +18,7 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
     if (bytes[AT_CLASS] == FAB_CLASS_SMP_DIRECTED) {
         memcpy(bytes + AT_DR_SLID, to->bytes + AT_DR_DLID, 2);
         memcpy(bytes + AT_DR_DLID, to->bytes + AT_DR_SLID, 2);
-        status |= 0x8000; /* the D bit: a response */
+        status |= 0x8000; /* sets the D bit, which marks a response */
     }
     bytes[AT_STATUS] = (uint8_t)(status >> 8);
     bytes[AT_STATUS + 1] = (uint8_t)status;

@@ -22,7 +22,7 @@ struct sm_waiter { /* a caller that waits for a round */
 
 struct sm_core {
     /* Members of requests.c: the pending requests. */
-    unsigned requested; /* enum sm_request */
+    unsigned requested; /* bitset of requests (enum sm_request) that no round has met yet */
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
@@ -36,9 +36,9 @@ struct sm_core {
     uint64_t retry_delay_us;
     bool heavy_later; /* when retry_timer fires, a heavy sweep must be requested */
 
-    struct sm_trap_limit *traps;      /* trap_limit.c */
-    struct sm_trap_forward *forward;  /* trap_forward.c */
-    struct sm_violations *violations; /* trap_violation.c */
+    struct sm_trap_limit *traps;      /* state of trap_limit.c */
+    struct sm_trap_forward *forward;  /* state of trap_forward.c */
+    struct sm_violations *violations; /* state of trap_violation.c */
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
@@ -63,14 +63,14 @@ struct sm_core {
     /* Members of runner.c: the running round. */
     /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
     const struct sm_phase *const *phases;
-    uint32_t outstanding; /* unanswered requests of this phase */
+    uint32_t outstanding; /* number of unanswered requests of the running phase */
     struct loop_timer *advance, *stall;
     bool answered;       /* an answer came since the stall timer was last set */
     uint64_t stalled_us; /* time since the last answer */
 
     /* Members of phase_task.c: the worker task of the running phase. */
     struct loop_tasks tasks;
-    struct sm_phase_task *task; /* NULL: no task runs */
+    struct sm_phase_task *task; /* the task of the running phase; NULL: no task runs */
 };
 
 /* Functions of requests.c. */
@@ -98,7 +98,7 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
+void sm_trap_swept(struct sm *s); /* call this function when a heavy sweep ends */
 
 /* Functions of trap_violation.c. */
 int sm_violations_init(struct sm *s); /* returns OK or NOMEM */
@@ -115,6 +115,6 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind);
 /* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
-void sm_phase_task_orphan(struct sm *s); /* call it before the sm is freed */
+void sm_phase_task_orphan(struct sm *s); /* call this function before struct sm is freed */
 
 #endif

@@ -48,7 +48,8 @@ void sm_trap_unknown(struct sm *s);
 /* Reads the device that sent the notice. If the device answers, passes the notice to the listener
  * of sm_on_notice. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices not passed to the listener */
+/* Returns the number of notices not passed to the listener. */
+uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */
 /* Confirms a trap about a wrong key (traps 256 to 259) by reading the violation counter of the

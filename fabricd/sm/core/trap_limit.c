@@ -43,7 +43,7 @@ struct source {
     uint64_t since_us;
     /* Manager's clock at the last trap-flood and trap-refused event; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    uint32_t traps, repressed; /* numbers of traps since since_us */
+    uint32_t traps, repressed; /* traps, and repressed traps among them, since since_us */
     /* traps refused since the last event about refused traps */
     uint32_t refused;
     /* Number of the trap for which an action is owed (128, 144 or 256); 0: no action is owed. */
@@ -54,7 +54,7 @@ struct source {
 
 struct sm_trap_limit {
     struct sm *sm;
-    struct source *source; /* [LIDS] */
+    struct source *source; /* [LIDS] one entry for each unicast LID */
     uint64_t hosts_full_us, events_full_us;
     uint16_t first, last; /* the queue of LIDs to which an action is owed; 0: the queue is empty */
     uint32_t queued;

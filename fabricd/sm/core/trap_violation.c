@@ -39,7 +39,7 @@ struct row { /* one port and one of its keys (M_Key, P_Key or Q_Key) */
     uint64_t guid, told_us; /* node GUID; manager's clock at the last event, 0: none yet */
     uint32_t untold;        /* violations since the last event */
     uint16_t lid;           /* source LID of the trap that is being confirmed */
-    uint8_t port, key;      /* port number; enum sm_key */
+    uint8_t port, key;      /* port number, and which key (enum sm_key) */
     bool used, reading;
     struct fab_path path; /* route of the PortInfo request in flight */
     uint16_t trap;

@@ -50,7 +50,7 @@ struct sm_ha {
     /* In standby: the master. path.hops is FAB_PATH_UNKNOWN if no route to the master is known. */
     struct sm_other master;
     uint64_t master_guid;
-    uint32_t activity; /* ActCount of SMInfo, IBA 14.2.5.13 */
+    uint32_t activity; /* ActCount of this manager's SMInfo (IBA 14.2.5.13) */
     bool announced;    /* IsSM is set on the manager's port */
 };
 

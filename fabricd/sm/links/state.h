@@ -19,7 +19,7 @@ struct sm_flap {      /* a link that went down recently, or is isolated */
     /* Isolated until an operator releases the link. The members below are valid only if this is
      * true. */
     bool isolated;
-    bool operated;       /* an operator isolated it */
+    bool operated;       /* an operator requested the isolation */
     bool offence;        /* the link of a misbehaving host (offenders.c) */
     bool setting;        /* the manager has requested that a port of the link be disabled */
     int64_t isolated_us; /* Unix time of the isolation, in microseconds */

@@ -105,7 +105,8 @@ void sm_sealed_fini(struct sm_sealed *x);
 
 /* ---- names (names.c) ------------------------------------------------------------------------- */
 
-const char *sm_attr_name(uint16_t attr_id); /* for example "PortInfo" */
+/* Returns the name of an attribute, for example "PortInfo". */
+const char *sm_attr_name(uint16_t attr_id);
 /* Writes the name of a node, for example "leaf-3". If the node has no description, writes its GUID,
  * for example "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);

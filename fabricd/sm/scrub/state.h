@@ -23,8 +23,8 @@ struct sm_scrub_slot {
     enum sm_scrub_state state;
     /* The attribute to read. The ids in `node` and `port` are looked up again before each use. */
     struct fab_scrub_item item;
-    uint64_t guid; /* node GUID */
-    uint8_t num;   /* port number */
+    uint64_t guid; /* GUID of the node that is read */
+    uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
     /* When the read was sent: start time of the last round, and sm_mfts_epoch. */
@@ -36,7 +36,7 @@ struct sm_scrub_turn {
     struct fab_scrub_at at;
     uint32_t mft;         /* position of the next known MFT block */
     bool runs;            /* false: the next turn begins at due_us */
-    uint64_t due_us;      /* when the next turn begins */
+    uint64_t due_us;      /* manager's clock at which the next turn begins */
     double rate, credit;  /* requests per second; number of requests that may be sent now */
     uint64_t reads;       /* number of reads in this turn */
     uint32_t differences; /* number of differences in this turn */
