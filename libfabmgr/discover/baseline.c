@@ -185,8 +185,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, uint64_t guid,
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns the node GUID that is approved at the far end of this switch port, if it is not the GUID
- * in `p`; 0 if there is none. */
+/* Returns the node GUID that is approved at the far end of the switch port of `p`, if it is another
+ * GUID than that in `p`; otherwise 0. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -249,7 +249,9 @@ bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, stru
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     bool is_near = fab_fabric_node_is_switch(f, peer->node);
     bool is_lower = node->guid != near->guid ? node->guid < near->guid : p->num < peer->num;
-    if (is_switch && (!is_near || !is_lower)) /* the place of this link belongs to the other end */
+    if (is_switch &&
+        (!is_near ||
+         !is_lower)) /* only the end with the lower GUID is the place of a link between switches */
         return false;
     uint64_t guid = is_switch ? f->ports[node->first_port].guid : p->guid;
     *ret = (struct fab_place){.guid = node->guid,

@@ -22,9 +22,10 @@
 #define FAB_APPROVED_BY_LEN 64
 
 struct fab_approved {
-    /* The approved place. For a link between switches, the end with the lower GUID. */
+    /* The approved place. If it is a link between switches, the place of the end with the lower
+     * GUID. */
     struct fab_place place;
-    /* NodeDescription at the time of the approval; "": not known. */
+    /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
     char by[FAB_APPROVED_BY_LEN]; /* name of the operator who approved the place */
     int64_t since_us;             /* Unix time of the approval, in microseconds */
@@ -61,21 +62,21 @@ const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline 
 /* Returns the approved place that has this end; NULL if there is none. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
-/* Returns whether a node is in the baseline, at either end of a place. */
+/* Returns true if a node is in the baseline, at either end of some place. */
 bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
 
-/* Makes a baseline that also has these places. They replace places that have an end in common with
- * them. `b` NULL: there was no baseline. Returns NOMEM. */
+/* Makes a copy of b that also has the places more[count]. A new place replaces the places with
+ * which it has an end in common. b NULL: there was no baseline. Returns NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
-/* Makes a baseline without the places of a node. If the node is a switch, the places of the hosts
- * connected to it are left out too. Returns NOT_FOUND if the node has no place in the baseline, or
+/* Makes a copy of b without the places of a node. If the node is a switch, the places of the hosts
+ * connected to it are left out, too. Returns NOT_FOUND if the node has no place in the baseline, or
  * NOMEM. */
 int fab_discover_baseline_without(const struct fab_baseline *b, uint64_t guid,
                                   struct fab_baseline **ret);
 
-/* Returns whether a device is approved at a place, or why it is not. Fills in *ret, unless the
- * result is FAB_APPROVED_HERE. */
+/* Judges a device at a place: returns FAB_APPROVED_HERE, or the reason why the device is not
+ * approved there. In the latter case fills *ret. */
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);
@@ -84,8 +85,8 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
  * Returns NOMEM. */
 int fab_discover_baseline_compare(const struct fab_baseline *b, const struct fab_fabric *f,
                                   struct fab_unapproved **ret_list, size_t *ret_count);
-/* Finds the place of a port that has a link. A link between switches is the place of the end with
- * the lower GUID only. Returns false if the port has no place. */
+/* Finds the place of a port that has a link. A link between switches is only the place of the end
+ * with the lower GUID. Returns false if the port has no place. */
 bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, struct fab_place *ret);
 
 #endif

@@ -31,9 +31,9 @@ struct fab_discover_config {
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    /* Devices and links between switches that this baseline does not have at their place are left
-     * out, with all devices behind them. NULL: none are. The manager's own port, and the switch to
-     * which it is connected, are never left out. */
+    /* The approved devices; NULL: all are. Discovery leaves out devices and links between switches
+     * that this baseline does not have at their place, with all devices behind them. The manager's
+     * own port, and the switch to which it is connected, are never left out. */
     struct fab_baseline *baseline;
     /* limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits */
     uint32_t node_limit, port_limit;

@@ -45,7 +45,7 @@ struct group {
     uint32_t number;
 };
 struct slurm {
-    struct fab_arena arena; /* memory of the arrays below */
+    struct fab_arena arena; /* memory of all arrays of this struct */
     const struct fab_fabric *f;
     struct host *hosts;
     uint32_t host_count;

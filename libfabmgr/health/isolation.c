@@ -25,7 +25,7 @@ struct share {
     uint32_t links, out;
 };
 struct chooser {
-    struct fab_arena arena; /* memory of the arrays below */
+    struct fab_arena arena; /* memory of all arrays of this struct */
     const struct fab_fabric *f;
     uint32_t max_percent;
     uint32_t *level; /* [switch_count] number of hops to the nearest switch with hosts */

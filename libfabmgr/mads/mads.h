@@ -105,8 +105,8 @@ int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
  * fab_mads_submit would refuse the request, the session calls its done() at once with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
-/* Drops all requests, queued or in flight, without calling done. Their responses are ignored. The
- * session keeps its source. */
+/* Drops all requests, queued or in flight, without calling their done(). Ignores their responses.
+ * The session keeps its source. */
 void fab_mads_cancel_all(struct fab_mads *m);
 /* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
  * are ignored. */

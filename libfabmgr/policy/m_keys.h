@@ -14,8 +14,8 @@ static inline bool fab_policy_m_keys_set(const struct fab_m_keys *k)
 {
     return k->number != 0;
 }
-/* Returns the key for the port with this GUID, which for a switch is that of its port 0; 0: the
- * port is to have no key. */
+/* Returns the M_Key for the port with this GUID; 0: the port is to have no M_Key. For every port of
+ * a switch, the caller passes the GUID of port 0. */
 uint64_t fab_policy_m_key(const struct fab_m_keys *k, uint64_t port_guid);
 bool fab_policy_m_keys_same(const struct fab_m_keys *a, const struct fab_m_keys *b);
 

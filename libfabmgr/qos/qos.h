@@ -18,8 +18,8 @@ enum fab_qos_kind {
     FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares the VLs of class `other` */
     FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares the SLs of class `other` */
     FAB_QOS_OTHER_SL,   /* the class cannot have the SL that the policy gives it */
-    FAB_QOS_NO_MAP /* qos.sl2vl is not used, because routing needs several VLs or SLs, or qos.sl2vl
-                      drops the packets of a class */
+    FAB_QOS_NO_MAP /* the operator's qos.sl2vl is not used, because routing needs several VLs or
+                      SLs, or because it drops the packets of a class */
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;

@@ -33,8 +33,9 @@ struct proof {
     struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
     bool components_known;
     bool other_labels; /* the delta's labels differ from those of the active tables */
-    size_t lost; /* entries whose path does not reach the destination, but that no endport uses to
-                    reach an endport */
+    /* number of entries whose path does not reach the destination, but that no endport uses to
+     * reach an endport */
+    size_t lost;
 };
 
 /* ---- one column ------------------------------------------------------------------------------ */

@@ -60,7 +60,8 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
-/* Returns a text for the log that says how the labels were found, such as "order of the ranks". */
+/* Returns a text for the log that says how the labels were found, for example "order of the ranks".
+ */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
@@ -83,10 +84,11 @@ struct fab_repair_write {
     uint64_t weight;
     /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
     uint32_t first, changes;
-    uint64_t keep;  /* bit i: entry i of the block keeps its old value, which a later write changes
-                     */
-    uint64_t drain; /* bit i: entry i of the block is written as NO_ROUTE, and drops packets until a
-                       later write, because no order of the writes is safe */
+    /* if bit i is set, entry i of the block keeps its old value, which a later write changes */
+    uint64_t keep;
+    /* if bit i is set, entry i of the block is written as NO_ROUTE, because no order of the writes
+     * is safe; it drops packets until a later write */
+    uint64_t drain;
     bool early; /* the switch must acknowledge this write before returning links become Active */
 };
 struct fab_repair_delta {

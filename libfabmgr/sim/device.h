@@ -155,13 +155,14 @@ struct fab_sim {
      * cover the same pair of ports, the later one applies */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
-    struct sim_items notices;  /* struct sim_notice by port and trap number */
-    struct sim_items counters; /* struct sim_counters by port */
-    struct sim_items details;  /* struct sim_detail by port and counter */
-    struct sim_items samplers; /* struct sim_sampler by the port with the LID */
+    struct sim_items notices;  /* notices (struct sim_notice); key: port and trap number */
+    struct sim_items counters; /* counters (struct sim_counters); key: port */
+    struct sim_items details;  /* detailed counters (struct sim_detail); key: port and counter */
+    /* sampling mechanisms (struct sim_sampler); key: the port with the LID */
+    struct sim_items samplers;
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
-    struct sim_items cc_logs; /* struct sim_cc_log by node */
+    struct sim_items cc_logs; /* congestion logs (struct sim_cc_log); key: node */
     struct sim_queue queue;
     uint64_t now;
     struct fab_sim_timing timing;
@@ -283,7 +284,8 @@ void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lo
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c: the subnet management agent. Returns false if the agent does not answer. */
+/* smp.c: lets the subnet management agent at the position handle a MAD; the answer is in bytes[].
+ * Returns false if the agent does not answer. */
 bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                         const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,

@@ -26,7 +26,7 @@ struct traffic_events {
     uint64_t *bits;          /* bitset of the slots that are not empty */
     uint64_t now;            /* number of the open slot, counted from time 0 */
     uint32_t open;           /* first event in the sorted list of the open slot */
-    struct traffic_far *far; /* a heap of the events after the last slot of the wheel */
+    struct traffic_far *far; /* heap of the events that are later than the last slot of the wheel */
     size_t far_room, far_count;
     /* number of events inserted into the heap so far; orders events of the heap that have the same
      * time */

@@ -37,12 +37,12 @@ struct fab_repair_idmap {
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);
-/* Returns the id in the baseline's fabric of the port that has the id `port` in the present fabric.
+/* Translates a port id of the present fabric to the id of the same port in the baseline's fabric.
  */
 uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                       const struct fab_repair_baseline *g,
                                       const struct fab_fabric *f, uint32_t port);
-/* Returns the present id of the port that has the id `port` in the baseline's fabric; FAB_NONE: its
+/* Translates a port id of the baseline's fabric to the present id of the same port; FAB_NONE: its
  * node is absent. */
 uint32_t fab_repair_idmap_to_current(const struct fab_repair_idmap *c,
                                      const struct fab_repair_baseline *g,

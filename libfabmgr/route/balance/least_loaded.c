@@ -115,9 +115,10 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* Finds the candidate ports of `sw`, whose peers are one hop nearer to the destination. If the path
- * of `sw` may ascend, they lead up; otherwise they lead down, to switches whose paths only descend.
- * ret[] receives indices into the arrays of ports. Returns the number of candidates. */
+/* Finds the candidate ports of `sw`, whose peers are one hop nearer to the destination. These are
+ * ports that lead down to switches whose paths only descend and, if the path of `sw` may ascend,
+ * ports that lead up. ret[] receives indices into the arrays of ports. Returns the number of
+ * candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;

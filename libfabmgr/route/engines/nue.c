@@ -116,7 +116,8 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* Returns the number of pairs of hosts that would have detours if no VL were added. */
+/* Returns the number of pairs of hosts that would have detours if the engine added no further VL.
+ */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;

@@ -81,9 +81,9 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* Returns the port of parallel link k to a neighbour, of `usual` links. If some links are missing,
- * the port numbers tell which ones, because parallel links are on adjacent ports of the upper
- * switch. */
+/* Returns the port of parallel link k to a neighbour to which there are `usual` links if none is
+ * missing. If some links are missing, the port numbers tell which ones, because parallel links are
+ * on adjacent ports of the upper switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {

@@ -37,12 +37,17 @@ int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);
 
-/* Computes the paths to at most 64 destinations. ret_paths[n][64], which is 64-byte aligned,
+/*
+ * Computes the paths to at most 64 destinations. ret_paths[n][64], which is 64-byte aligned,
  * receives the length of the path from each switch to destination i, with the flag
- * FAB_LEGAL_CLIMBS. Columns from `count` on are FAB_LEGAL_NONE. The length at the next switch on
- * the path is less by one. If a switch has the flag, its next switch is an upper neighbour, or a
- * lower neighbour without the flag. The work is O(links * 64) byte operations, in vectors, and far
- * less if many switches have equal rows. */
+ * FAB_LEGAL_CLIMBS. Columns from `count` on are FAB_LEGAL_NONE.
+ *
+ * The next switch on a path is a neighbour whose length is less by one: an upper neighbour, if this
+ * switch has the flag, or a lower neighbour whose length does not have the flag.
+ *
+ * The work is O(links * 64) byte operations, in vectors, and far less if many switches have equal
+ * rows.
+ */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
 /* Like fab_route_legal_paths, but fills only the rows of class representatives. The row of switch s
