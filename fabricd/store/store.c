@@ -498,7 +498,8 @@ int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count)
     return status;
 }
 
-/* Reads a row. False: it was edited by hand. */
+/* Reads a row of table approved_place. Returns false if the row is not valid because somebody
+ * edited it by hand. */
 static bool read_approved(sqlite3_stmt *stmt, struct fab_approved *ret)
 {
     int64_t port = sqlite3_column_int64(stmt, 1), near_port = sqlite3_column_int64(stmt, 4);

@@ -123,9 +123,9 @@ static int take_root(struct fab_discover *d, const struct query *q,
 /* ---- devices that are not approved ------------------------------------------------------------
  */
 
-/* Returns true if the baseline does not approve the device behind port near_port of `near`, and
- * then fills *ret. The manager's own port is always accepted. So is the switch to which the
- * manager's adapter is connected, because `near` is then not a switch. */
+/* Returns whether the baseline does not have the device behind a port at this place. If so, fills
+ * in *ret. The manager's own port is always accepted, and so is the switch to which it is
+ * connected. (The manager's adapter is the only neighbour that is not a switch.) */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)

@@ -31,9 +31,9 @@ struct fab_discover_config {
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    /* The approved devices; NULL: all are. Discovery leaves out devices and links between switches
-     * that this baseline does not have at their place, with all devices behind them. The manager's
-     * own port, and the switch to which it is connected, are never left out. */
+    /* Baseline of approved devices. Devices and links between switches that are not in the baseline
+     * at their place are left out, with all devices behind them. NULL: nothing is left out. The
+     * manager's own port, and the switch to which it is connected, are never left out. */
     struct fab_baseline *baseline;
     /* limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits */
     uint32_t node_limit, port_limit;
@@ -55,15 +55,15 @@ struct fab_unresponsive {
     uint8_t near_port;
     uint64_t guid;    /* GUID of the node; 0: the node did not respond to NodeInfo */
     uint16_t attr_id; /* the attribute that was queried */
-    /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other) or LIMIT
-     * (too many hops, nodes or ports); DENIED (the device is not in the baseline). */
+    /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other), LIMIT (too
+     * many hops, nodes or ports) or DENIED (the device is not in the baseline). */
     int status;
-    /* Only for EXISTS: the node GUID or port GUID that another device has, too, and the place of
-     * this other device (a node GUID and port number). For DENIED: the node GUID of the device
-     * that was left out. */
+    /* For EXISTS: `claimed` is the node GUID or port GUID that another device has as well, and
+     * first_guid and first_port are the place of this other device. For DENIED: `claimed` is the
+     * node GUID of the device that was left out. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
-    struct fab_unapproved unapproved; /* DENIED */
+    struct fab_unapproved unapproved; /* only for DENIED: the device that was left out, and why */
 };
 
 /* Creates a discovery. Returns NOMEM, or INVAL if `base` has no self_port. */

@@ -115,7 +115,8 @@ struct fab_discover {
     bool cut; /* a link was lost or removed, so some nodes may be unreachable now */
 
     struct fab_places *places;
-    struct fab_baseline *baseline; /* NULL: every device is approved */
+    /* Baseline of approved devices; NULL: every device is accepted. */
+    struct fab_baseline *baseline;
     struct claim *claims;
     size_t claim_count, claim_capacity;
     /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
@@ -156,8 +157,8 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
 /* Accepts the NodeInfo of the neighbour behind a port. Returns EXISTS if the NodeInfo contradicts
- * what this discovery has seen, and DENIED if the baseline does not have the device there. Also
- * returns LIMIT, INVAL or NOMEM. */
+ * what this discovery has seen, DENIED if the baseline does not have the device at this place,
+ * LIMIT, INVAL or NOMEM. */
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
@@ -183,7 +184,7 @@ int fab_discover_port_guid_note(struct fab_discover *d, const struct known_node 
 int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
                            const struct fab_node_info *info);
 
-/* Reports that a device was left out because it is not in the baseline at its place. */
+/* Notes that a device was left out because the baseline does not have it at this place. */
 int fab_discover_denied(struct fab_discover *d, const struct query *q,
                         const struct fab_node_info *info);
 
