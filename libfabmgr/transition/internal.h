@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files of this folder. */
+/* Types and functions that the files of libfabmgr/transition share. For this folder only. */
 #ifndef LIBFABMGR_TRANSITION_INTERNAL_H
 #define LIBFABMGR_TRANSITION_INTERNAL_H
 
@@ -11,49 +11,54 @@
 /* ---- mixture.c: the dependencies of mixtures of old and new entries -------------------------- */
 
 enum fab_transition_mode {
-    FAB_TRANSITION_STAND, /* old entries only */
-    FAB_TRANSITION_ANY,   /* old and new entries in every combination */
-    FAB_TRANSITION_ALONG, /* old entries, then new ones */
+    FAB_TRANSITION_STAND, /* the LID keeps its old entries */
+    FAB_TRANSITION_ANY,   /* old and new entries may be mixed in every combination */
+    FAB_TRANSITION_ALONG, /* a packet meets old entries first, and only new entries afterwards */
 };
-#define FAB_TRANSITION_OLD 1u /* bits for the use of old and new SLs, or SL-to-VL tables */
+/* Bits that say whether old and new SLs, or old and new SL-to-VL tables, are in use. */
+#define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 
-/* Channels are numbered as in struct fab_verify_deps. */
+/* A dependency: a packet may hold channel `from` while it waits for channel `to`. Channels are
+ * numbered as in struct fab_verify_deps. */
 struct fab_transition_edge {
     uint32_t from, to;
 };
 struct fab_transition_deps {
-    struct fab_verify_deps deps;      /* only dependencies on channels */
-    struct fab_transition_edge *list; /* the dependencies that were added since the last _begin */
+    struct fab_verify_deps deps;      /* the dependencies collected so far */
+    struct fab_transition_edge *list; /* dependencies that were added while `listing` was set */
     size_t count, room;
-    bool listing; /* whether to note additions in list[] */
-    bool failed;  /* no memory */
+    bool listing; /* whether added dependencies are also stored in list[] */
+    bool failed;  /* memory ran out */
 };
 int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_verify_graph *graph,
-                             uint32_t vl_count); /* NOMEM */
+                             uint32_t vl_count); /* returns OK or NOMEM */
 void fab_transition_deps_fini(struct fab_transition_deps *d);
 void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on);
 
-/* Walks packets with SLs. */
+/* With several VLs: follows packets with their SLs through the switches. */
 struct fab_transition_lanes {
-    const struct fab_vls *vls[2]; /* old and new; never NULL */
-    uint32_t classes;             /* product of both numbers of port classes */
-    uint16_t *seen;               /* [2][n][classes] bitset of SLs */
+    const struct fab_vls *vls[2]; /* old and new SLs and SL-to-VL tables; never NULL */
+    uint32_t classes;             /* number of old port classes times number of new port classes */
+    /* [2][n][classes] bitset of the SLs with which packets were seen. */
+    uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
-    unsigned tables; /* which SL-to-VL tables switches may have */
+    unsigned tables; /* FAB_TRANSITION_OLD, _NEW or both: SL-to-VL tables that switches may have */
 };
-struct fab_transition_column { /* the entries for one LID */
-    const uint8_t *was, *now;  /* by switch, FAB_TRANSITION_COLUMNS bytes apart */
-    uint32_t lid, home;        /* home: the switch that delivers the LID */
+struct fab_transition_column { /* the entries of all switches for one LID */
+    /* Old and new entry of each switch, FAB_TRANSITION_COLUMNS bytes apart. */
+    const uint8_t *was, *now;
+    uint32_t lid, home; /* home: the switch that delivers packets to the LID */
     enum fab_transition_mode mode;
-    unsigned sls; /* which SLs hosts may use */
+    unsigned sls; /* FAB_TRANSITION_OLD, _NEW or both: SLs that hosts may use */
 };
-/* Adds the dependencies of a LID. lanes is NULL for one VL. */
+/* Adds the dependencies that packets to a LID can have. `lanes` NULL: the tables have one VL. */
 void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
                             const struct fab_transition_column *c);
 int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,
-                              const struct fab_vls *was, const struct fab_vls *now); /* NOMEM */
+                              /* Returns OK or NOMEM. */
+                              const struct fab_vls *was, const struct fab_vls *now);
 void fab_transition_lanes_fini(struct fab_transition_lanes *l);
 
 /* ---- order.c: a topological order of the channels, which grows with the dependencies ----------
@@ -62,18 +67,19 @@ void fab_transition_lanes_fini(struct fab_transition_lanes *l);
 struct fab_transition_order {
     struct fab_transition_deps *d;
     uint32_t count;    /* number of channels */
-    uint32_t *at;      /* [count] position of the channel in the order */
-    uint32_t *scratch; /* [4][count] */
-    uint8_t *mark;     /* [count] */
+    uint32_t *at;      /* [count] position of each channel in the order */
+    uint32_t *scratch; /* [4][count] memory for searches */
+    uint8_t *mark;     /* [count] marks of channels that a search has visited */
     uint64_t
-        steps; /* number of channels visited by fab_transition_order_add since it was set to 0 */
+        steps; /* channels that fab_transition_order_add has visited since steps was set to 0 */
 };
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d);
 void fab_transition_order_fini(struct fab_transition_order *o);
-/* Computes the order anew. Returns whether there is one: the dependencies have no cycle. */
+/* Computes the order from all dependencies. Returns false if there is no order, because the
+ * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
-/* Adds all dependencies of d->list[], whose bits are set, to the order. Returns false if they close
- * a cycle, or finding that out takes too long; then their bits are clear again. */
+/* Adapts the order to the dependencies in d->list[], which were added. Returns false if they close
+ * a cycle, or if the search takes too long. The dependencies in the list are then removed again. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The judge of a mixture of tables, by libfabmgr/verify alone. */
+/* Judges mixtures of old and new tables with libfabmgr/verify, which shares no code with the other
+ * files of this folder. */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/transition.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Returns the SLs of `sls` with the SL-to-VL tables of `lanes`. The arrays stay theirs. */
+/* Returns the SLs of `sls` together with the SL-to-VL tables of `lanes`. The result points to the
+ * arrays of both. */
 static struct fab_vls combine(const struct fab_vls *sls, const struct fab_vls *lanes)
 {
     struct fab_vls v = *lanes;

@@ -2,17 +2,18 @@
 /*
  * Collects the channel dependencies that mixtures of old and new entries of one LID can have.
  *
- * Let switch u send to switch s. A mixture in which u forwards by entry a and s forwards by entry b
- * has the dependency of the channel of b on the channel of a. In mode ANY, a and b are old or new,
- * in all four combinations. In mode ALONG, u gets its new entry after s and all later switches on
- * its path. So a packet that met a new entry, at a switch whose entry changes, meets only new
- * entries afterwards. This also covers packets in flight: a packet that left u by the old entry may
- * meet the new entry of s, and this combination is among those that are collected.
+ * Let switch u send packets to switch s. A mixture in which u forwards by entry a and s forwards by
+ * entry b has a dependency: a packet may hold the channel of a while it waits for the channel of b.
+ * In mode ANY, a and b are each old or new, in all four combinations. In mode ALONG, u gets its new
+ * entry after s and all later switches on the new path of u. So a packet that has met a new entry,
+ * at a switch whose entry changes, meets only new entries afterwards. A packet in flight that left
+ * u by the old entry may meet the new entry of s; this combination is collected, too.
  *
- * With one VL every switch counts as a source of packets, as a manager's own packets may start at
- * every switch. With several VLs, packets are followed from each switch with LID owners, with the
- * SLs of their pair. The state of a packet is its switch, the class of its in port (by the old and
- * by the new SL-to-VL tables), its SL, and whether it has met a new entry.
+ * With one VL, packets may start at every switch, because the manager's own packets do. With
+ * several VLs, packets are followed from each switch with LID owners, with the SLs of the pair of
+ * source and destination. The state of a packet is its switch, the class of the port through which
+ * it entered (by the old and by the new SL-to-VL tables), its SL, and whether it has met a new
+ * entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word of the dependency on port `num` of the next switch, on VL `vl`. */
+/* Returns the word of the bitset that has the dependency from `channel` to port `num` of the next
+ * switch, on VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -64,7 +66,8 @@ static void note_addition(struct fab_transition_deps *d, uint32_t from, uint32_t
     d->list[d->count++] = (struct fab_transition_edge){from, to};
 }
 
-/* Adds the dependency of port num of the switch `to`, a channel, on VL vl, on `channel`. */
+/* Adds the dependency from `channel` to the channel that leaves switch `to` through port `num` on
+ * VL `vl`. */
 static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t to, uint32_t num,
                        uint32_t vl)
 {
@@ -77,7 +80,8 @@ static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t
         note_addition(d, channel, (d->deps.graph->first[to] + num) * d->deps.vl_count + vl);
 }
 
-/* Returns the port id of a switch's entry if it is a channel, else FAB_NONE. */
+/* Returns the port id to which an entry of a switch forwards, if that port is a channel; else
+ * FAB_NONE. */
 static inline uint32_t channel_of(const struct fab_verify_graph *graph, uint32_t sw, uint8_t num)
 {
     uint32_t port = graph->first[sw] + num;
@@ -92,7 +96,8 @@ static inline void add_next(struct fab_transition_deps *d, uint32_t port, uint32
         add(d, port, to, num, 0);
 }
 
-/* Adds the dependencies of switch sw's channel by `num`; from[]: what may follow it. */
+/* Adds the dependencies of the channel by which switch `sw` forwards through port `num`. old_next
+ * and new_next say whether the next switch may use its old and its new entry. */
 static inline void follow(struct fab_transition_deps *d, const struct fab_transition_column *c,
                           uint32_t sw, uint8_t num, bool old_next, bool new_next)
 {
@@ -124,7 +129,7 @@ struct fab_transition_state {
     uint32_t sw;
     uint16_t class;
     uint8_t sl;
-    bool is_new; /* the packet has met a new entry in mode ALONG */
+    bool is_new; /* in mode ALONG: the packet has met a new entry */
 };
 
 int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,
@@ -166,7 +171,7 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
     return fab_target_vls_multiple(v) ? fab_target_vls_port_class(v, port) : 0;
 }
 
-/* Returns the VL by one of both SL-to-VL tables. */
+/* Returns the VL of a packet according to the old or the new SL-to-VL tables. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {
@@ -178,8 +183,8 @@ static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint
     return v->vl[in][fab_target_vls_port_class(v, port)][sl] % v->count;
 }
 
-/* Adds the dependencies of a packet that leaves by `port` on some VL and continues by entry `num`
- * of the next switch, which it enters by a port of class `class`. */
+/* Adds the dependencies of a packet that leaves through `port` on some VL, enters the next switch
+ * through a port of class `class`, and leaves that switch by its entry `num`. */
 static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
                       const struct fab_transition_state *s, uint32_t port, uint32_t class,
                       uint8_t num)
@@ -249,7 +254,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        if (graph->owners[sw] > 0) /* also if links do not connect it with the LID any more */
+        if (graph->owners[sw] > 0) /* even if links no longer connect this switch with the LID */
             send(d, l, c, sw);
     }
     while (l->depth > 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A topological order of the channels. fab_transition_order_sort computes it from nothing (Kahn
- * 1962). When dependencies are added, only the channels between both ends of a dependency that
- * contradicts the order are moved (Pearce & Kelly, "A dynamic topological sort algorithm for
- * directed acyclic graphs", ACM JEA 11, 2006). Dependencies that are removed leave the order valid.
+ * Keeps a topological order of the channels. fab_transition_order_sort computes the order from all
+ * dependencies (Kahn 1962).
+ *
+ * When dependencies are added, only channels between the two ends of a dependency that contradicts
+ * the order are moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic
+ * graphs", ACM JEA 11, 2006). When dependencies are removed, the order stays valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-#define STEPS_MOST 20000000u /* channels that are visited for one list of dependencies */
+/* Maximum number of channels visited for one list of dependencies. */
+#define STEPS_MOST 20000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
 {
@@ -72,9 +75,10 @@ static bool next_successor(struct successors *s, uint32_t *ret)
     return true;
 }
 
-/* Iterates over the channels that depend on `channel`, which leaves the switch sw. */
+/* Iterates over the predecessors of a channel that leaves switch `sw`: the channels from which a
+ * dependency leads to this channel. */
 struct predecessors {
-    uint32_t sw, num, vl; /* the port of sw, and the VL of the channel that is examined next */
+    uint32_t sw, num, vl; /* switch, port and VL of the channel that is examined next */
     uint32_t own_num, own_vl;
 };
 
@@ -139,8 +143,8 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
 
 /* ---- one dependency more --------------------------------------------------------------------- */
 
-/* Collects in found[] the channels to which `from` leads and that are not behind position `last`.
- * Returns their number, or FAB_NONE if `stop` is one of them. */
+/* Collects in found[] the channels that can be reached from `from` and are at most at position
+ * `last`. Returns their number, or FAB_NONE if `stop` is one of them. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -164,7 +168,8 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
     return closed ? FAB_NONE : count;
 }
 
-/* Collects in found[] the channels that lead to `to` and are not before position `first`. */
+/* Collects in found[] the channels from which `to` can be reached and that are at least at position
+ * `first`. Returns their number. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
 {
@@ -195,8 +200,8 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Gives the positions of all these channels to the `backs` first of them, in their present order,
- * and then to the others, in theirs. */
+/* Gives the positions of all these channels first to the first `backs` channels, in their present
+ * order, and then to the other channels, in their present order. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths to one LID by old, new and mixed entries: which of them arrive. */
+/* Finds out for one LID which paths reach it by old, new and mixed entries. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -35,8 +35,9 @@ static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_
     return hop < w->graph.n ? hop : FAB_NONE;
 }
 
-/* Follows entries from a switch, and sets fate[] of all switches on the path. If wave is not NULL,
- * also counts the changed entries (those that differ from other[]) after each switch. */
+/* Follows entries from switch `sw`, and sets fate[] of all switches on the path. If `wave` is not
+ * NULL, also counts for each switch the changed entries after it; an entry is changed if it differs
+ * from other[]. */
 static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
                    const uint8_t *other, uint8_t *fate, uint16_t *wave, uint32_t sw)
 {
@@ -84,7 +85,8 @@ static uint32_t sources_at(const struct fab_transition_work *w, uint32_t lid, ui
     return w->graph.owners[sw] - (sw == home ? 1u : 0u);
 }
 
-/* Returns whether some old or new entry leads neither to a switch nor to the LID's owner. */
+/* Returns whether an old or new entry for the LID leads neither to a switch nor to the owner of the
+ * LID. */
 static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Divides a transition into rounds. In each round as many LIDs move as the dependencies allow,
- * chosen greedily: first all changed LIDs of an LFT block at once, so that the block is written
- * once, and if that closes a cycle, one LID after the other.
+ * Divides a transition into rounds. In each round, as many LIDs get their new entries as the
+ * channel dependencies permit. They are chosen greedily: first all changed LIDs of an LFT block
+ * together, so that the block is written once. If that closes a cycle, the LIDs are tried one after
+ * the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "libfabmgr/transition/work.h"
 
 #define COLUMNS FAB_TRANSITION_COLUMNS
-#define ROUNDS_MOST 24u /* after as many rounds, all LIDs that still wait are drained */
+#define ROUNDS_MOST 24u /* after this number of rounds, all remaining LIDs are drained */
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
@@ -32,7 +33,7 @@ static struct fab_transition_column column(const struct fab_transition_work *w, 
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* Lets the changed entries of the LID drop packets in the loaded block. */
+/* Makes the changed entries of the LID drop packets, in the loaded block. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -87,8 +88,8 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
     return fab_transition_order_sort(&w->order);
 }
 
-/* Like fab_transition_is_acyclic for the standing tables. If the new tables can be added without a
- * cycle, takes an order that suits both, to which few dependencies have to be fitted later. */
+/* Like fab_transition_is_acyclic for the present entries. If the new entries can be added without a
+ * cycle, the order suits both, so that few dependencies must be fitted in later. */
 static bool sort_standing(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
@@ -145,7 +146,8 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
-/* Lets the first waiting LID move that the dependencies allow to, of the block. */
+/* Moves the first waiting LID of the block that the channel dependencies permit to move. Returns
+ * whether there is one. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_drained,
                      bool only_first)
 {
@@ -167,8 +169,8 @@ static bool any_drained(const struct fab_transition_work *w, uint32_t block)
     return any;
 }
 
-/* Lets drained LIDs move, and then as many other waiting LIDs as the dependencies allow. Returns
- * how many LIDs move. */
+/* Moves drained LIDs, and then as many other waiting LIDs as the channel dependencies permit.
+ * Returns the number of LIDs that move. */
 static uint32_t choose(struct fab_transition_work *w)
 {
     uint32_t moving = 0;
@@ -193,7 +195,7 @@ static uint32_t choose(struct fab_transition_work *w)
     return moving;
 }
 
-/* Lets one waiting LID move. Returns whether there is one that the dependencies allow to. */
+/* Moves one waiting LID. Returns false if the channel dependencies permit none to move. */
 static bool choose_one(struct fab_transition_work *w)
 {
     w->deps.listing = true;
@@ -207,8 +209,8 @@ static bool choose_one(struct fab_transition_work *w)
     return false;
 }
 
-/* Adds the standing dependencies of waiting LIDs again. Those with which they close a cycle are to
- * be drained. */
+/* Adds the dependencies of waiting LIDs with their present entries. LIDs with which the
+ * dependencies have a cycle are chosen to be drained. */
 static void choose_drained(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
@@ -254,7 +256,7 @@ static int add_step(struct fab_transition_work *w, struct fab_transition_step st
     return FAB_OK;
 }
 
-/* Adds the writes of the loaded block to switch sw, one for each wave of its entries. */
+/* Adds the writes of the loaded block to switch `sw`: one write for each wave of its entries. */
 static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t sw)
 {
     uint64_t left = 0;
@@ -279,7 +281,7 @@ static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t 
     return status;
 }
 
-/* Adds the writes of a block in this round. */
+/* Adds the writes of an LFT block in this round, for all switches. */
 static int write_block(struct fab_transition_work *w, uint32_t block)
 {
     bool any = false;
@@ -317,7 +319,7 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Sums up what moves: the number of LIDs, and of pairs that may lose their path. */
+/* Returns a step with the number of LIDs that move, and of pairs that may lose their path. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
@@ -329,7 +331,7 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     return step;
 }
 
-/* Adds a step for each wave of the writes from `at` on, which are sorted. */
+/* Adds a step for each wave of the writes from index `at` on. These writes are sorted by wave. */
 static int add_steps(struct fab_transition_work *w, uint32_t at)
 {
     struct fab_transition_step step = sum_up(w);
@@ -348,7 +350,7 @@ static int add_steps(struct fab_transition_work *w, uint32_t at)
     return status;
 }
 
-/* Makes the steps of the LIDs that move in this round. */
+/* Makes the steps for the LIDs that move in this round. */
 static int make_steps(struct fab_transition_work *w)
 {
     uint32_t before = w->made.write_count;
@@ -411,7 +413,7 @@ static int write_drained(struct fab_transition_work *w, uint32_t block,
     return status;
 }
 
-/* Makes the step that drains the chosen LIDs. */
+/* Makes the step in which the chosen LIDs are drained. */
 static int make_drain_step(struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.first = w->made.write_count,
@@ -437,9 +439,9 @@ static void replace(struct fab_transition_work *w, uint8_t from, uint8_t to)
     }
 }
 
-/* No LID can move as long as all others keep their old entries. Lets one move, drains those that
- * prevent it, and lets others move along as the dependencies allow. After many rounds, or if no LID
- * could move even if it were alone, drains all that wait. */
+/* Called if no LID can move while all others keep their old entries. Moves one LID, drains the LIDs
+ * that prevent this, and moves further LIDs as far as the dependencies permit. After ROUNDS_MOST
+ * rounds, or if no LID could move even alone, drains all waiting LIDs. */
 static int drain(struct fab_transition_work *w)
 {
     bool moving = w->made.rounds < ROUNDS_MOST &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the steps of a transition. Most transitions are safe in any order. That is found first, in
- * one pass over the tables: the dependencies of all mixtures of all LIDs, as if there were one VL.
- * If they have a cycle and there are several VLs, the VLs are considered; if there is still a
- * cycle, rounds.c divides the transition.
+ * Makes the steps of a transition. Most transitions are safe in any order of writes. This is
+ * checked first, in one pass over the tables: the dependencies of all mixtures of all LIDs are
+ * collected as if there were one VL. If they have a cycle and the tables have several VLs, the
+ * check is repeated with VLs. If there still is a cycle, rounds.c divides the transition into
+ * rounds.
  */
 #include "libfabmgr/transition/transition.h"
 
@@ -34,7 +35,8 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
     return in->known == NULL || fab_base_bits_get(in->known, sw * blocks + block);
 }
 
-/* Copies the known standing entries. Returns whether there are any. Counts unknown blocks. */
+/* Copies the entries of all known blocks to w->at. Returns whether there are any. Counts the
+ * unknown blocks. */
 static bool copy_standing(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
@@ -96,7 +98,8 @@ static void fini(struct fab_transition_work *w)
     free(w->wave);
 }
 
-/* Starts over with a graph of dependencies for one VL, or for several (lanes). */
+/* Begins with an empty graph of dependencies, for one VL or, if `lanes` is true, for several
+ * VLs. */
 static int begin_model(struct fab_transition_work *w, bool lanes)
 {
     const struct fab_vls *was = vls_of(w->in->old_vls), *now = vls_of(w->in->new_vls);
@@ -114,8 +117,8 @@ static int begin_model(struct fab_transition_work *w, bool lanes)
 
 /* ---- what changes ---------------------------------------------------------------------------- */
 
-/* Finds the switch of each LID, the LIDs whose entries change, and how they may move. Returns
- * whether any entry changes. */
+/* Finds the switch of each LID, the LIDs whose entries change, and in which mode each of them may
+ * move. Returns whether any entry changes. */
 static bool find_changes(struct fab_transition_work *w)
 {
     bool any = false;
@@ -142,7 +145,7 @@ static bool find_changes(struct fab_transition_work *w)
     return any;
 }
 
-/* Counts the pairs whose SL changes. A pair is a source switch and a destination LID. */
+/* Counts the pairs of a source switch and a destination LID whose SL changes. */
 static void find_sl_changes(struct fab_transition_work *w)
 {
     const struct fab_vls *was = vls_of(w->in->old_vls), *now = vls_of(w->in->new_vls);
@@ -171,8 +174,8 @@ static bool same_tables(const struct fab_vls *a, const struct fab_vls *b)
     return a->port_class == NULL || memcmp(a->port_class, b->port_class, a->ports) == 0;
 }
 
-/* With several VLs: checks the old tables while SL-to-VL tables change, and whether old SLs may
- * stay in use. */
+/* With several VLs, checks whether the old tables are free of cycles while SL-to-VL tables change,
+ * and whether hosts may continue to use old SLs. */
 static void check_lanes(struct fab_transition_work *w)
 {
     if (!same_tables(w->lanes_state.vls[0], w->lanes_state.vls[1])) {

@@ -1,41 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state while the steps are made. Private to transition.c, rounds.c, paths.c. */
+/* The state while the steps of a transition are made. For transition.c, rounds.c and paths.c
+ * only. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
 #include "libfabmgr/transition/internal.h"
 
-enum fab_transition_place {                           /* where a LID is on its way */
-                            FAB_TRANSITION_UNCHANGED, /* nothing changes for it */
-                            FAB_TRANSITION_WAITS,     /* it has old entries, or is drained */
-                            FAB_TRANSITION_MOVES_ANY, /* it moves in this round, in any order */
+enum fab_transition_place {                           /* the progress of a LID in the transition */
+                            FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
+                            /* The LID has its old entries, or is drained. */
+                            FAB_TRANSITION_WAITS,
+                            /* The LID moves in this round, in any order of its writes. */
+                            FAB_TRANSITION_MOVES_ANY,
                             FAB_TRANSITION_MOVES_ALONG,
-                            FAB_TRANSITION_IS_DRAINED, /* its changed entries drop packets, or will
-                                                          in this round */
-                            FAB_TRANSITION_DONE,       /* it has new entries */
+                            /* The changed entries for this LID drop packets, or will do so in this
+                             * round. */
+                            FAB_TRANSITION_IS_DRAINED,
+                            FAB_TRANSITION_DONE, /* the LID has its new entries */
 };
 struct fab_transition_lid {
-    uint32_t home; /* the switch that delivers the LID; FAB_NONE: no packets are sent to it */
-    uint32_t loss; /* pairs that may be without a path while it moves in mode ANY */
-    uint32_t drained_pairs; /* pairs that have no path because the LID is drained */
+    /* The switch that delivers packets to the LID; FAB_NONE: no packets are sent to it. */
+    uint32_t home;
+    uint32_t loss; /* number of pairs that may lose their path while the LID moves in mode ANY */
+    uint32_t drained_pairs; /* number of pairs that have no path because the LID is drained */
     uint8_t place;          /* enum fab_transition_place */
-    bool along;             /* in mode ANY working paths may be lost, in mode ALONG none */
+    /* Working paths may be lost if the LID moves in mode ANY, but not if it moves in mode ALONG. */
+    bool along;
 };
 struct fab_transition_work {
     const struct fab_transition_input *in;
-    struct fab_verify_input verify; /* for the graph */
+    struct fab_verify_input verify; /* input of the graph of libfabmgr/verify */
     struct fab_verify_graph graph;
-    struct fab_lft at; /* the entries that stand after the rounds so far */
+    struct fab_lft at; /* the entries that the switches hold after the rounds made so far */
     struct fab_transition_deps deps;
     struct fab_transition_order order;
-    struct fab_transition_lanes lanes_state, *lanes; /* lanes: &lanes_state, or NULL for one VL */
+    /* `lanes` is &lanes_state, or NULL if there is only one VL. */
+    struct fab_transition_lanes lanes_state, *lanes;
     uint32_t top;
-    struct fab_transition_lid *lid; /* [top + 1] */
-    uint8_t *was, *now;             /* [n][64] the entries of a block: standing ones and new ones */
-    uint8_t *fate;                  /* [2][n] */
-    uint32_t *stack;                /* [n] */
-    uint16_t *wave;                 /* [64][n] */
-    uint64_t drained_pairs;         /* pairs that are without a path because of drained LIDs */
+    struct fab_transition_lid *lid; /* [top + 1] state of each LID */
+    /* [n][64] entries of the loaded LFT block in each switch: present entries and new entries. */
+    uint8_t *was, *now;
+    /* [2][n] by present and new entries: what happens to packets at each switch. */
+    uint8_t *fate;
+    uint32_t *stack; /* [n] memory for following paths */
+    /* [64][n] for each LID of the block: the wave of each switch's entry. */
+    uint16_t *wave;
+    /* Number of pairs that have no path now, because of drained LIDs. */
+    uint64_t drained_pairs;
     struct fab_transition made;
     size_t step_room, write_room;
 };
@@ -43,34 +54,37 @@ struct fab_transition_work {
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Finds how a LID may move without a loss, from the loaded block: sets along and loss. */
+/* Finds out from the loaded LFT block how a LID may move without a loss. Sets `along` and `loss` of
+ * this LID. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
-/* Computes in ret_wave[n] how many changed entries a packet meets after each switch by the new
- * entries of a LID of the loaded block. */
+/* Computes how many changed entries a packet meets after each switch, by the new entries for a LID
+ * in the loaded LFT block. ret_wave has n elements. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
-/* Returns how many pairs have a path by the standing entries and by the new ones, but none if all
- * changed entries of the LID drop packets. */
+/* Returns the number of pairs that have a path by the present entries and by the new entries, but
+ * none if all changed entries for the LID drop packets. */
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
-enum fab_transition_tables {                     /* whose dependencies are collected */
-                             FAB_TRANSITION_ALL, /* standing entries; of waiting LIDs all mixtures
-                                                  */
+enum fab_transition_tables { /* the entries whose dependencies are collected */
+                             /* Present entries; for waiting LIDs, all mixtures of old and new
+                              * entries. */
+                             FAB_TRANSITION_ALL,
                              FAB_TRANSITION_STANDING,
-                             FAB_TRANSITION_UNMIXED, /* standing entries and new ones, but not mixed
-                                                      */
-                             FAB_TRANSITION_FINAL,   /* new entries with new SLs */
+                             /* Present entries and new entries, but no mixtures. */
+                             FAB_TRANSITION_UNMIXED,
+                             FAB_TRANSITION_FINAL,      /* new entries with new SLs */
                              FAB_TRANSITION_FINAL_BOTH, /* new entries with old and new SLs */
-                             FAB_TRANSITION_COMMON /* standing entries; of waiting LIDs those that
-                                                      stay */
+                             /* Present entries; for waiting LIDs, only entries that do not
+                              * change. */
+                             FAB_TRANSITION_COMMON
 };
-/* Collects the dependencies anew, and returns whether they have no cycle. */
+/* Collects the dependencies of these entries, and returns whether they have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
-/* Moves all LIDs in one round without a proof. Returns NOMEM. */
+/* Moves all LIDs in a single round, without a proof. Returns OK or NOMEM. */
 int fab_transition_move_all(struct fab_transition_work *w);
-/* Moves all LIDs in as many rounds as needed. The old and the new tables have no cycle. Returns
- * NOMEM. */
+/* Moves all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
+ * cycle. Returns OK or NOMEM. */
 int fab_transition_move_in_rounds(struct fab_transition_work *w);
 
 #endif
