@@ -7,6 +7,7 @@
  * The fabric has 6 leaves with 4 hosts each and 3 spines. test_scrub_scale.c repeats the random
  * changes on 648 hosts.
  */
+#include "libfabmgr/sim/fault.h"
 #include "tests/attack/tamper.h"
 
 #define INTERVAL_S 60
@@ -297,6 +298,98 @@ START_TEST(enforcement_that_a_sweep_finds_switched_off_is_restored)
 }
 END_TEST
 
+/* ---- requests under way ---- */
+
+static struct {
+    struct lab *lab;
+    const struct transport_ops *ops; /* of the simulated fabric */
+    transport_receive *receive;
+    void *ctx;
+    struct {
+        uint8_t tid[8];
+        uint32_t node; /* FAB_NONE: the slot is free */
+    } open[64];
+    unsigned count, most; /* in flight */
+} wire;
+
+/* The node that a directed or a LID routed SMP goes to. */
+static uint32_t destination(const struct transport_mad *mad)
+{
+    enum { AT_HOPS = 7, AT_PATH = 128 };
+    const struct fab_fabric *f = fab_sim_fabric(wire.lab->sim);
+    uint32_t node = lab_node(wire.lab, "host-0001");
+    if (mad->bytes[1] == FAB_CLASS_SMP_DIRECTED)
+        for (unsigned hop = 1; hop <= mad->bytes[AT_HOPS]; hop++)
+            node = fab_fabric_peer_node(f, fab_fabric_port_id(f, node, mad->bytes[AT_PATH + hop]));
+    else
+        for (node = 0; lid_of(wire.lab, node) != mad->addr.dlid; node++)
+            ck_assert_uint_lt(node + 1, f->node_count);
+    return node;
+}
+
+static int spy_send(struct transport *t, const struct transport_mad *mad)
+{
+    uint32_t node = destination(mad);
+    unsigned place = 64;
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_msg(wire.open[i].node != node, "node %u has two requests at a time", node);
+        place = wire.open[i].node == FAB_NONE ? i : place;
+    }
+    ck_assert_uint_lt(place, 64);
+    memcpy(wire.open[place].tid, mad->bytes + 8, 8);
+    wire.open[place].node = node;
+    wire.most = ++wire.count > wire.most ? wire.count : wire.most;
+    return wire.ops->send(t, mad);
+}
+
+static void spy_receive(void *ctx, const struct transport_mad *mads, size_t n)
+{
+    (void)ctx;
+    for (size_t k = 0; k < n; k++)
+        for (unsigned i = 0; i < 64; i++)
+            if (wire.open[i].node != FAB_NONE &&
+                memcmp(wire.open[i].tid + 4, mads[k].bytes + 12, 4) == 0) {
+                wire.open[i].node = FAB_NONE;
+                wire.count--;
+            }
+    wire.receive(wire.ctx, mads, n);
+}
+
+/* Devices take a while to answer: the scrub asks several devices at a time, and each of them for
+ * one thing. */
+START_TEST(a_device_is_asked_for_one_thing_at_a_time)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(3, 2, 2), NULL);
+    lab_stop(&lab);
+    lab.config.smp.timeout_ms = 5000;
+    lab.config.sweep.light_interval_s = lab.config.sweep.heavy_interval_s = 0;
+    lab.config.sweep.scrub_interval_s = 10;
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 60, lab_is_ready, "bring-up");
+    struct transport_ops ops = *lab.sim_transport->ops;
+    ops.send = spy_send;
+    memset(&wire, 0, sizeof wire);
+    for (unsigned i = 0; i < 64; i++)
+        wire.open[i].node = FAB_NONE;
+    wire.lab = &lab;
+    wire.ops = lab.sim_transport->ops;
+    wire.receive = lab.sim_transport->receive;
+    wire.ctx = lab.sim_transport->receive_ctx;
+    lab.sim_transport->ops = &ops;
+    transport_on_receive(lab.sim_transport, spy_receive, NULL);
+    uint64_t before = status(&lab).scrub_reads;
+    for (uint32_t node = 0; node < fab_sim_fabric(lab.sim)->node_count; node++)
+        ck_assert_int_eq(fab_sim_delay(lab.sim, node, 200000, 0), FAB_OK);
+    lab_run_for(&lab, 60);
+    ck_assert_uint_ge(wire.most, 2);
+    ck_assert_uint_gt(status(&lab).scrub_reads, before + 20);
+    lab.sim_transport->ops = wire.ops;
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tampering");
@@ -311,6 +404,7 @@ int main(void)
     tcase_add_test(t, the_rate_has_a_limit);
     tcase_add_test(t, without_an_interval_nothing_is_read);
     tcase_add_test(t, silent_and_odd_devices_are_no_difference);
+    tcase_add_test(t, a_device_is_asked_for_one_thing_at_a_time);
     tcase_add_test(t, enforcement_that_a_sweep_finds_switched_off_is_restored);
     suite_add_tcase(s, t);
     return test_run(s);
