@@ -31,8 +31,9 @@ struct fab_transition_deps {
     bool listing; /* whether added dependencies are also stored in list[] */
     bool failed;  /* memory ran out */
 };
+/* Makes an empty set of dependencies. Returns OK or NOMEM. */
 int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_verify_graph *graph,
-                             uint32_t vl_count); /* returns OK or NOMEM */
+                             uint32_t vl_count);
 void fab_transition_deps_fini(struct fab_transition_deps *d);
 void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on);
 
@@ -56,8 +57,8 @@ struct fab_transition_column { /* the entries of all switches for one LID */
 /* Adds the dependencies that packets to a LID can have. `lanes` NULL: the tables have one VL. */
 void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
                             const struct fab_transition_column *c);
+/* Sets the old and new SLs and SL-to-VL tables. Returns OK or NOMEM. */
 int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,
-                              /* Returns OK or NOMEM. */
                               const struct fab_vls *was, const struct fab_vls *now);
 void fab_transition_lanes_fini(struct fab_transition_lanes *l);
 
@@ -70,8 +71,8 @@ struct fab_transition_order {
     uint32_t *at;      /* [count] position of each channel in the order */
     uint32_t *scratch; /* [4][count] memory for searches */
     uint8_t *mark;     /* [count] marks of channels that a search has visited */
-    uint64_t
-        steps; /* channels that fab_transition_order_add has visited since steps was set to 0 */
+    /* Number of channels that fab_transition_order_add has visited since `steps` was set to 0. */
+    uint64_t steps;
 };
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d);
 void fab_transition_order_fini(struct fab_transition_order *o);
