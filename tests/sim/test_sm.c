@@ -26,6 +26,57 @@ START_TEST(brings_up_small)
 }
 END_TEST
 
+START_TEST(messages_have_names)
+{
+    static const struct {
+        const char *desc, *node, *port;
+    } nodes[] = {{"leaf 1", "leaf 1", "leaf 1/2"},
+                 {"a\x1b[2J\tb\x7f  ", "a?[2J?b?", "a?[2J?b?/2"},
+                 {"", "0x0000000000000011", "0x0000000000000011/2"},
+                 {"   ", "0x0000000000000011", "0x0000000000000011/2"}};
+    static const struct {
+        uint16_t id;
+        const char *name;
+    } attrs[] = {{FAB_ATTR_PORT_INFO, "PortInfo"},
+                 {FAB_ATTR_NODE_DESC, "NodeDescription"},
+                 {FAB_ATTR_SL2VL, "SLtoVLMappingTable"},
+                 {FAB_ATTR_VLARB, "VLArbitrationTable"},
+                 {FAB_ATTR_LFT, "LinearForwardingTable"},
+                 {FAB_ATTR_MFT, "MulticastForwardingTable"},
+                 {0xfff0, "another attribute"}};
+    char name[SM_PLACE_LEN];
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct fab_builder *b = fab_fabric_builder_new();
+        struct fab_node_info info = {
+            .node_type = FAB_NODE_SWITCH, .num_ports = 4, .node_guid = 0x11, .port_guid = 0x11};
+        struct fab_fabric *f;
+        uint32_t ref;
+        ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_set_desc(b, ref, nodes[i].desc, strlen(nodes[i].desc)),
+                         FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+        fab_fabric_builder_free(b);
+        sm_node_name(f, 0, name);
+        ck_assert_str_eq(name, nodes[i].node);
+        sm_port_name(f, fab_fabric_port_id(f, 0, 2), name);
+        ck_assert_str_eq(name, nodes[i].port);
+        sm_place_name(f, 0x11, 2, name);
+        ck_assert_str_eq(name, nodes[i].port);
+        sm_place_name(f, 0x11, 5, name); /* it had more ports when it was seen */
+        ck_assert_str_eq(name, "0x0000000000000011/5");
+        sm_place_name(f, 0x12, 2, name);
+        ck_assert_str_eq(name, "0x0000000000000012/2");
+        fab_fabric_unref(f);
+    }
+    sm_place_name(NULL, 0x11, 2, name);
+    ck_assert_str_eq(name, "0x0000000000000011/2");
+    sm_place_name(NULL, 0, 0, name);
+    ck_assert_str_eq(name, "our own port");
+    for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++)
+        ck_assert_str_eq(sm_attr_name(attrs[i].id), attrs[i].name);
+}
+END_TEST
+
 START_TEST(brings_up_648)
 {
     struct lab lab;
@@ -443,6 +494,7 @@ int main(void)
     TCase *t = tcase_create("scenarios");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, brings_up_small);
+    tcase_add_test(t, messages_have_names);
     tcase_add_test(t, brings_up_648);
     tcase_add_test(t, brings_up_any_fabric);
     tcase_add_test(t, says_why_it_took_an_engine);
