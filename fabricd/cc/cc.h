@@ -63,11 +63,11 @@ struct cc_status {
     uint64_t log_reads, log_events;
     /* Number of devices without a congestion log; devices of state UNSUPPORTED are not counted. */
     uint32_t without_log;
-    /* how often, since the start, a device was found with other settings than the manager had
-     * written */
+    /* How often, since the start, a device was found with other settings than the manager had
+     * written. */
     uint64_t changed;
-    /* number of devices found within the last hour with other settings than the manager had
-     * written */
+    /* Number of devices found within the last hour with other settings than the manager had
+     * written. */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);

@@ -94,7 +94,7 @@ struct cc {
     uint64_t reads, writes;
     uint32_t written;  /* devices programmed since the last event about programming */
     uint32_t troubled; /* devices without the computed settings when the last event was emitted */
-    /* how often a device was found with other settings than the manager had written */
+    /* How often a device was found with other settings than the manager had written. */
     uint64_t changed;
     /* When advice was last computed, and when each kind of advice was last emitted as an event. */
     uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES];

@@ -59,7 +59,7 @@ struct pm_watch { /* a link with recent errors */
     bool wanted;   /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
-    /* the last crossing of a threshold: the increase, the time in which it happened, and when */
+    /* The last crossing of a threshold: the increase, the time in which it happened, and when. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];

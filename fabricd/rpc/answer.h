@@ -32,7 +32,7 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* These functions never return NULL. If memory ran out, they return an empty string. answer_text
  * replaces bytes that are not valid UTF-8. */
 char *answer_text(struct answer *a, const char *text);
-/* "0x0002c90300a1b2c3"; "" if guid is 0. */
+/* Returns a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
 char *answer_guid(struct answer *a, uint64_t guid);
 /* Returns a text such as "fe80::2:c903:a1:b2c3". */
 char *answer_gid(struct answer *a, const uint64_t gid[2]);

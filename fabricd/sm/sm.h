@@ -249,7 +249,7 @@ struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
     uint32_t room; /* number of MLIDs that the smallest MFT of all switches can hold */
-    /* node GUID of the switch with the smallest MFT; 0: all MFTs are large enough */
+    /* Node GUID of the switch with the smallest MFT; 0: all MFTs are large enough. */
     uint64_t smallest;
     uint32_t absent;       /* number of member ports that are not in the fabric */
     uint32_t unresponsive; /* number of switches that did not answer MFT requests */

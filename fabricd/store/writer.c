@@ -286,7 +286,8 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* Counts a failed transaction and logs the first one. The caller holds the mutex. */
+/* Counts a failed transaction, doubles the time until the next try, and logs the first failure. The
+ * caller holds the mutex. */
 static void note_failure(struct writer *w)
 {
     if (!w->failing)

@@ -35,7 +35,7 @@ struct fab_discover_config {
      * at their place are left out, with all devices behind them. NULL: nothing is left out. The
      * manager's own port, and the switch to which it is connected, are never left out. */
     struct fab_baseline *baseline;
-    /* limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits */
+    /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)

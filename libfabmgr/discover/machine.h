@@ -28,7 +28,7 @@ struct known_node {
     bool identified;
     /* the walk of the node was queued; what `base` says about the node is no longer used */
     bool walked;
-    /* bitset of the kinds of queries for which `unresponsive` already lists the node */
+    /* Bitset of the kinds of queries for which `unresponsive` already lists the node. */
     uint8_t reported;
     uint16_t cursor; /* number of the next step of the node's walk (walk_step) */
     uint64_t guid, near_guid;
@@ -119,7 +119,7 @@ struct fab_discover {
     struct fab_baseline *baseline;
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
+    /* Port GUID -> node reference << 8 | port number, as in the last PortInfo. */
     struct fab_map port_guids;
 
     struct fab_unresponsive *unresponsive;

@@ -13,7 +13,7 @@
 struct fab_places {
     struct fab_place *list; /* sorted by node GUID and port number */
     size_t count;
-    /* port GUID -> index in list[] of the first place with this port GUID */
+    /* Port GUID -> index in list[] of the first place with this port GUID. */
     struct fab_map by_port_guid;
     int refs; /* reference count, atomic */
 };

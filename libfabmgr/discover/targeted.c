@@ -61,8 +61,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    /* after `base` was sealed, links may have been removed from it, so some nodes may be
-     * unreachable */
+    /* After `base` was sealed, links may have been removed from it, so some nodes may be
+     * unreachable. */
     d->cut = true;
     (void)fab_discover_targeted_wave(d);
     return d->status;

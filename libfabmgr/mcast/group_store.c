@@ -73,7 +73,7 @@ enum kind_of { OTHER, IP, SOLICITED };
 static enum kind_of kind_of(const uint64_t mgid[2])
 {
     uint16_t signature = (uint16_t)(mgid[0] >> 32);
-    /* an IPv6 solicited-node address (RFC 4291, 2.7.1) */
+    /* An IPv6 solicited-node address (RFC 4291, 2.7.1). */
     if (signature == 0x601b && mgid[1] >> 24 == 0x1ff)
         return SOLICITED;
     bool broadcast = (uint32_t)mgid[1] == UINT32_MAX;

@@ -29,7 +29,7 @@ struct sm_run {
     const struct sm_round *round; /* the running round; if none runs, the last one */
     struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
-    /* time at which the trap came that caused the round; 0: no trap caused it */
+    /* Time at which the trap came that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
     bool from_background; /* the round adopts the result of a background heavy sweep */
     bool same;            /* the sweep found the same node ids and links as the previous sweep */
@@ -51,7 +51,7 @@ struct sm_wiring {
      * supplies a request to be sent after them. Both return false if there is no such request. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
-    /* returns whether a local repair would handle a link failure now */
+    /* Returns whether a local repair would handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
     void (*trap_came)(struct sm *s);
     /* The core calls before_choice before it chooses the next round. add_facts sets the facts for
@@ -59,7 +59,7 @@ struct sm_wiring {
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
     void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
-    /* called after the next round was chosen, and perhaps begun */
+    /* Called after the next round was chosen, and perhaps begun. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
     /* The core calls node_touched if the state of a node changed or is uncertain. */
@@ -192,11 +192,11 @@ const char *sm_alarm(const struct sm *s);
 bool sm_run_busy(const struct sm *s);
 /* Returns the running phase; NULL: no round runs. */
 const struct sm_phase *sm_run_phase(const struct sm *s);
-/* unanswered requests of the running phase */
+/* Unanswered requests of the running phase. */
 uint32_t sm_run_outstanding(const struct sm *s);
-/* sends requests; call this function when new requests may exist */
+/* Sends requests; call this function when new requests may exist. */
 void sm_run_pump(struct sm *s);
-/* enters the next phase in the next loop iteration if the running phase is finished */
+/* Enters the next phase in the next loop iteration if the running phase is finished. */
 void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
@@ -257,7 +257,7 @@ static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 
 struct sm_phase_work {
     void (*work)(void *ctx); /* runs on a worker thread */
-    /* frees a result that is no longer needed; s is NULL if sm_free is the caller */
+    /* Frees a result that is no longer needed; s is NULL if sm_free is the caller. */
     void (*drop)(struct sm *s, void *ctx);
 };
 /* Starts the worker task. On NOMEM, drop() was called. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* capacity of a set; if there are more suspects, the manager does a heavy sweep */
+/* Capacity of a set; if there are more suspects, the manager does a heavy sweep. */
 #define SM_GUIDS_MOST 256
 
 struct sm_guids {

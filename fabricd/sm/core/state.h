@@ -26,7 +26,7 @@ struct sm_core {
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
-    /* when the first trap came that no round has handled; 0: no such trap */
+    /* When the first trap came that no round has handled; 0: no such trap. */
     uint64_t trap_us;
     /* When the port probes began to delay a requested sweep; 0: no sweep is delayed. */
     uint64_t overdue_us;
@@ -42,9 +42,9 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* some port of the snapshot has a known M_Key other than the wanted one */
+    /* Some port of the snapshot has a known M_Key other than the wanted one. */
     bool m_keys_mixed;
-    /* hashes of the directed routes on which only the previous key was answered */
+    /* Hashes of the directed routes on which only the previous key was answered. */
     struct fab_map former_paths;
 
     /* Members of rounds.c: the begin and end of rounds. */

@@ -37,14 +37,14 @@ static const struct fab_bucket_rate hosts_rate = {.each_us = 2000, .burst = 2048
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
 struct source {
-    /* token bucket (libfabmgr/base/bucket.h): when it is full again */
+    /* Token bucket (libfabmgr/base/bucket.h): when it is full again. */
     uint64_t full_us;
     /* Manager's clock when the counts `traps` and `repressed` began. */
     uint64_t since_us;
     /* Manager's clock at the last trap-flood and trap-refused event; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
     uint32_t traps, repressed; /* traps, and repressed traps among them, since since_us */
-    /* traps refused since the last event about refused traps */
+    /* Traps refused since the last event about refused traps. */
     uint32_t refused;
     /* Number of the trap for which an action is owed (128, 144 or 256); 0: no action is owed. */
     uint16_t owed;
@@ -59,7 +59,7 @@ struct sm_trap_limit {
     uint16_t first, last; /* the queue of LIDs to which an action is owed; 0: the queue is empty */
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* heavy sweeps because of traps from unknown LIDs */
+    /* Heavy sweeps because of traps from unknown LIDs. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;

@@ -78,7 +78,7 @@ static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uin
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        /* out of memory: the same rise is then reported twice */
+        /* Out of memory: the same rise is then reported twice. */
         (void)fab_base_map_put(to, at, now);
     return now >= was ? now - was : 0;
 }

@@ -34,7 +34,7 @@ struct sm_keys {
     uint32_t busy, next_port; /* in the running round: slots in use; id of the next port to check */
     uint32_t changed, refused;
     struct sm_key_ask ask;
-    /* pending while ports that refused the key are not to be asked again */
+    /* Pending while ports that refused the key are not to be asked again. */
     struct loop_timer *retry;
 };
 

@@ -2,9 +2,10 @@
 /*
  * Reports devices that have the GUID of another device, and devices that have moved.
  *
- * A rogue host can use the GUID of a victim for ever. If the same port is found again and again,
- * its events are therefore 1, 2, 4, ... minutes apart, up to an hour for the same GUID. If its GUID
- * changes, they are a minute apart. Each event counts the findings since the last event.
+ * A rogue host can use the GUID of a victim for ever. The time between two events about the same
+ * switch port therefore doubles, from 1 minute to 1 hour, as long as the duplicate GUID is the
+ * same. If the GUID changes, the next event can follow after 1 minute. Each event gives the number
+ * of sweeps that found a duplicate at this port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"
