@@ -18,7 +18,8 @@ struct ring { /* all bytes zero: the ring is empty */
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 
 void ring_fini(struct ring *r);
-bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]); /* false: the ring is full */
+/* Returns false if the ring is full. */
+bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]);
 /* Sends as many datagrams as the socket accepts. Returns RING_DEAD if no process is at the other
  * end. */
 enum ring_state ring_send(struct ring *r, int fd);

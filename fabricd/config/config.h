@@ -112,7 +112,7 @@ struct config {
     /* Time without changes or traps before a rebalance; 0: no rebalances. */
     uint32_t rebalance_s;
     uint32_t journal_keep; /* number of events kept in the store */
-    /* true: fabricd makes the M_Key, and main sets policy.m_keys from the key file. */
+    /* Fabricd makes the M_Key, and main sets policy.m_keys from the key file. */
     bool m_key_generated;
     struct fab_policy policy;
 };

@@ -330,7 +330,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* The key is in a list, and the path does not have the index in this list. */
+    /* If the path is not found, the key is in a list; the path does not have the index in this
+     * list. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

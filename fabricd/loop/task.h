@@ -36,7 +36,9 @@ struct loop_tasks {
 enum loop_task_place {
     LOOP_TASK_LONG,  /* worker thread for long computations, one after the other */
     LOOP_TASK_SHORT, /* worker thread for computations of a few ms for which a round waits */
-    LOOP_TASK_INLINE /* at once on this thread, because a replay has no worker thread */
+    /* The task runs at once on the calling thread. This is for a replay, which has no worker
+     * thread. */
+    LOOP_TASK_INLINE
 };
 struct loop_task_config {
     const struct loop_task_ops *ops; /* must be valid as long as the program runs */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the services share. For this folder only. */
+/* Declarations that the services share. For this folder only. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
 

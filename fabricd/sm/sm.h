@@ -274,7 +274,8 @@ int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_
 /* Returns the pins of node descriptions (libfabmgr/policy/pins.h) and the list of nodes that wait
  * for an approval. The result is valid until the caller returns to the loop. */
 const struct fab_pins *sm_pins(const struct sm *s);
-bool sm_pins_are_on(const struct sm *s); /* false: the setting subnet.pin_names is off */
+/* Returns whether the setting subnet.pin_names is not off. */
+bool sm_pins_are_on(const struct sm *s);
 /* sm_pin_approve pins a node to the name that the node shows. sm_pin_approve_all does this for
  * all nodes that wait for an approval. sm_pin_forget removes the pin of a GUID, which need not
  * be in the fabric.

@@ -417,7 +417,7 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
                  denied ? "; fabricd needs read and write access to /dev/infiniband/umad*" : "");
         return denied ? FAB_E_DENIED : FAB_E_IO;
     }
-    /* true: the descriptor is not one of the kernel. */
+    /* The descriptors of the preload library are not known to the kernel. */
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0;
     t->base.window_max = window_for(t);
     t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;

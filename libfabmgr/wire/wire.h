@@ -275,7 +275,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* this kind and the following: a bitset of values */
+    FAB_PRINT_WIDTHS, /* for this kind and those below, the value is a bitset */
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,

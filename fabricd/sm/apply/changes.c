@@ -224,7 +224,7 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    /* Otherwise the summary event counts these nodes. */
+    /* If more than SINGLY nodes disappeared, the summary event counts them instead. */
     if (switches > 0 && nodes > 1 && nodes <= SINGLY)
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);

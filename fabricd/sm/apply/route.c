@@ -36,7 +36,7 @@ struct sm_route_job {
     /* manager's clock when the last engine ended, and when its proof ended. */
     uint64_t computed_us, proved_us;
     struct sm_classes classes;
-    bool composed; /* true: `classes` is set */
+    bool composed; /* the task has set `classes` */
     bool flawed;   /* the engine reports that other engines may do better */
     bool over;
 };

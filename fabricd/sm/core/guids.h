@@ -12,7 +12,7 @@
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];
     uint32_t count;
-    bool many; /* true: the set is full and further GUIDs were left out */
+    bool many; /* the set is full, and further GUIDs were left out */
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);

@@ -83,11 +83,12 @@ struct sm_round {
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;
-    bool whole;   /* sweeps the whole fabric */
-    bool targets; /* its suspects are the nodes for which targeted sweeps are requested */
-    bool scoped;  /* the round sweeps only its suspects */
-    /* Its suspects are the switches for which port probes are requested. This round runs before all
-     * others. */
+    bool whole; /* sweeps the whole fabric */
+    /* The suspects of the round are the nodes for which targeted sweeps are requested. */
+    bool targets;
+    bool scoped; /* the round sweeps only its suspects */
+    /* The suspects of the round are the switches for which port probes are requested. Such a round
+     * runs before all others. */
     bool probes;
     bool light;  /* a light sweep; it is aborted when a trap causes a targeted sweep */
     bool causes; /* uses up the cause set by sm_cause_set, which the status and records show */

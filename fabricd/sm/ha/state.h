@@ -16,7 +16,7 @@ struct sm_other {
     uint64_t node_guid;
     uint8_t port_num;
     uint16_t lid;
-    bool trusted;             /* false: the election ignores this manager */
+    bool trusted;             /* true: the manager takes part in the election */
     char place[SM_PLACE_LEN]; /* the switch port to which it is connected */
 };
 struct sm_election { /* state of election.c */

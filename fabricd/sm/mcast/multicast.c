@@ -206,7 +206,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    /* false: there are no groups yet, so make_groups makes them for this fabric. */
+    /* If there are no groups yet, make_groups makes them for this fabric. */
     bool follows = m->groups;
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);

@@ -35,7 +35,7 @@ struct sm_scrub_slot {
 struct sm_scrub_turn {
     struct fab_scrub_at at;
     uint32_t mft;         /* position of the next known MFT block */
-    bool runs;            /* false: the next turn begins at due_us */
+    bool runs;            /* the turn is in progress; false: the next turn begins at due_us */
     uint64_t due_us;      /* manager's clock at which the next turn begins */
     double rate, credit;  /* requests per second; number of requests that may be sent now */
     uint64_t reads;       /* number of reads in this turn */
