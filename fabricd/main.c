@@ -240,6 +240,7 @@ static void apply(struct daemon *d, struct config *now)
     d->config.policy = now->policy;
     now->policy = policy;
     d->config.m_key_generated = now->m_key_generated;
+    d->config.cc_key_generated = now->cc_key_generated;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
@@ -255,9 +256,14 @@ static void apply(struct daemon *d, struct config *now)
 static int take_keys(struct daemon *d, struct config *c, char *why)
 {
     struct store_m_key file = {0};
-    int r = c->m_key_generated
-                ? store_m_key_generated(d->config.state_dir, &c->policy.m_keys.number, why, WHY_LEN)
-                : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
+    int r = c->cc_key_generated ? store_cc_key_generated(d->config.state_dir,
+                                                         &c->policy.congestion.key, why, WHY_LEN)
+                                : FAB_OK;
+    if (r != FAB_OK)
+        return r;
+    r = c->m_key_generated
+            ? store_m_key_generated(d->config.state_dir, &c->policy.m_keys.number, why, WHY_LEN)
+            : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
     store_m_key_fini(&file);
     if (r != FAB_OK && r != FAB_E_NOT_FOUND)
         return r;
@@ -274,16 +280,23 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
 }
 
-/* Returns whether the settings change the M_Key while a rotation is not complete. Ports that still
- * have the previous key would then be lost. */
-static bool is_third_key(const struct daemon *d, const struct config *now)
+/* Returns the name of a setting that changes a key while a rotation of this key is not complete, or
+ * NULL. Ports or devices that still have the previous key would then be lost. */
+static const char *third_key(const struct daemon *d, const struct config *now)
 {
-    struct sm_key_status status;
-    sm_get_key_status(d->sm, &status);
-    bool stays = now->m_key_generated
-                     ? d->config.m_key_generated
-                     : fab_policy_m_keys_same(&now->policy.m_keys, &d->config.policy.m_keys);
-    return status.rotating && !stays;
+    const struct config *old = &d->config;
+    struct sm_key_status m, cc;
+    sm_get_key_status(d->sm, &m);
+    cc_get_key_status(d->cc, &cc);
+    if (m.rotating &&
+        !(now->m_key_generated ? old->m_key_generated
+                               : fab_policy_m_keys_same(&now->policy.m_keys, &old->policy.m_keys)))
+        return "subnet.m_key";
+    if (cc.rotating &&
+        !(now->cc_key_generated ? old->cc_key_generated
+                                : now->policy.congestion.key == old->policy.congestion.key))
+        return "congestion.cc_key";
+    return NULL;
 }
 
 static void on_reload(void *ctx)
@@ -301,9 +314,12 @@ static void on_reload(void *ctx)
     } else if (take_keys(d, &now, why) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
         config_fini(&now);
-    } else if (is_third_key(d, &now)) {
-        log_error("config", "refused: subnet.m_key changed while ports still get the last key (see "
-                            "'fabricctl key show'); the old settings stay active");
+    } else if (third_key(d, &now)) {
+        log_error(
+            "config",
+            "refused: %s changed while the fabric still gets the last key (see 'fabricctl key "
+            "show'); the old settings stay active",
+            third_key(d, &now));
         config_fini(&now);
     } else {
         note_restarts(&d->config, &now);
@@ -425,6 +441,7 @@ static int start_cc(struct daemon *d)
         .config = &d->config,
         .seen = see_congestion,
         .seen_ctx = d->pm,
+        .keys_dir = d->options.replay ? NULL : d->config.state_dir,
     };
     return cc_new(&in, &d->cc);
 }

@@ -413,6 +413,11 @@ tests_attack_test_scrub_scale_SOURCES = tests/attack/test_scrub_scale.c tests/at
 tests_attack_test_scrub_scale_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_scrub_scale_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_cc_keys
+tests_attack_test_cc_keys_SOURCES = tests/attack/test_cc_keys.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_cc_keys_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_cc_keys_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_keys
 tests_attack_test_keys_SOURCES = tests/attack/test_keys.c tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_keys_CFLAGS = $(TEST_CFLAGS)

@@ -40,7 +40,7 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    bool give_up_absent;       /* the option --give-up-absent was given */
+    bool cc, give_up_absent;   /* the options --cc and --give-up-absent were given */
     bool explain, roce;        /* the options --explain and --roce were given */
     bool waiting, all, forget; /* the options --waiting, --all and --forget were given */
     bool dry_run;              /* the option --dry-run was given */

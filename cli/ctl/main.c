@@ -129,6 +129,7 @@ static void print_help(int argc, char **argv)
          "      --all              all nodes that wait; with topo disapprove, the whole baseline\n"
          "      --dry-run          only print what would be approved\n"
          "      --forget           drop the pin of a node's name\n"
+         "      --cc               the CC_Key of congestion control instead of the M_Key\n"
          "      --give-up-absent   give up absent ports that may have the previous key\n"
          "      --explain          also show the reason of each value\n"
          "      --sl N             show the values of this service level (0)\n"
@@ -162,7 +163,7 @@ static const struct {
     {'E', "--explain"}, {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
     {'j', "--job"},     {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
     {'x', "--fail"},    {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
-    {'F', "--forget"},  {'G', "--give-up-absent"},
+    {'F', "--forget"},  {'G', "--give-up-absent"}, {'C', "--cc"},
 };
 
 static const struct option long_options[] = {
@@ -184,6 +185,7 @@ static const struct option long_options[] = {
     {"engine", required_argument, NULL, OPT_OWN + 'e'},
     {"fail", required_argument, NULL, OPT_OWN + 'x'},
     {"give-up-absent", no_argument, NULL, OPT_OWN + 'G'},
+    {"cc", no_argument, NULL, OPT_OWN + 'C'},
     {"explain", no_argument, NULL, OPT_OWN + 'E'},
     {"waiting", no_argument, NULL, OPT_OWN + 'w'},
     {"dry-run", no_argument, NULL, OPT_OWN + 'D'},
@@ -293,6 +295,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         rc = parse_number("--sl", text, 15, &n);
         s->sl = (uint32_t)n;
         return rc;
+    case 'C':
+        s->cc = true;
+        return EXIT_OK;
     case 'G':
         s->give_up_absent = true;
         return EXIT_OK;

@@ -151,7 +151,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'
         [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
-        [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --give-up-absent'
+        [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --cc --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
         [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce --explain'
         [[ -n $formats ]] && offer+=' --format'

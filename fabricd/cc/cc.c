@@ -56,7 +56,9 @@ int cc_new(const struct cc_input *in, struct cc **ret)
     if (!cc)
         return FAB_E_NOMEM;
     cc->in = *in;
-    int r = new_agent(cc);
+    int r = cc_keys_init(cc);
+    if (r == FAB_OK)
+        r = new_agent(cc);
     cc->timer = r == FAB_OK ? loop_timer_new(in->loop, cc_tick, cc) : NULL;
     cc->logs.timer = r == FAB_OK ? loop_timer_new(in->loop, cc_log_tick, cc) : NULL;
     if (r == FAB_OK && (!cc->timer || !cc->logs.timer))
@@ -79,12 +81,14 @@ void cc_free(struct cc *cc)
     loop_timer_free(cc->logs.timer);
     agent_free(cc->agent);
     cc_devices_fini(cc);
+    cc_keys_fini(cc);
     free(cc);
 }
 
 void cc_reload(struct cc *cc)
 {
-    cc->stale = true;
+    cc->stale = cc->reloaded = true;
+    cc_keys_reload(cc);
 }
 
 /* ---- the timer ------------------------------------------------------------------------------- */
@@ -150,10 +154,12 @@ void cc_tick(void *ctx)
             log_error("congestion", "out of memory: no congestion settings were computed");
         if (cc_applies(cc) && cc->generation == v->generation) {
             cc_program(cc, now);
+            cc_keys_tick(cc, now);
             tell_outcome(cc);
         }
     }
-    loop_timer_set(cc->timer, cc_applies(cc) && cc->waiting > 0 ? TICK_BUSY_US : TICK_IDLE_US);
+    bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
+    loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);
     cc_report_advice(cc, now);
     agent_pump(cc->agent);

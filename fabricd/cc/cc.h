@@ -27,12 +27,15 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* must outlive the cc */
+    const char *keys_dir; /* the folder with the file cc_key (fabricd/store/m_key.h); NULL: keys are
+                             kept in memory only */
     /* Fills in what the port counters show about congestion; this is used for advice. May be
      * NULL. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
-/* Creates congestion control. Returns NOMEM, or LIMIT if there are too many agents. */
+/* Creates congestion control. Returns NOMEM, or LIMIT if there are too many agents. Returns IO,
+ * DENIED or FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* call after the configuration changed */
@@ -41,7 +44,7 @@ enum cc_state {
     CC_PENDING,     /* the device was not read yet */
     CC_PROGRAMMED,  /* the device has the computed settings */
     CC_UNSUPPORTED, /* the device does not support congestion control or does not answer */
-    CC_FOREIGN_KEY, /* the device has a CC_Key other than the configured one */
+    CC_FOREIGN_KEY, /* the device has a CC_Key that this manager does not know */
     CC_FAILED,      /* the device did not accept the settings, or stopped answering */
     CC_STATES
 };
@@ -83,7 +86,7 @@ struct cc_device_status {
     uint8_t tries;
     /* The manager does not try again until the device has left the fabric and come back. If the
      * state is not UNSUPPORTED, it also tries again when the computed settings of the device
-     * change. */
+     * change. If the device is unresponsive, it also tries again after a reload. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -91,6 +94,17 @@ uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, ui
  * known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
+
+/* The CC_Key, without the key itself. In sm_key_status, ports are devices: switches, and ports of
+ * adapters, that support congestion control. */
+void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
+/* Makes a new random CC_Key, keeps both keys in the file, and begins to give the new one to all
+ * devices. give_up: devices that may still have the key before the current one are given up.
+ * Errors, each with a sentence in why[]: UNSUPPORTED (the key is not generated, or no device is
+ * programmed), DENIED (another manager is master, or would not learn the key), BUSY (devices are
+ * being programmed, or the last rotation is not complete), EXISTS (devices would be given up), IO,
+ * NOMEM. */
+int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* cc_logs lists the congestion logs of the devices of one node. With node_guid 0, it lists all
  * devices that logged anything or have no log. It returns the number of these devices; ret gets at

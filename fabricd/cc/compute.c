@@ -55,12 +55,11 @@ static int digest_all(struct cc_work *w)
     return FAB_OK;
 }
 
-/* Returns a digest of all computed settings of a device and of the CC_Key. The digest is never
- * 0. */
+/* Returns a digest of all computed settings of a device. The digest is never 0. */
 static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d)
 {
     const uint16_t *of_port = w->settings.of_port + d->port;
-    uint64_t digest = fold(3, w->policy.congestion.key);
+    uint64_t digest = 3;
     if (d->num != 0)
         return fold(digest, w->adapter_digest[of_port[0]]) | 1;
     for (uint32_t num = 1; num <= d->ports; num++)

@@ -89,6 +89,19 @@ static void forget_devices(struct cc *cc)
     }
 }
 
+/* After a reload, the manager tries devices again that it gave up because they did not answer. */
+static void try_again(struct cc *cc)
+{
+    for (uint32_t i = 0; i < cc->device_count; i++) {
+        struct cc_device *d = &cc->devices[i];
+        if (!d->unresponsive || d->due_us != UINT64_MAX)
+            continue;
+        d->state = CC_PENDING;
+        d->tries = 0;
+        d->due_us = 0;
+    }
+}
+
 static void count_waiting(struct cc *cc)
 {
     cc->waiting = 0;
@@ -108,6 +121,9 @@ static int take(struct cc *cc, struct cc_work *w)
     if (r != FAB_OK)
         return r;
     forget_devices(cc);
+    if (cc->reloaded)
+        try_again(cc);
+    cc->reloaded = false;
     count_waiting(cc);
     fab_congestion_fini(&cc->settings);
     cc->settings = w->settings;

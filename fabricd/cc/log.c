@@ -4,6 +4,10 @@
  * the log of every device whose state is neither pending nor unsupported. The requests are spread
  * evenly over the interval, and are sent only while the subnet manager is idle.
  *
+ * The requests carry the CC_Key of the device, and so end a lease that a wrong key started. For
+ * this, each device with our key gets a request at least three times in a lease: if its log is not
+ * read, a Get of CongestionKeyInfo.
+ *
  * If a device does not support logs, or if CC_TRIES successive reads fail, the manager does not
  * read this log again until the device has left the fabric and come back.
  */
@@ -16,18 +20,27 @@
 #include "libfabmgr/base/status.h"
 
 #define AT_LOG (FAB_CC_LOG_DATA - 24) /* byte offset in the data after the common MAD header */
-#define AT_KEY (FAB_CC_KEY - 24)
-#define TICK_DEVICES 4 /* devices read in a tick, unless the pass is late */
-#define TICK_MOST 8    /* maximum number of requests in a tick while a late pass catches up */
+#define TICK_DEVICES 4                /* devices read in a tick, unless the pass is late */
+#define TICK_MOST 8 /* maximum number of requests in a tick while a late pass catches up */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
+#define REQUESTS_A_LEASE 3
 /* Log entries count for one minute, or for two counter intervals if these are longer. */
 #define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
 {
     return cc->in.config->counters.interval_s * UINT64_C(1000000);
+}
+
+/* Returns the time in which the manager sends a request to every device; 0: there is none. */
+static uint64_t pass_us(const struct cc *cc)
+{
+    uint64_t logs = interval_us(cc), keys = 0;
+    if (cc->keys.file.current != 0)
+        keys = cc->in.config->policy.congestion.key_lease_s * UINT64_C(1000000) / REQUESTS_A_LEASE;
+    return logs == 0 || (keys > 0 && keys < logs) ? keys : logs;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -73,23 +86,41 @@ static void on_log(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     d->no_log = unknown || ++d->log_tries >= CC_TRIES;
 }
 
+/* A device that lost the key, or the protection of its key, is programmed again. */
+static void on_key(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct cc *cc = ctx;
+    struct cc_device *d = &cc->devices[tag];
+    struct fab_cc_key_info info;
+    cc->logs.waiting--;
+    if (a->status != FAB_OK || a->len < FAB_GMP_DATA)
+        return;
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, a->data + CC_AT_ATTR, FAB_GS_DATA,
+                               &info);
+    cc_key_watch(cc, d, &info);
+    if (info.key != cc->keys.file.current || !info.protect)
+        d->due_us = 0;
+}
+
 /* ---- requests -------------------------------------------------------------------------------- */
 
 static bool ask(struct cc *cc, uint32_t device)
 {
     const struct cc_device *d = &cc->devices[device];
+    bool log = !d->no_log && interval_us(cc) > 0;
+    bool key = d->key == CC_KEY_CURRENT && cc->keys.file.current != 0;
     struct fab_mads_request r = {
         .mgmt_class = FAB_CLASS_CC,
         .method = FAB_METHOD_GET,
-        .attr_id = FAB_CC_LOG,
+        .attr_id = log ? FAB_CC_LOG : FAB_CC_KEY_INFO,
         .dlid = d->lid,
-        .done = on_log,
+        .done = log ? on_log : on_key,
         .ctx = cc,
         .tag = device,
     };
-    if (d->no_log || d->state == CC_UNSUPPORTED || d->state == CC_PENDING)
+    if ((!log && !key) || d->state == CC_UNSUPPORTED || d->state == CC_PENDING)
         return false;
-    fab_base_put_be64(r.data + AT_KEY, cc->in.config->policy.congestion.key);
+    fab_base_put_be64(r.data + CC_AT_KEY, cc_key_of(cc, d));
     if (fab_mads_submit(cc->mads, &r) != FAB_OK)
         return false;
     cc->logs.waiting++;
@@ -101,11 +132,11 @@ static void ask_some(struct cc *cc, uint64_t now)
     struct cc_logs *l = &cc->logs;
     l->began_us = l->began_us > 0 ? l->began_us : now;
     uint64_t gone = now - l->began_us, all = cc->device_count;
-    uint64_t due = gone >= interval_us(cc) ? all : all * gone / interval_us(cc) + TICK_DEVICES;
+    uint64_t due = gone >= pass_us(cc) ? all : all * gone / pass_us(cc) + TICK_DEVICES;
     for (uint32_t sent = 0;
          l->cursor < due && l->cursor < all && sent < TICK_MOST && l->waiting < WAITING_MOST;)
         sent += ask(cc, l->cursor++);
-    if (l->cursor >= all && gone >= interval_us(cc)) {
+    if (l->cursor >= all && gone >= pass_us(cc)) {
         l->cursor = 0;
         l->began_us = now;
     }
@@ -113,7 +144,7 @@ static void ask_some(struct cc *cc, uint64_t now)
 
 static uint64_t tick_us(const struct cc *cc)
 {
-    uint64_t us = interval_us(cc) / (cc->device_count + 1u) * TICK_DEVICES;
+    uint64_t us = pass_us(cc) / (cc->device_count + 1u) * TICK_DEVICES;
     return us < TICK_LEAST_US ? TICK_LEAST_US : us > TICK_MOST_US ? TICK_MOST_US : us;
 }
 
@@ -122,12 +153,12 @@ void cc_log_tick(void *ctx)
     struct cc *cc = ctx;
     loop_at(cc->in.loop, "congestion logs");
     struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
-    if (v && interval_us(cc) > 0 && cc_applies(cc) && v->generation == cc->generation) {
+    if (v && pass_us(cc) > 0 && cc_applies(cc) && v->generation == cc->generation) {
         ask_some(cc, clock_now_us());
         agent_pump(cc->agent);
     }
     fab_view_unref(v);
-    loop_timer_set(cc->logs.timer, interval_us(cc) > 0 ? tick_us(cc) : TICK_MOST_US);
+    loop_timer_set(cc->logs.timer, pass_us(cc) > 0 ? tick_us(cc) : TICK_MOST_US);
 }
 
 void cc_log_stop(struct cc *cc)

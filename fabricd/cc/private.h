@@ -7,12 +7,23 @@
 #include "fabricd/base/events.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/cc/compute.h"
+#include "fabricd/store/m_key.h"
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
+#define CC_AT_KEY (FAB_CC_KEY - 24) /* offset in the data after the common MAD header */
+#define CC_AT_ATTR (FAB_CC_DATA - 24)
 #define CC_JOBS 32 /* devices programmed at the same time, each with one request in flight */
 #define CC_TRIES 3
+
+/* The CC_Key of a device, as it was last read. */
+enum cc_key {
+    CC_KEY_UNREAD, /* or the device does not support congestion control */
+    CC_KEY_CURRENT,
+    CC_KEY_FORMER, /* the device has the previous key, or may have it */
+    CC_KEY_FOREIGN
+};
 
 struct cc_device { /* a switch, or a port of an adapter */
     uint64_t port_guid, node_guid;
@@ -31,9 +42,12 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint8_t num; /* port number on an adapter; 0: the device is a switch */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
-    uint8_t tries;
+    uint8_t key;   /* enum cc_key */
+    uint8_t tries; /* failures since the device was last programmed */
     bool unresponsive, busy;
-    bool no_log; /* the manager no longer reads the device's log */
+    bool counted;        /* `violations` was read */
+    uint16_t violations; /* CC_KeyViolations at the last read */
+    bool no_log;         /* the manager no longer reads the device's log */
     uint8_t log_tries;
     uint64_t logged_us;             /* when the log was last read; 0: not yet */
     struct fab_congestion_log *log; /* owned by this struct; NULL: the device has logged nothing */
@@ -63,7 +77,24 @@ struct cc_job {
     bool set;      /* the request in flight is a Set */
     bool active;
     bool parked; /* the job waits until the subnet manager is idle */
+    /* Of CC_STEP_KEY: */
+    bool only_key;     /* the settings need no look: the job ends when the device has the key */
+    bool other_asked;  /* the device was asked with both keys */
+    bool starts_lease; /* the Set in flight has a wrong key, to start the lease */
+    bool lease_begun;
+    uint8_t key_sets;
+    uint16_t lease_s; /* CC_KeyLeasePeriod of the device */
+    uint64_t key;     /* CC_Key in the header of all requests */
     uint8_t gmp[FAB_GMP_DATA];
+};
+
+struct cc_keys { /* key.c */
+    struct store_m_key file;
+    uint32_t due;        /* devices that still get the current key, without those given up */
+    uint64_t counted_us; /* when `due` was counted */
+    bool moved;          /* since then, the known key of a device changed */
+    uint64_t told_us;    /* begin of the minute in which at most KEY_EVENTS are emitted */
+    uint32_t told, untold;
 };
 
 struct cc_waiter {
@@ -83,6 +114,8 @@ struct cc {
     uint32_t waiting; /* number of devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
+    struct cc_keys keys;
+    bool reloaded; /* the settings file was read since the last computation began */
     struct fab_congestion settings;
     struct cc_work *work;      /* the running computation; NULL: none */
     struct cc_waiter *waiters; /* callers that wait for the end of the computation */
@@ -123,6 +156,32 @@ void cc_program_stop(struct cc *cc);
 /* Returns whether a MAD status means that the device does not support the class, method or
  * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
+/* For key_info.c. Each function sends the next request of the job, or ends the job. */
+struct cc_device *cc_job_device(struct cc_job *j);
+void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block); /* Get */
+void cc_job_tell(struct cc_job *j); /* Set of the attribute in j->gmp */
+void cc_job_go_on(struct cc_job *j);
+void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive);
+
+/* ---- key_info.c: the step CC_STEP_KEY ---- */
+void cc_key_begin(struct cc_job *j);
+void cc_key_answered(struct cc_job *j, const uint8_t *attr); /* to a Get or a Set */
+void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
+
+/* ---- key.c: the key file, and the rotation ---- */
+/* Reads the key file. Another key in the settings then becomes the current one. NOMEM, IO, DENIED,
+ * FORMAT. */
+int cc_keys_init(struct cc *cc);
+void cc_keys_fini(struct cc *cc);
+void cc_keys_reload(struct cc *cc);
+/* Counts the devices that still get the current key, and ends a rotation. */
+void cc_keys_tick(struct cc *cc, uint64_t now);
+/* The key of a device, for the header of requests. */
+uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
+bool cc_has_keys(const struct cc *cc); /* devices have, or may have, a key of this manager */
+void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
+/* Emits events about the CongestionKeyInfo that a device has shown. */
+void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
 /* ---- log.c ---- */
 void cc_log_tick(void *ctx);

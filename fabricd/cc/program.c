@@ -5,10 +5,11 @@
  * the congestion control table before the values that refer to the table. It sends no request while
  * the subnet manager is busy.
  *
- * Each request carries the configured CC_Key. If a device has no key, the job sets this key; the
- * device then accepts only requests with it. A device with another key does not answer a Set, and
- * is not programmed. A device that does not support the class or does not answer is listed as
- * unsupported. The manager asks unresponsive devices up to CC_TRIES times, at growing intervals.
+ * Each request carries the CC_Key of the device; key_info.c finds the key and changes it. A device
+ * with a foreign key does not answer a Set, and the manager does not program it. A device that does
+ * not support the class or does not answer is listed as unsupported. The manager tries unresponsive
+ * devices CC_TRIES times, at growing intervals, and then again when the settings file is read
+ * again. It goes on asking a device that may have the previous CC_Key.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,
@@ -23,11 +24,11 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_KEY (FAB_CC_KEY - 24) /* byte offset in the data after the common MAD header */
-#define AT_ATTR (FAB_CC_DATA - 24)
 #define BEGIN_MOST 4    /* maximum number of jobs started in a tick */
 #define SCAN_MOST 4096u /* maximum number of devices examined in a tick */
 #define RETRY_US 60000000u
+/* Time between two tries to reach a device that may have the previous CC_Key. */
+#define FORMER_US UINT64_C(600000000)
 /* A programmed device is read again after this number of counter intervals. */
 #define LOOK_INTERVALS 5
 
@@ -39,14 +40,9 @@ static const uint16_t attr_of_step[] = {
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
 
-static struct cc_device *device_of(struct cc_job *j)
+struct cc_device *cc_job_device(struct cc_job *j)
 {
     return &j->cc->devices[j->device];
-}
-
-static uint64_t key_of(const struct cc *cc)
-{
-    return cc->in.config->policy.congestion.key;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -57,11 +53,13 @@ static uint64_t look_again_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
 }
 
-static void finish(struct cc_job *j, enum cc_state state, bool unresponsive)
+void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive)
 {
-    struct cc_device *d = device_of(j);
-    bool again =
-        state != CC_PROGRAMMED && (unresponsive || state == CC_FAILED) && ++d->tries < CC_TRIES;
+    struct cc_device *d = cc_job_device(j);
+    bool fails = state != CC_PROGRAMMED && (unresponsive || state == CC_FAILED);
+    if (fails && d->tries < CC_TRIES)
+        d->tries++;
+    bool again = fails && d->tries < CC_TRIES;
     uint64_t now = clock_now_us(), look_us = look_again_us(j->cc);
     j->cc->waiting -= d->state == CC_PENDING;
     j->active = false;
@@ -70,8 +68,12 @@ static void finish(struct cc_job *j, enum cc_state state, bool unresponsive)
     d->state = (uint8_t)state;
     d->stands = state == CC_PROGRAMMED ? d->want : 0;
     d->due_us = UINT64_MAX;
+    if (state == CC_PROGRAMMED)
+        d->tries = 0;
     if (again)
         d->due_us = now + ((uint64_t)RETRY_US << 2 * (d->tries - 1));
+    else if (fails && d->key == CC_KEY_FORMER)
+        d->due_us = now + FORMER_US;
     else if (state == CC_PROGRAMMED && look_us > 0)
         d->due_us = now + look_us;
 }
@@ -84,18 +86,20 @@ static void submit(struct cc_job *j)
         .method = j->set ? FAB_METHOD_SET : FAB_METHOD_GET,
         .attr_id = attr_of_step[j->step],
         .attr_mod = j->block,
-        .dlid = device_of(j)->lid,
+        .dlid = cc_job_device(j)->lid,
         .gmp = j->gmp,
         .done = on_answer,
         .ctx = j,
+        /* A Set that changed the key would be a violation if it came again. */
+        .once = j->set && j->step == CC_STEP_KEY && !j->starts_lease,
     };
-    fab_base_put_be64(j->gmp + AT_KEY, key_of(cc));
+    fab_base_put_be64(j->gmp + CC_AT_KEY, j->key);
     j->parked = !sm_is_quiet(cc->in.sm);
     if (!j->parked && fab_mads_submit(cc->mads, &r) != FAB_OK)
-        finish(j, CC_FAILED, true);
+        cc_job_finish(j, CC_FAILED, true);
 }
 
-static void ask(struct cc_job *j, enum cc_step step, uint8_t block)
+void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block)
 {
     j->step = (uint8_t)step;
     j->block = block;
@@ -104,71 +108,57 @@ static void ask(struct cc_job *j, enum cc_step step, uint8_t block)
     submit(j);
 }
 
-static void tell(struct cc_job *j)
+void cc_job_tell(struct cc_job *j)
 {
     j->set = true;
     submit(j);
 }
 
-static void go_on(struct cc_job *j)
+void cc_job_go_on(struct cc_job *j)
 {
-    const struct cc_device *d = device_of(j);
+    const struct cc_device *d = cc_job_device(j);
     if (j->block + 1 < cc_blocks(j->cc, d, (enum cc_step)j->step)) {
-        ask(j, (enum cc_step)j->step, (uint8_t)(j->block + 1));
+        cc_job_ask(j, (enum cc_step)j->step, (uint8_t)(j->block + 1));
         return;
     }
     switch ((enum cc_step)j->step) {
     case CC_STEP_KEY:
-        ask(j, CC_STEP_INFO, 0);
+        if (j->only_key)
+            cc_job_finish(j, CC_PROGRAMMED, false);
+        else
+            cc_job_ask(j, CC_STEP_INFO, 0);
         break;
     case CC_STEP_INFO:
-        ask(j, d->num == 0 ? CC_STEP_SWITCH : CC_STEP_TABLE, 0);
+        cc_job_ask(j, d->num == 0 ? CC_STEP_SWITCH : CC_STEP_TABLE, 0);
         break;
     case CC_STEP_SWITCH:
-        ask(j, CC_STEP_PORTS, 0);
+        cc_job_ask(j, CC_STEP_PORTS, 0);
         break;
     case CC_STEP_TABLE:
-        ask(j, CC_STEP_CA, 0);
+        cc_job_ask(j, CC_STEP_CA, 0);
         break;
     default:
-        finish(j, CC_PROGRAMMED, false);
+        cc_job_finish(j, CC_PROGRAMMED, false);
     }
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
-
-/* Compares the device's CC_Key with the configured key. If the device has no key, sets the
- * configured key. */
-static void learn_key(struct cc_job *j, uint8_t *attr)
-{
-    struct fab_cc_key_info info;
-    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, attr, FAB_GS_DATA, &info);
-    if (info.key == key_of(j->cc)) {
-        go_on(j);
-    } else if (info.key != 0 || info.protect || j->set) {
-        finish(j, CC_FOREIGN_KEY, false);
-    } else {
-        info = (struct fab_cc_key_info){.key = key_of(j->cc), .protect = 1};
-        (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &info, attr, FAB_GS_DATA);
-        tell(j);
-    }
-}
 
 /* Notes the size of the device's congestion control table. If the table is shorter than the
  * settings assume, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
-    struct cc_device *d = device_of(j);
+    struct cc_device *d = cc_job_device(j);
     struct fab_cc_info info;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_info, attr, FAB_GS_DATA, &info);
     d->table_blocks = info.table_cap;
     if (d->num == 0)
-        go_on(j);
+        cc_job_go_on(j);
     else if (d->table_blocks == 0)
-        finish(j, CC_UNSUPPORTED, false);
+        cc_job_finish(j, CC_UNSUPPORTED, false);
     else if (cc_blocks(cc, d, CC_STEP_TABLE) <= d->table_blocks)
-        go_on(j);
+        cc_job_go_on(j);
     else {
         j->active = d->busy = false;
         cc->stale = true;
@@ -178,7 +168,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
 /* Handles the answer to a Get or a Set. `attr` has the values that the device reports. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
-    struct cc_device *d = device_of(j);
+    struct cc_device *d = cc_job_device(j);
     bool differs = cc_merge(j->cc, d, (enum cc_step)j->step, j->block, attr);
     if (differs && d->state == CC_PROGRAMMED && d->stands == d->want) {
         log_debug("congestion",
@@ -189,11 +179,11 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
         j->cc->changed++;
     }
     if (!differs)
-        go_on(j);
+        cc_job_go_on(j);
     else if (!j->set)
-        tell(j);
+        cc_job_tell(j);
     else
-        finish(j, CC_FAILED, false);
+        cc_job_finish(j, CC_FAILED, false);
 }
 
 bool cc_says_unknown(uint16_t status)
@@ -208,32 +198,40 @@ static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;
     if (!unresponsive && (!j->set || cc_says_unknown(a->smp_status)))
-        finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_PROGRAMMED : CC_UNSUPPORTED, false);
+        cc_job_finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_PROGRAMMED : CC_UNSUPPORTED,
+                      false);
     else if (j->set)
-        finish(j, unresponsive ? CC_FOREIGN_KEY : CC_FAILED, unresponsive);
+        cc_job_finish(j, unresponsive ? CC_FOREIGN_KEY : CC_FAILED, unresponsive);
     else
-        finish(j, j->step <= CC_STEP_INFO ? CC_UNSUPPORTED : CC_FAILED, true);
+        cc_job_finish(j,
+                      j->step == CC_STEP_INFO && cc_job_device(j)->key == CC_KEY_UNREAD
+                          ? CC_UNSUPPORTED
+                          : CC_FAILED,
+                      true);
 }
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct cc_job *j = ctx;
     struct cc *cc = j->cc;
-    uint8_t *attr = j->gmp + AT_ATTR;
+    uint8_t *attr = j->gmp + CC_AT_ATTR;
     (void)tag;
     if (a->status != FAB_OK || a->len < FAB_GMP_DATA) {
-        fail(j, a);
+        if (j->step == CC_STEP_KEY)
+            cc_key_failed(j, a);
+        else
+            fail(j, a);
         return;
     }
-    if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands = 1; /* being written; a change is then not counted twice */
+    if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->stands != 1) {
+        cc_job_device(j)->stands = 1; /* being written; a change is then not counted twice */
         cc->written++;
     }
     cc->writes += j->set;
     cc->reads += !j->set;
-    memcpy(attr, a->data + AT_ATTR, FAB_GS_DATA);
+    memcpy(attr, a->data + CC_AT_ATTR, FAB_GS_DATA);
     if (j->step == CC_STEP_KEY)
-        learn_key(j, attr);
+        cc_key_answered(j, attr);
     else if (j->step == CC_STEP_INFO)
         learn_ability(j, attr);
     else
@@ -259,7 +257,11 @@ static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
     }
     d->busy = true;
     *j = (struct cc_job){.cc = cc, .device = device, .active = true};
-    ask(j, key_of(cc) != 0 ? CC_STEP_KEY : CC_STEP_INFO, 0);
+    j->only_key = d->state == CC_PROGRAMMED && d->stands == d->want && d->key == CC_KEY_FORMER;
+    if (cc_has_keys(cc))
+        cc_key_begin(j);
+    else
+        cc_job_ask(j, CC_STEP_INFO, 0);
 }
 
 static bool is_due(const struct cc_device *d, uint64_t now)

@@ -114,6 +114,8 @@ struct config {
     uint32_t journal_keep; /* number of events kept in the store */
     /* Fabricd makes the M_Key, and main sets policy.m_keys from the key file. */
     bool m_key_generated;
+    /* The same for congestion.cc_key and policy.congestion.key. */
+    bool cc_key_generated;
     struct fab_policy policy;
 };
 

@@ -61,7 +61,8 @@ struct raw_multicast {
 };
 
 struct raw_congestion {
-    char *apply, *profile, *cc_key, *fan_in, *hop_ns, *adapter_ns, *cable_m, *queue_kb;
+    char *apply, *profile, *cc_key, *cc_key_lease, *fan_in, *hop_ns, *adapter_ns, *cable_m,
+        *queue_kb;
     char *threshold, *switch_threshold, *marking_rate, *packet_size, *victim_mask;
     char *timer, *increase, *trigger_threshold, *min, *limit;
     char **table;

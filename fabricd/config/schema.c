@@ -145,6 +145,7 @@ static const cyaml_schema_field_t congestion_fields[] = {
     WORD(raw_congestion, apply),
     WORD(raw_congestion, profile),
     WORD(raw_congestion, cc_key),
+    WORD(raw_congestion, cc_key_lease),
     WORD(raw_congestion, fan_in),
     WORD(raw_congestion, hop_ns),
     WORD(raw_congestion, adapter_ns),

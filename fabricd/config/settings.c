@@ -20,7 +20,7 @@ enum kind {
     KIND_MTU,       /* MTU in bytes, stored in the encoding of PortInfo */
     KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
     KIND_GUID,      /* a GUID or GID prefix, stored as uint64_t */
-    KIND_M_KEY,     /* uint64_t; 0 if the value is the word "generated" */
+    KIND_KEY,       /* uint64_t; 0 if the value is the word "generated" */
     KIND_GENERATED, /* bool: the value is the word "generated" */
     KIND_TEXT,      /* any text, stored as a malloc'd copy */
     KIND_NAME,      /* any text that fits, stored as a copy in char[size] */
@@ -30,7 +30,7 @@ enum kind {
     KIND_ELSEWHERE
 };
 
-#define GENERATED "generated" /* value of subnet.m_key if fabricd must make the key */
+#define GENERATED "generated" /* value of a key that fabricd must make */
 #define AT_TOP SIZE_MAX
 
 struct setting {
@@ -127,7 +127,7 @@ static const struct setting settings[] = {
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
-    OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number,
+    OTHER(KIND_KEY, subnet, m_key, policy.m_keys.number,
           "generated, or a number of up to 64 bits, such as 0x1a2b"),
     OTHER(KIND_GENERATED, subnet, m_key, m_key_generated, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
@@ -166,7 +166,11 @@ static const struct setting settings[] = {
     OTHER(KIND_CHOICE, congestion, apply, policy.congestion.apply, "no or yes"),
     OTHER(KIND_CHOICE, congestion, profile, policy.congestion.profile,
           "off, balanced, incast or collective"),
-    NUMBER(congestion, cc_key, policy.congestion.key, 0, UINT64_MAX, NULL),
+    OTHER(KIND_KEY, congestion, cc_key, policy.congestion.key,
+          "generated, or a number of up to 64 bits"),
+    OTHER(KIND_GENERATED, congestion, cc_key, cc_key_generated, ""),
+    NUMBER(congestion, cc_key_lease, policy.congestion.key_lease_s, 0, 65535,
+           "seconds, 0: for ever"),
     NUMBER(congestion, fan_in, policy.congestion.fan_in, 0, FAB_CONGESTION_FAN_IN_MOST,
            "senders to one end, 0: from the fabric"),
     NUMBER(congestion, hop_ns, policy.congestion.hop_ns, 0, 1000000, "nanoseconds"),
@@ -336,7 +340,7 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
-static int apply_m_key(const struct setting *s, const char *text, void *to)
+static int apply_key(const struct setting *s, const char *text, void *to)
 {
     uint64_t key = 0;
     int rc = strcmp(text, GENERATED) == 0 ? FAB_OK : setting_parse_number(text, &key);
@@ -428,8 +432,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
         return setting_parse_guid(text, to);
     case KIND_NAME:
         return apply_name(s, text, to);
-    case KIND_M_KEY:
-        return apply_m_key(s, text, to);
+    case KIND_KEY:
+        return apply_key(s, text, to);
     case KIND_GENERATED:
         *(bool *)to = strcmp(text, GENERATED) == 0;
         return FAB_OK;

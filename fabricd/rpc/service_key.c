@@ -11,27 +11,41 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
+/* Copies the members that both messages have. */
+#define FILL_KEY(m, k, time, a)                                                                    \
+    do {                                                                                           \
+        (m)->set = (k)->set;                                                                       \
+        (m)->generated = (k)->generated;                                                           \
+        (m)->rotating = (k)->rotating;                                                             \
+        (m)->generation = (k)->generation;                                                         \
+        (time)->seconds = (int64_t)(k)->since_s;                                                   \
+        (m)->since = (k)->since_s != 0 ? (time) : NULL;                                            \
+        (m)->has_previous = (k)->has_previous;                                                     \
+        (m)->current = (k)->current;                                                               \
+        (m)->previous = (k)->previous;                                                             \
+        (m)->unknown = (k)->unknown;                                                               \
+        (m)->absent = (k)->absent;                                                                 \
+        (m)->behind = answer_text(a, (k)->names);                                                  \
+    } while (0)
+
 void get_key(struct call *c, const void *request)
 {
     Fabric__V1__GetKeyResponse m = FABRIC__V1__GET_KEY_RESPONSE__INIT;
-    Google__Protobuf__Timestamp since = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
+    Fabric__V1__CongestionKey congestion = FABRIC__V1__CONGESTION_KEY__INIT;
+    Google__Protobuf__Timestamp since = GOOGLE__PROTOBUF__TIMESTAMP__INIT,
+                                cc_since = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
     struct answer a = {0};
     struct sm_key_status k;
     (void)request;
     sm_get_key_status(call_rpc(c)->in.sm, &k);
-    m.set = k.set;
-    m.generated = k.generated;
-    m.rotating = k.rotating;
-    m.generation = k.generation;
-    since.seconds = (int64_t)k.since_s;
-    m.since = k.since_s != 0 ? &since : NULL;
-    m.has_previous = k.has_previous;
+    FILL_KEY(&m, &k, &since, &a);
     m.ports = k.ports;
-    m.current = k.current;
-    m.previous = k.previous;
-    m.unknown = k.unknown;
-    m.absent = k.absent;
-    m.behind = answer_text(&a, k.names);
+    if (call_rpc(c)->in.cc) {
+        cc_get_key_status(call_rpc(c)->in.cc, &k);
+        FILL_KEY(&congestion, &k, &cc_since, &a);
+        congestion.devices = k.ports;
+        m.congestion_key = &congestion;
+    }
     answer_reply(&a, c, &m.base);
 }
 
@@ -39,17 +53,32 @@ void rotate_key(struct call *c, const void *request)
 {
     const Fabric__V1__RotateKeyRequest *q = request;
     Fabric__V1__RotateKeyResponse m = FABRIC__V1__ROTATE_KEY_RESPONSE__INIT;
-    struct sm *sm = call_rpc(c)->in.sm;
+    const struct rpc_input *in = &call_rpc(c)->in;
+    bool cc = q->kind == FABRIC__V1__KEY_KIND__KEY_KIND_CC_KEY;
+    const char *name = cc ? "CC_Key" : "M_Key";
     struct sm_key_status k;
     char why[512] = "", text[200];
-    int rc = sm_key_rotate(sm, q->give_up_absent, why, sizeof why);
-    if (rc != FAB_OK) {
-        call_finish(c, fab_grpc_code_of(rc), "the M_Key was not rotated: %s", why);
+    if (!cc && q->kind != FABRIC__V1__KEY_KIND__KEY_KIND_M_KEY) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "kind is %d, expected KEY_KIND_M_KEY or KEY_KIND_CC_KEY", (int)q->kind);
         return;
     }
-    sm_get_key_status(sm, &k);
-    log_notice("rpc", "%s began a rotation of the M_Key", call_peer(c));
-    snprintf(text, sizeof text, "M_Key number %" PRIu64 " is in use; %u ports get it", k.generation,
-             k.ports);
+    if (cc && !in->cc) {
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no congestion control");
+        return;
+    }
+    int rc = cc ? cc_key_rotate(in->cc, q->give_up_absent, why, sizeof why)
+                : sm_key_rotate(in->sm, q->give_up_absent, why, sizeof why);
+    if (rc != FAB_OK) {
+        call_finish(c, fab_grpc_code_of(rc), "the %s was not rotated: %s", name, why);
+        return;
+    }
+    if (cc)
+        cc_get_key_status(in->cc, &k);
+    else
+        sm_get_key_status(in->sm, &k);
+    log_notice("rpc", "%s began a rotation of the %s", call_peer(c), name);
+    snprintf(text, sizeof text, "%s number %" PRIu64 " is in use; %u %s get it", name, k.generation,
+             k.ports, cc ? "devices" : "ports");
     request_end(c, FAB_OK, text, &m.base, &m.message);
 }

@@ -31,6 +31,7 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
 {
     *p = (struct fab_policy_congestion){
         .profile = FAB_CONGESTION_BALANCED,
+        .key_lease_s = 300,
         .hop_ns = 250,
         .adapter_ns = 600,
         .cable_m = 10,

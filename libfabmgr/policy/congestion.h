@@ -47,9 +47,10 @@ extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONG
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    bool apply;      /* write the settings to devices; false: only compute and show them */
-    uint8_t profile; /* enum fab_congestion_profile */
-    uint64_t key;    /* CC_Key that every Set carries; 0: no key */
+    bool apply;           /* write the settings to devices; false: only compute and show them */
+    uint8_t profile;      /* enum fab_congestion_profile */
+    uint64_t key;         /* CC_Key that every Set carries; 0: no key */
+    uint16_t key_lease_s; /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
     /* greatest number of senders to one endport at the same time; 0: the manager estimates it */
     uint32_t fan_in;
     uint32_t hop_ns;     /* latency of a switch in ns */

@@ -9,7 +9,9 @@
  * fab_sim_congest adds.
  *
  * A device that has a key does not answer a Set without this key. It answers a Get without the key,
- * but if the protect bit is set, the answer shows a key of 0.
+ * but if the protect bit is set, the answer shows a key of 0. A Set without the key starts the
+ * lease: if no request with the key arrives within the lease period, the device clears the protect
+ * bit, and then shows its key to everybody.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -49,8 +51,11 @@ static struct fab_cc_key_info key_of(struct gs_request *r)
 
 static uint16_t keep_key(struct gs_request *r, const struct fab_cc_key_info *key)
 {
-    (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, key, r->data, sizeof r->data);
-    return store(r, FAB_CC_KEY_INFO, 0);
+    uint8_t data[FAB_GS_DATA] = {0};
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, key, data, sizeof data);
+    return fab_sim_table_write(r->sim, lid_port(r->sim, r->at), FAB_CC_KEY_INFO, 0, data)
+               ? 0
+               : FAB_SMP_BUSY;
 }
 
 static bool has_key(struct gs_request *r, const struct fab_cc_key_info *key)
@@ -58,14 +63,37 @@ static bool has_key(struct gs_request *r, const struct fab_cc_key_info *key)
     return key->key == 0 || key->key == fab_base_get_be64(r->mad + FAB_CC_KEY);
 }
 
+static uint64_t *lease_of(struct gs_request *r)
+{
+    return &r->sim->ports[lid_port(r->sim, r->at)].cc_lease_ends;
+}
+
+/* Clears the protect bit if the lease has expired. */
+static void expire_lease(struct gs_request *r, struct fab_cc_key_info *key)
+{
+    uint64_t *ends = lease_of(r);
+    if (*ends == 0 || r->sim->now < *ends)
+        return;
+    *ends = 0;
+    key->protect = 0;
+    (void)keep_key(r, key);
+}
+
 bool fab_sim_congestion_key_fits(struct gs_request *r)
 {
     struct fab_cc_key_info key = key_of(r);
-    if (!r->set || has_key(r, &key))
+    expire_lease(r, &key);
+    if (has_key(r, &key)) {
+        *lease_of(r) = 0;
+        return true;
+    }
+    if (!r->set)
         return true;
     if (key.violations < UINT16_MAX)
         key.violations++;
     (void)keep_key(r, &key);
+    if (*lease_of(r) == 0 && key.protect && key.lease > 0)
+        *lease_of(r) = r->sim->now + key.lease * UINT64_C(1000000);
     return false;
 }
 

@@ -85,6 +85,9 @@ def the_m_key_is_rotated():
         assert key.since.seconds == 1767225600 and key.behind == "leaf-001"
         fails(Code.ALREADY_EXISTS, f.RotateKey)
         assert "number 3" in f.RotateKey(give_up_absent=True).message
+        assert not key.HasField("congestion_key")  # the fake manager has no congestion control
+        fails(Code.UNIMPLEMENTED, f.RotateKey, kind="KEY_KIND_CC_KEY")
+        fails(Code.INVALID_ARGUMENT, f.RotateKey, kind=7)
 
 
 def unhealthy_links_are_listed_and_isolated():

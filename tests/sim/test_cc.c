@@ -24,6 +24,9 @@ struct wire {
     uint32_t asked[LIDS]; /* for logs, by LID */
     uint32_t requests;    /* of class 0x21 */
     uint32_t sets[LIDS];  /* of anything, by LID */
+    uint32_t sent[LIDS];  /* all requests, by LID */
+    uint16_t lost_lid;    /* requests to this LID are lost: */
+    bool sets_only;       /* only Sets */
     uint64_t waiting, most_waiting;
     uint16_t lid; /* of this one the logs are spoiled */
     enum trick trick;
@@ -46,7 +49,11 @@ static int wire_send(struct transport *t, const struct transport_mad *mad)
     ck_assert_uint_lt(mad->addr.dlid, LIDS);
     wire.asked[mad->addr.dlid] += is_log(mad);
     wire.requests++;
-    wire.sets[mad->addr.dlid] += mad->bytes[3] == FAB_METHOD_SET;
+    bool set = mad->bytes[3] == FAB_METHOD_SET;
+    wire.sets[mad->addr.dlid] += set;
+    wire.sent[mad->addr.dlid]++;
+    if (mad->addr.dlid == wire.lost_lid && (set || !wire.sets_only))
+        return FAB_OK;
     if (++wire.waiting > wire.most_waiting)
         wire.most_waiting = wire.waiting;
     return transport_send(lab.sim_transport, mad);
@@ -374,7 +381,7 @@ START_TEST(what_somebody_else_set_is_found)
 END_TEST
 
 /* Before congestion control begins, somebody gives a host a key. */
-static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect)
+static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect, uint16_t lease)
 {
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA] = {0};
     const struct fab_mad head = {.mgmt_class = FAB_CLASS_CC,
@@ -382,7 +389,7 @@ static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t prot
                                  .method = FAB_METHOD_SET,
                                  .tid = 9,
                                  .attr_id = FAB_CC_KEY_INFO};
-    const struct fab_cc_key_info theirs = {.key = key, .protect = protect};
+    const struct fab_cc_key_info theirs = {.key = key, .protect = protect, .lease = lease};
     ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &theirs, attr, sizeof attr), 0);
     memcpy(mad + FAB_CC_DATA, attr, sizeof attr);
@@ -396,9 +403,9 @@ static void begin_with_keys(uint64_t ours)
 {
     bring_up();
     lab.config.policy.congestion.key = ours;
-    give_key(&lab, "host-0002", 77, 0);
-    give_key(&lab, "host-0003", 78, 1);
-    give_key(&lab, "host-0005", ours != 0 ? ours : 79, 1);
+    give_key(&lab, "host-0002", 77, 0, 0);
+    give_key(&lab, "host-0003", 78, 1, 0);
+    give_key(&lab, "host-0005", ours != 0 ? ours : 79, 1, lab.config.policy.congestion.key_lease_s);
     start_cc(HONEST, 0);
 }
 
@@ -434,6 +441,68 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
 }
 END_TEST
 
+/* ---- devices that are given up --------------------------------------------------------------- */
+
+static bool is_given_up(struct lab *l)
+{
+    struct cc_device_status troubled[DEVICES];
+    (void)l;
+    return cc_not_programmed(cc, troubled, DEVICES) == 1 && troubled[0].gives_up &&
+           troubled[0].tries == 3;
+}
+
+/* Begins with a host that does not answer, and returns how many requests it got until the manager
+ * gave it up. */
+static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
+{
+    begin(HONEST, 0);
+    *ret_lid = wire.lost_lid = lid_of("host-0003", 1);
+    wire.sets_only = sets_only;
+    lab_run(&lab, 3600, is_given_up, "the device is given up");
+    uint32_t sent = wire.sent[*ret_lid];
+    ck_assert_uint_ge(sent, 3);
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(wire.sent[*ret_lid], sent);
+    return sent;
+}
+
+/* Before, a device that had not answered got no request until it left the fabric. */
+START_TEST(a_reload_tries_a_silent_device_again)
+{
+    uint16_t lid;
+    uint32_t sent = begin_with_lost(false, &lid);
+    lab.config.policy.congestion.profile = FAB_CONGESTION_INCAST;
+    cc_reload(cc);
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(wire.sent[lid], 2 * sent);
+    ck_assert(is_given_up(&lab));
+    wire.lost_lid = 0; /* it answers again, and the settings are the same */
+    cc_reload(cc);
+    lab_run(&lab, 60, all_stand, "all devices are set");
+    end();
+}
+END_TEST
+
+/* When other settings are computed, here for the fabric without one host, the manager tries a
+ * device three times again. */
+START_TEST(new_settings_are_tried_as_often_as_the_first)
+{
+    uint16_t lid;
+    begin(HONEST, 0);
+    lid = wire.lost_lid = lid_of("host-0003", 1);
+    wire.sets_only = true;
+    lab.config.counters.interval_s = 0; /* no logs are read */
+    lab_run(&lab, 3600, is_given_up, "the device is given up");
+    uint32_t sets = wire.sets[lid];
+    lab.config.policy.congestion.fan_in = 2;
+    lab_unlink(&lab, "leaf-002", 3);
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 1);
+    ck_assert_uint_eq(wire.sets[lid], 2 * sets);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("congestion control of the daemon");
@@ -446,5 +515,7 @@ int main(void)
     tcase_add_test(t, devices_hold_what_was_computed);
     tcase_add_test(t, what_somebody_else_set_is_found);
     tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
+    tcase_add_test(t, a_reload_tries_a_silent_device_again);
+    tcase_add_test(t, new_settings_are_tried_as_often_as_the_first);
     return test_run(s);
 }

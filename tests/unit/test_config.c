@@ -574,7 +574,7 @@ START_TEST(a_congestion_table_arrives)
 {
     struct config c =
         good("congestion: {table: [0, 49153, 0x8002, 0x4003], fan_in: 7, cc_key: 0x99, "
-             "apply: yes, threshold: 5, timer: auto, profile: incast}\n");
+             "cc_key_lease: 60, apply: yes, threshold: 5, timer: auto, profile: incast}\n");
     const struct fab_policy_congestion *p = &c.policy.congestion;
     static const uint16_t table[] = {0, 0xc001, 0x8002, 0x4003};
     ck_assert_uint_eq(p->table_count, 4);

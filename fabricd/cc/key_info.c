@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The first step of a job: finds the CC_Key of a device, and gives the device the current one
+ * (CongestionKeyInfo, IBA A10.4.3.4). A device without a key gets it, too.
+ *
+ * A device answers each Get, but hides its key from a request that does not carry it. So the job
+ * asks with the key that it expects, and if the key is hidden, with the other key of the key file.
+ * The Set carries the key of the device in its header. It is sent once: the device may have
+ * executed it although the answer was lost, and the same Set would then have a wrong key. A Get
+ * finds out which key the device has, and only a Get that shows the current key ends the step.
+ *
+ * A device with a foreign key is left alone if the key has no lease (CC_KeyLeasePeriod 0). With a
+ * lease, the key may be one that this manager lost. A Set with our key, which the device refuses,
+ * starts the lease. If the owner of the key is alive, its next request ends the lease. If not, the
+ * device shows its key when the lease has ended, and the manager replaces it.
+ */
+#include "fabricd/base/clock.h"
+#include "fabricd/cc/private.h"
+#include "libfabmgr/base/status.h"
+
+#define SETS_MOST 4          /* of the key, in one job */
+#define COUNTER_STAYS 0xffff /* a Set of any value but 0 does not change CC_KeyViolations */
+#define LEASE_MARGIN_S 2     /* after the end of a lease, until the device is asked again */
+
+static uint64_t current(const struct cc_job *j)
+{
+    return j->cc->keys.file.current;
+}
+
+static uint64_t former(const struct cc_job *j)
+{
+    return j->cc->keys.file.previous;
+}
+
+static uint16_t wanted_lease(const struct cc_job *j)
+{
+    return current(j) != 0 ? j->cc->in.config->policy.congestion.key_lease_s : 0;
+}
+
+static void ask_with(struct cc_job *j, uint64_t key)
+{
+    j->key = key;
+    j->starts_lease = false;
+    cc_job_ask(j, CC_STEP_KEY, 0);
+}
+
+static void ask_back(struct cc_job *j)
+{
+    j->other_asked = false;
+    ask_with(j, current(j));
+}
+
+/* Sets the current key; `key` is the key of the device. */
+static void give(struct cc_job *j, uint64_t key)
+{
+    const struct fab_cc_key_info info = {.key = current(j),
+                                         .protect = current(j) != 0,
+                                         .lease = wanted_lease(j),
+                                         .violations = COUNTER_STAYS};
+    if (j->key_sets++ == SETS_MOST) {
+        cc_job_finish(j, CC_FAILED, false);
+        return;
+    }
+    j->key = key;
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &info, j->gmp + CC_AT_ATTR, FAB_GS_DATA);
+    cc_job_tell(j);
+}
+
+/* Ends the job; the device is asked again when its lease has ended. */
+static void wait_for_lease(struct cc_job *j)
+{
+    struct cc_device *d = cc_job_device(j);
+    d->counted = false; /* our own Sets were counted as violations */
+    cc_job_finish(j, CC_FOREIGN_KEY, false);
+    if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)
+        d->due_us = clock_now_us() + (j->lease_s + LEASE_MARGIN_S) * UINT64_C(1000000);
+}
+
+static void found_foreign(struct cc_job *j, const struct fab_cc_key_info *info)
+{
+    cc_key_is(j->cc, cc_job_device(j), CC_KEY_FOREIGN);
+    if (current(j) == 0 || info->lease == 0) {
+        cc_job_finish(j, CC_FOREIGN_KEY, false);
+    } else if (!info->protect) { /* the lease has ended, or the device shows its key to everybody */
+        give(j, info->key);
+    } else if (!j->lease_begun) {
+        j->lease_begun = j->starts_lease = true;
+        j->lease_s = info->lease;
+        give(j, current(j));
+    } else {
+        wait_for_lease(j);
+    }
+}
+
+static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
+{
+    bool protects = info->protect == (current(j) != 0) && info->lease == wanted_lease(j);
+    cc_key_is(j->cc, cc_job_device(j), CC_KEY_CURRENT);
+    j->key = current(j);
+    if (protects || j->key_sets > 0)
+        cc_job_go_on(j);
+    else
+        give(j, current(j));
+}
+
+/* Asks with the other key of the file. False: the device was asked with both. */
+static bool ask_other(struct cc_job *j)
+{
+    uint64_t other = j->key == current(j) ? former(j) : current(j);
+    if (j->other_asked || other == 0)
+        return false;
+    j->other_asked = true;
+    ask_with(j, other);
+    return true;
+}
+
+static void read_key(struct cc_job *j, const struct fab_cc_key_info *info)
+{
+    struct cc_device *d = cc_job_device(j);
+    bool hidden = info->key == 0 && info->protect;
+    cc_key_watch(j->cc, d, info);
+    if (!hidden && info->key == current(j)) {
+        found_current(j, info);
+    } else if (!hidden && info->key == 0) {
+        give(j, 0);
+    } else if (!hidden && info->key == former(j)) {
+        cc_key_is(j->cc, d, CC_KEY_FORMER);
+        give(j, former(j));
+    } else if (!hidden || !ask_other(j)) {
+        found_foreign(j, info);
+    }
+}
+
+void cc_key_begin(struct cc_job *j)
+{
+    ask_with(j, cc_key_of(j->cc, cc_job_device(j)));
+}
+
+void cc_key_answered(struct cc_job *j, const uint8_t *attr)
+{
+    struct fab_cc_key_info info;
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, attr, FAB_GS_DATA, &info);
+    if (j->set)
+        ask_back(j);
+    else
+        read_key(j, &info);
+}
+
+void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
+{
+    struct cc_device *d = cc_job_device(j);
+    bool unresponsive = a->status == FAB_E_TIMEOUT;
+    if (!unresponsive && (!j->set || cc_says_unknown(a->smp_status))) {
+        cc_key_is(j->cc, d, CC_KEY_UNREAD);
+        cc_job_finish(j, CC_UNSUPPORTED, false);
+    } else if (!unresponsive) {
+        cc_job_finish(j, CC_FAILED, false);
+    } else if (j->set && j->starts_lease) {
+        wait_for_lease(j);
+    } else if (j->set) {
+        ask_back(j);
+    } else if (!ask_other(j)) { /* a device may leave a Get with another key unanswered */
+        cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
+    }
+}
