@@ -123,12 +123,13 @@ struct config {
  * for a unit, replace /var/lib/fabricd and /run/fabricd. Returns NOMEM; the caller then has nothing
  * to free. */
 int config_defaults(struct config *ret);
-/* Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence; if
+/* Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If
  * the error has a place in the file, the sentence begins with "FILE:LINE:COLUMN: ".
  *
- * Errors: NOT_FOUND, DENIED, IO (this file, or a file named in it, cannot be read), FORMAT (the
- * file is not valid), RANGE, INVAL (a value is not accepted), EXISTS, LIMIT, NOT_FOUND (a list
- * repeats a name, is too long, or refers to an unknown name), NOMEM. */
+ * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
+ * FORMAT if the file is not valid. Returns RANGE or INVAL if a value is not accepted. For a
+ * list, returns EXISTS if it repeats a name, LIMIT if it is too long, and NOT_FOUND if it refers
+ * to an unknown name. Returns NOMEM if memory ran out. */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
 /* Like config_load, but for the text of a configuration file. Messages use `name` as the file
  * name. */

@@ -9,9 +9,9 @@
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
  * the first view is published, the status of answers is BUSY.
  *
- * A request gets no answer if this manager is not master, if the SM_Key in the request is neither 0
- * nor the sa_key (15.2.1.1, C15-0.1.5), or if its port sends more requests per second than the
- * quota permits (quota.c).
+ * A request gets no answer in three cases: this manager is not master; the SM_Key in the request is
+ * neither 0 nor the sa_key (15.2.1.1, C15-0.1.5); or its port sends more requests per second than
+ * the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 

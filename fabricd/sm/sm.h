@@ -337,10 +337,10 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
  * file, and requests the change of all ports. If give_up is true, ports outside of the fabric
  * that may still have the previous key do not prevent the rotation.
  *
- * Errors, each with a sentence in why[]: UNSUPPORTED (fabricd did not generate the key), DENIED
- * (another manager is master or would not learn the new key), BUSY (no fabric is known yet, a
- * sweep runs, or the last rotation is not complete), EXISTS (ports outside of the fabric would
- * be lost and give_up is false), IO, NOMEM. */
+ * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
+ * Returns DENIED if another manager is master, or would not learn the new key. Returns BUSY if
+ * no fabric is known yet, a sweep runs, or the last rotation is not complete. Returns EXISTS if
+ * ports outside of the fabric would be lost and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

@@ -21,11 +21,13 @@
 #include "libfabmgr/wire/sa.h"
 
 struct store;
-/* Opens or creates DIR/fabricd.db and locks the directory. Errors: BUSY (another manager uses the
- * directory), FORMAT (the database is damaged or belongs to another program), UNSUPPORTED (its
- * schema is newer than this fabricd), DENIED, NOT_FOUND, IO (directory or file cannot be used),
- * LIMIT (the path is too long), NOMEM. The database is not changed if an error is returned. why[]
- * says what to do. */
+/* Opens or creates DIR/fabricd.db and locks the directory. If an error is returned, the database
+ * is not changed, and why[] says what to do.
+ *
+ * Returns BUSY if another manager uses the directory, FORMAT if the database is damaged or
+ * belongs to another program, UNSUPPORTED if its schema is newer than this fabricd, LIMIT if the
+ * path is too long, NOMEM, or DENIED, NOT_FOUND or IO if the directory or the file cannot be
+ * used. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 void store_close(struct store *s); /* writes all queued records, then closes; NULL is permitted */
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The targeted sweep. It starts from a snapshot and queries only the suspects (nodes or ports that
- * may have changed) and new nodes behind them.
+ * The targeted sweep. It starts from a snapshot and queries only the suspects, which are nodes or
+ * ports that may have changed, and new nodes behind them.
  *
  * The route to a suspect may use the very link that failed. The sweep therefore queries the
  * suspects in waves, the nearest first. The routes of a wave take into account which links and
- * nodes the earlier waves found lost, new or unresponsive. The sweep ends when there are no
- * suspects left, or no route to any of them. The result leaves out nodes that no link connects any
- * more. It keeps nodes behind an unresponsive node.
+ * nodes the earlier waves found lost, new or unresponsive.
+ *
+ * The sweep ends when there are no suspects left, or no route to any of them. The result leaves out
+ * nodes that no link connects any more. It keeps nodes behind an unresponsive node.
  *
  * If a link was lost and its far end is a switch, the sweep also reads the port at the far end,
  * because its trap may have been lost. If the far end is an adapter, the sweep removes the
- * adapter's port, as a heavy sweep would not find it. If a link was trained again, the sweep reads
- * all data of the switch behind the link, because this switch may have restarted and lost its
- * tables. If a node is unresponsive, the sweep reads the ports of its neighbours that are linked to
- * the node; their state shows whether the node is off.
+ * adapter's port, as a heavy sweep would not find it.
+ *
+ * If a link was trained again, the sweep reads all data of the switch behind the link, because this
+ * switch may have restarted and lost its tables. If a node is unresponsive, the sweep reads the
+ * ports of its neighbours that are linked to the node; their state shows whether the node is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

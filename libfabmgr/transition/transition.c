@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the steps of a transition. Most transitions are safe in any order of writes. This is
- * checked first, in one pass over the tables: the dependencies of all mixtures of all LIDs are
- * collected as if there were one VL. If they have a cycle and the tables have several VLs, the
- * check is repeated with VLs. If there still is a cycle, rounds.c divides the transition into
- * rounds.
+ * Makes the steps of a transition.
+ *
+ * Most transitions are safe in any order of writes. This is checked first, in one pass over the
+ * tables: the dependencies of all mixtures of all LIDs are collected as if there were one VL. If
+ * they have a cycle and the tables have several VLs, the check is repeated with VLs.
+ *
+ * If there still is a cycle, rounds.c divides the transition into rounds.
  */
 #include "libfabmgr/transition/transition.h"
 

@@ -6,16 +6,17 @@
  * or a source LID therefore proves nothing. A key does, and so does the switch port behind which a
  * manager answers.
  *
- * If the operator configures an M_Key or lists managers (subnet.managers), a manager counts only if
- * it answers with the right SM_Key, if it sent the right M_Key before, or if it is listed with its
- * GUID and its switch port. The SM_Keys 0 and 1 are well known and then prove nothing.
+ * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
+ * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has
+ * sent the right M_Key before, or it is listed with its GUID and its switch port. The SM_Keys 0 and
+ * 1 are well known and prove nothing.
  *
  * A key is never sent to a port that an attacker could own. The SM_Key is sent to requesters that
  * sent the M_Key (IBA 14.2.5.13 requires this check) and to listed managers. The M_Key is sent, in
  * requests for SMInfo, to listed managers and to nodes that already sent this M_Key.
  *
  * Without M_Key and list, every port can read the SM_Key, as IBA 14.2.4 specifies for an M_Key of
- * 0. A manager then counts if its SM_Key equals this manager's, as in OpenSM.
+ * 0. A manager is then trusted if its SM_Key equals this manager's, as in OpenSM.
  */
 #include <inttypes.h>
 #include <stdio.h>

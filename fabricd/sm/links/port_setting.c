@@ -3,8 +3,10 @@
  * Phase "setting a port" disables or enables one port, for an operator or for the manager itself.
  * Each round sets one port.
  *
- * The manager refuses to disable a port of the link that connects the manager itself, a port of the
- * last link to a switch, and a port that the manager could not reach any more to enable it again.
+ * The manager refuses to disable a port in three cases: the port belongs to the link that connects
+ * the manager itself, it belongs to the last link to a switch, or the manager could not reach it
+ * any more to enable it again.
+ *
  * The store keeps the list of ports that operators disabled. If the manager finds such a port
  * enabled, it disables the port again.
  */
