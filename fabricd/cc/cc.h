@@ -27,15 +27,15 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* must outlive the cc */
-    const char *keys_dir; /* the folder with the file cc_key (fabricd/store/m_key.h); NULL: keys are
-                             kept in memory only */
+    /* The folder of the file cc_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
+    const char *keys_dir;
     /* Fills in what the port counters show about congestion; this is used for advice. May be
      * NULL. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
-/* Creates congestion control. Returns NOMEM, or LIMIT if there are too many agents. Returns IO,
- * DENIED or FORMAT if the key file cannot be read or written. */
+/* Creates congestion control. Returns NOMEM, LIMIT if there are too many agents, or IO, DENIED or
+ * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* call after the configuration changed */
@@ -44,7 +44,7 @@ enum cc_state {
     CC_PENDING,     /* the device was not read yet */
     CC_PROGRAMMED,  /* the device has the computed settings */
     CC_UNSUPPORTED, /* the device does not support congestion control or does not answer */
-    CC_FOREIGN_KEY, /* the device has a CC_Key that this manager does not know */
+    CC_FOREIGN_KEY, /* the device has a CC_Key that the manager does not know */
     CC_FAILED,      /* the device did not accept the settings, or stopped answering */
     CC_STATES
 };
@@ -86,7 +86,8 @@ struct cc_device_status {
     uint8_t tries;
     /* The manager does not try again until the device has left the fabric and come back. If the
      * state is not UNSUPPORTED, it also tries again when the computed settings of the device
-     * change. If the device is unresponsive, it also tries again after a reload. */
+     * change. If the device does not answer, it also tries again after the settings file was read
+     * again. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -95,15 +96,18 @@ uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, ui
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
 
-/* The CC_Key, without the key itself. In sm_key_status, ports are devices: switches, and ports of
- * adapters, that support congestion control. */
+/* Fills in what operators may see about the CC_Key; the key itself is not included. The ports in
+ * sm_key_status are here devices that support congestion control: switches, and ports of
+ * adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
-/* Makes a new random CC_Key, keeps both keys in the file, and begins to give the new one to all
- * devices. give_up: devices that may still have the key before the current one are given up.
- * Errors, each with a sentence in why[]: UNSUPPORTED (the key is not generated, or no device is
- * programmed), DENIED (another manager is master, or would not learn the key), BUSY (devices are
- * being programmed, or the last rotation is not complete), EXISTS (devices would be given up), IO,
- * NOMEM. */
+/* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
+ * the key file, and begins to change the key of all devices. If give_up is true, devices that
+ * may still have the previous key do not prevent the rotation.
+ *
+ * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
+ * no device is programmed. Returns DENIED if another manager is master, or would not learn the
+ * new key. Returns BUSY if devices are being programmed, or the last rotation is not complete.
+ * Returns EXISTS if devices would be lost and give_up is false. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* cc_logs lists the congestion logs of the devices of one node. With node_guid 0, it lists all

@@ -89,7 +89,8 @@ static void forget_devices(struct cc *cc)
     }
 }
 
-/* After a reload, the manager tries devices again that it gave up because they did not answer. */
+/* After the settings file was read again, the manager again tries devices that it had given up
+ * because they did not answer. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CC_Key in use and the previous one, as the key file has them (fabricd/store/m_key.h), and the
- * rotation from one to the other.
+ * The current and the previous CC_Key, as the key file stores them (fabricd/store/m_key.h), and the
+ * state of a key rotation. key_info.c changes the keys of devices.
  *
  * A rotation first writes both keys to the file, with the GUIDs of all devices that may have the
- * previous one, and only then uses the new key. So each device has one of the two keys in the file,
- * whenever the manager is killed. key_info.c changes the devices. The rotation is complete when all
- * devices in the fabric have shown the new key, except devices that do not answer. These and absent
- * devices stay in the list. The previous key stays in the file until the next rotation, so that a
- * device that returns with it gets the new one.
+ * previous key. Only then does the manager use the new key. At every moment each device therefore
+ * has one of the two keys in the file, even if the manager is killed.
+ *
+ * The rotation is complete when all devices in the fabric have shown the new key, except devices
+ * that do not answer. Devices that are absent or do not answer stay in the list. The previous key
+ * stays in the file until the next rotation, so that a device that returns with it gets the new
+ * key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,8 +27,9 @@
 
 #define WHY_LEN 512
 #define NAME_LEN 96
-#define COUNT_US 250000u /* time between two counts of the devices that get the key */
-#define KEY_EVENTS 16    /* maximum number of violation events in a minute */
+/* Minimum time between two counts of the devices that still get the key. */
+#define COUNT_US 250000u
+#define KEY_EVENTS 16 /* maximum number of violation events in a minute */
 #define MINUTE_US 60000000u
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -57,14 +60,15 @@ static bool refuses_class(const struct cc_device *d)
     return d->state == CC_UNSUPPORTED && !d->unresponsive;
 }
 
-/* True if the rotation waits for the device. */
+/* Returns whether the rotation waits for this device to get the current key. */
 static bool is_behind(const struct cc_device *d)
 {
     return (d->key == CC_KEY_FORMER || d->key == CC_KEY_UNREAD) && !is_given_up(d) &&
            !refuses_class(d);
 }
 
-/* Lists the devices that may have the key that is current now. NOMEM. */
+/* Lists the GUIDs of the devices that may have the CC_Key that is current before the rotation.
+ * Returns NOMEM. */
 static int list_devices(const struct cc *cc, struct store_m_key *ret)
 {
     size_t count = 0;
@@ -78,7 +82,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* The device had the key that is the previous one now. */
+/* After a change of the key: if the device had the current key, that key is now its previous key.
+ * The manager must ask the device again. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -102,7 +107,8 @@ static void keep_or_log(struct cc *cc)
         log_error("congestion", "%s; the rotation of the CC_Key is repeated after a restart", why);
 }
 
-/* Writes the new and the previous key to the file, then uses the new one. IO, NOMEM. */
+/* Writes the new and the previous key to the key file, then uses the new key. Returns IO or NOMEM,
+ * with a sentence in why[]. */
 static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
 {
     struct cc_keys *k = &cc->keys;
@@ -121,7 +127,7 @@ static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
     store_m_key_fini(&k->file);
     k->file = file;
     if (cc->mads)
-        cc_program_stop(cc); /* its requests carry the old key */
+        cc_program_stop(cc); /* the requests in flight carry the old key */
     for (uint32_t i = 0; i < cc->device_count; i++)
         look_again(&cc->devices[i]);
     k->moved = true;
@@ -189,8 +195,8 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
-/* Removes the devices from the list that do not have the previous key any more, and counts those
- * that still get the current one. Returns how many were removed. */
+/* Removes the devices from the list that no longer have the previous key. Counts the devices that
+ * still get the current key. Returns the number of devices that were removed. */
 static size_t strike_out(struct cc *cc)
 {
     struct cc_keys *k = &cc->keys;

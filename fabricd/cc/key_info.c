@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first step of a job: finds the CC_Key of a device, and gives the device the current one
- * (CongestionKeyInfo, IBA A10.4.3.4). A device without a key gets it, too.
+ * The first step of a job: finds out the CC_Key of a device, and gives the device the current key
+ * (CongestionKeyInfo, IBA A10.4.3.4). A device without a key also gets the current key.
  *
- * A device answers each Get, but hides its key from a request that does not carry it. So the job
- * asks with the key that it expects, and if the key is hidden, with the other key of the key file.
- * The Set carries the key of the device in its header. It is sent once: the device may have
- * executed it although the answer was lost, and the same Set would then have a wrong key. A Get
- * finds out which key the device has, and only a Get that shows the current key ends the step.
+ * A device answers every Get, but hides its key from a request that does not carry this key. The
+ * job asks with the key that it expects. If the device hides its key, the job asks with the other
+ * key in the key file.
  *
- * A device with a foreign key is left alone if the key has no lease (CC_KeyLeasePeriod 0). With a
- * lease, the key may be one that this manager lost. A Set with our key, which the device refuses,
- * starts the lease. If the owner of the key is alive, its next request ends the lease. If not, the
- * device shows its key when the lease has ended, and the manager replaces it.
+ * The Set carries the device's key in its header. It is sent only once: if the answer is lost, the
+ * device may nevertheless have executed the Set, and a repetition would carry a wrong key. A Get
+ * then finds out which key the device has. Only a Get that shows the current key ends the step.
+ *
+ * A device with a foreign key is left alone if its key has no lease (CC_KeyLeasePeriod 0). With a
+ * lease, the key may be one that this manager has lost. The job then sends a Set with the current
+ * key, which the device refuses and which starts the lease. If the owner of the foreign key is
+ * active, its next request ends the lease. Otherwise the device shows its key when the lease has
+ * ended, and the manager replaces the key.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/cc/private.h"
 #include "libfabmgr/base/status.h"
 
-#define SETS_MOST 4          /* of the key, in one job */
-#define COUNTER_STAYS 0xffff /* a Set of any value but 0 does not change CC_KeyViolations */
-#define LEASE_MARGIN_S 2     /* after the end of a lease, until the device is asked again */
+#define SETS_MOST 4 /* maximum number of Sets of the key in one job */
+/* Value of CC_KeyViolations in a Set. A value other than 0 does not change the counter. */
+#define COUNTER_STAYS 0xffff
+/* Seconds between the end of a lease and the next request to the device. */
+#define LEASE_MARGIN_S 2
 
 static uint64_t current(const struct cc_job *j)
 {
@@ -50,7 +55,7 @@ static void ask_back(struct cc_job *j)
     ask_with(j, current(j));
 }
 
-/* Sets the current key; `key` is the key of the device. */
+/* Sends a Set that gives the device the current key. `key` is the key that the device has now. */
 static void give(struct cc_job *j, uint64_t key)
 {
     const struct fab_cc_key_info info = {.key = current(j),
@@ -66,11 +71,11 @@ static void give(struct cc_job *j, uint64_t key)
     cc_job_tell(j);
 }
 
-/* Ends the job; the device is asked again when its lease has ended. */
+/* Ends the job. The device is asked again when its lease has ended. */
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    d->counted = false; /* our own Sets were counted as violations */
+    d->counted = false; /* the Sets of the manager itself were counted as violations */
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)
         d->due_us = clock_now_us() + (j->lease_s + LEASE_MARGIN_S) * UINT64_C(1000000);
@@ -81,7 +86,8 @@ static void found_foreign(struct cc_job *j, const struct fab_cc_key_info *info)
     cc_key_is(j->cc, cc_job_device(j), CC_KEY_FOREIGN);
     if (current(j) == 0 || info->lease == 0) {
         cc_job_finish(j, CC_FOREIGN_KEY, false);
-    } else if (!info->protect) { /* the lease has ended, or the device shows its key to everybody */
+        /* The lease has ended, or the device shows its key to every request. */
+    } else if (!info->protect) {
         give(j, info->key);
     } else if (!j->lease_begun) {
         j->lease_begun = j->starts_lease = true;
@@ -103,7 +109,8 @@ static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
         give(j, current(j));
 }
 
-/* Asks with the other key of the file. False: the device was asked with both. */
+/* Asks the device with the other key in the key file. Returns false if it was already asked with
+ * both keys. */
 static bool ask_other(struct cc_job *j)
 {
     uint64_t other = j->key == current(j) ? former(j) : current(j);
@@ -159,7 +166,8 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
         wait_for_lease(j);
     } else if (j->set) {
         ask_back(j);
-    } else if (!ask_other(j)) { /* a device may leave a Get with another key unanswered */
+        /* A device may not answer a Get that carries another key, so the job tries both keys. */
+    } else if (!ask_other(j)) {
         cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
     }
 }

@@ -4,9 +4,9 @@
  * the log of every device whose state is neither pending nor unsupported. The requests are spread
  * evenly over the interval, and are sent only while the subnet manager is idle.
  *
- * The requests carry the CC_Key of the device, and so end a lease that a wrong key started. For
- * this, each device with our key gets a request at least three times in a lease: if its log is not
- * read, a Get of CongestionKeyInfo.
+ * A request carries the CC_Key of the device, and so ends a lease that a wrong key started. Each
+ * device with the manager's key therefore gets a request at least three times in a lease. If the
+ * log of the device is not read, this request is a Get of CongestionKeyInfo.
  *
  * If a device does not support logs, or if CC_TRIES successive reads fail, the manager does not
  * read this log again until the device has left the fabric and come back.
@@ -34,7 +34,8 @@ static uint64_t interval_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the time in which the manager sends a request to every device; 0: there is none. */
+/* Returns the time in which the manager sends a request to every device, in microseconds; 0: no
+ * such requests are sent. */
 static uint64_t pass_us(const struct cc *cc)
 {
     uint64_t logs = interval_us(cc), keys = 0;
@@ -86,7 +87,8 @@ static void on_log(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     d->no_log = unknown || ++d->log_tries >= CC_TRIES;
 }
 
-/* A device that lost the key, or the protection of its key, is programmed again. */
+/* Handles the answer to a Get of CongestionKeyInfo. A device that has lost the key, or the
+ * protection of the key, is programmed again. */
 static void on_key(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct cc *cc = ctx;

@@ -12,14 +12,15 @@
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
-#define CC_AT_KEY (FAB_CC_KEY - 24) /* offset in the data after the common MAD header */
+/* Byte offset of the key in the data after the common MAD header. */
+#define CC_AT_KEY (FAB_CC_KEY - 24)
 #define CC_AT_ATTR (FAB_CC_DATA - 24)
 #define CC_JOBS 32 /* devices programmed at the same time, each with one request in flight */
 #define CC_TRIES 3
 
 /* The CC_Key of a device, as it was last read. */
 enum cc_key {
-    CC_KEY_UNREAD, /* or the device does not support congestion control */
+    CC_KEY_UNREAD, /* the key was not read, or the device does not support congestion control */
     CC_KEY_CURRENT,
     CC_KEY_FORMER, /* the device has the previous key, or may have it */
     CC_KEY_FOREIGN
@@ -43,10 +44,10 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t key;   /* enum cc_key */
-    uint8_t tries; /* failures since the device was last programmed */
+    uint8_t tries; /* number of failures since the device was last programmed */
     bool unresponsive, busy;
     bool counted;        /* `violations` was read */
-    uint16_t violations; /* CC_KeyViolations at the last read */
+    uint16_t violations; /* CC_KeyViolations when last read */
     bool no_log;         /* the manager no longer reads the device's log */
     uint8_t log_tries;
     uint64_t logged_us;             /* when the log was last read; 0: not yet */
@@ -77,23 +78,27 @@ struct cc_job {
     bool set;      /* the request in flight is a Set */
     bool active;
     bool parked; /* the job waits until the subnet manager is idle */
-    /* Of CC_STEP_KEY: */
-    bool only_key;     /* the settings need no look: the job ends when the device has the key */
-    bool other_asked;  /* the device was asked with both keys */
-    bool starts_lease; /* the Set in flight has a wrong key, to start the lease */
+    /* The members below are only for CC_STEP_KEY. */
+    /* The job ends when the device has the key, because its settings need not be read. */
+    bool only_key;
+    bool other_asked; /* the device was asked with the current and with the previous key */
+    /* The Set in flight carries a wrong key on purpose, to start the lease. */
+    bool starts_lease;
     bool lease_begun;
     uint8_t key_sets;
-    uint16_t lease_s; /* CC_KeyLeasePeriod of the device */
-    uint64_t key;     /* CC_Key in the header of all requests */
+    uint16_t lease_s; /* CC_KeyLeasePeriod of the device, in seconds; 0: no lease */
+    uint64_t key;     /* CC_Key in the header of all requests of this job */
     uint8_t gmp[FAB_GMP_DATA];
 };
 
-struct cc_keys { /* key.c */
+struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    uint32_t due;        /* devices that still get the current key, without those given up */
-    uint64_t counted_us; /* when `due` was counted */
-    bool moved;          /* since then, the known key of a device changed */
-    uint64_t told_us;    /* begin of the minute in which at most KEY_EVENTS are emitted */
+    /* Number of devices that still get the current key, without devices that were given up. */
+    uint32_t due;
+    uint64_t counted_us; /* when `due` was last counted */
+    bool moved;          /* the known key of some device has changed since then */
+    /* When the present minute began. At most KEY_EVENTS events are emitted in a minute. */
+    uint64_t told_us;
     uint32_t told, untold;
 };
 
@@ -115,7 +120,7 @@ struct cc {
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct cc_keys keys;
-    bool reloaded; /* the settings file was read since the last computation began */
+    bool reloaded; /* the settings file was read again since the last computation began */
     struct fab_congestion settings;
     struct cc_work *work;      /* the running computation; NULL: none */
     struct cc_waiter *waiters; /* callers that wait for the end of the computation */
@@ -156,31 +161,34 @@ void cc_program_stop(struct cc *cc);
 /* Returns whether a MAD status means that the device does not support the class, method or
  * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
-/* For key_info.c. Each function sends the next request of the job, or ends the job. */
+/* These functions are for key_info.c. Each sends the next request of the job, or ends the job. */
 struct cc_device *cc_job_device(struct cc_job *j);
-void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block); /* Get */
-void cc_job_tell(struct cc_job *j); /* Set of the attribute in j->gmp */
+/* Sends a Get of this attribute. */
+void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block);
+void cc_job_tell(struct cc_job *j); /* sends a Set of the attribute in j->gmp */
 void cc_job_go_on(struct cc_job *j);
 void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive);
 
 /* ---- key_info.c: the step CC_STEP_KEY ---- */
 void cc_key_begin(struct cc_job *j);
-void cc_key_answered(struct cc_job *j, const uint8_t *attr); /* to a Get or a Set */
+/* Handles the answer to a Get or Set of CongestionKeyInfo. */
+void cc_key_answered(struct cc_job *j, const uint8_t *attr);
 void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 
 /* ---- key.c: the key file, and the rotation ---- */
-/* Reads the key file. Another key in the settings then becomes the current one. NOMEM, IO, DENIED,
- * FORMAT. */
+/* Reads the key file. If the settings have another key, that key becomes the current one. Returns
+ * NOMEM, IO, DENIED or FORMAT. */
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
-/* Counts the devices that still get the current key, and ends a rotation. */
+/* Counts the devices that still get the current key. Ends the rotation if there are none. */
 void cc_keys_tick(struct cc *cc, uint64_t now);
-/* The key of a device, for the header of requests. */
+/* Returns the CC_Key of a device, for the header of requests. */
 uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
-bool cc_has_keys(const struct cc *cc); /* devices have, or may have, a key of this manager */
+/* Returns whether the key file has a current or previous key. */
+bool cc_has_keys(const struct cc *cc);
 void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
-/* Emits events about the CongestionKeyInfo that a device has shown. */
+/* Emits events about changes in the CongestionKeyInfo that a device has shown. */
 void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
 /* ---- log.c ---- */

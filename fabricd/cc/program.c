@@ -5,11 +5,11 @@
  * the congestion control table before the values that refer to the table. It sends no request while
  * the subnet manager is busy.
  *
- * Each request carries the CC_Key of the device; key_info.c finds the key and changes it. A device
- * with a foreign key does not answer a Set, and the manager does not program it. A device that does
- * not support the class or does not answer is listed as unsupported. The manager tries unresponsive
- * devices CC_TRIES times, at growing intervals, and then again when the settings file is read
- * again. It goes on asking a device that may have the previous CC_Key.
+ * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
+ * device with a foreign key does not answer a Set, and is not programmed. A device that does not
+ * support the class or does not answer is listed as unsupported. The manager asks an unresponsive
+ * device CC_TRIES times, at growing intervals, and again after the settings file was read again. A
+ * device that may have the previous CC_Key is asked without limit.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,
@@ -27,7 +27,7 @@
 #define BEGIN_MOST 4    /* maximum number of jobs started in a tick */
 #define SCAN_MOST 4096u /* maximum number of devices examined in a tick */
 #define RETRY_US 60000000u
-/* Time between two tries to reach a device that may have the previous CC_Key. */
+/* Time between two requests to a device that may have the previous CC_Key. */
 #define FORMER_US UINT64_C(600000000)
 /* A programmed device is read again after this number of counter intervals. */
 #define LOOK_INTERVALS 5
@@ -90,7 +90,7 @@ static void submit(struct cc_job *j)
         .gmp = j->gmp,
         .done = on_answer,
         .ctx = j,
-        /* A Set that changed the key would be a violation if it came again. */
+        /* A repetition of a Set that changed the key would be a key violation. */
         .once = j->set && j->step == CC_STEP_KEY && !j->starts_lease,
     };
     fab_base_put_be64(j->gmp + CC_AT_KEY, j->key);

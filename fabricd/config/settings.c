@@ -20,7 +20,7 @@ enum kind {
     KIND_MTU,       /* MTU in bytes, stored in the encoding of PortInfo */
     KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
     KIND_GUID,      /* a GUID or GID prefix, stored as uint64_t */
-    KIND_KEY,       /* uint64_t; 0 if the value is the word "generated" */
+    KIND_KEY,       /* a key, stored as uint64_t; 0 if the value is the word "generated" */
     KIND_GENERATED, /* bool: the value is the word "generated" */
     KIND_TEXT,      /* any text, stored as a malloc'd copy */
     KIND_NAME,      /* any text that fits, stored as a copy in char[size] */
@@ -30,7 +30,7 @@ enum kind {
     KIND_ELSEWHERE
 };
 
-#define GENERATED "generated" /* value of a key that fabricd must make */
+#define GENERATED "generated" /* value of a key setting: fabricd must make the key */
 #define AT_TOP SIZE_MAX
 
 struct setting {
