@@ -15,7 +15,7 @@ enum fab_transition_mode {
     FAB_TRANSITION_ANY,   /* old and new entries may be mixed in every combination */
     FAB_TRANSITION_ALONG, /* a packet meets old entries first, and only new entries afterwards */
 };
-/* Bits that say whether old and new SLs, or old and new SL-to-VL tables, are in use. */
+/* Bits of `sls` and `tables` below: the old, or the new, SLs (or SL-to-VL tables) may be in use. */
 #define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 
@@ -25,8 +25,9 @@ struct fab_transition_edge {
     uint32_t from, to;
 };
 struct fab_transition_deps {
-    struct fab_verify_deps deps;      /* the dependencies collected so far */
-    struct fab_transition_edge *list; /* dependencies that were added while `listing` was set */
+    struct fab_verify_deps deps; /* the dependencies collected so far */
+    /* [count] the dependencies added since the caller set `count` to 0 */
+    struct fab_transition_edge *list;
     size_t count, room;
     bool listing; /* whether added dependencies are also stored in list[] */
     bool failed;  /* memory ran out */
@@ -37,11 +38,13 @@ int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_ver
 void fab_transition_deps_fini(struct fab_transition_deps *d);
 void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on);
 
-/* With several VLs: follows packets with their SLs through the switches. */
+/* Working memory of a walk that follows packets to one LID together with their SLs. Needed only
+ * with several VLs. */
 struct fab_transition_lanes {
     const struct fab_vls *vls[2]; /* old and new SLs and SL-to-VL tables; never NULL */
     uint32_t classes;             /* number of old port classes times number of new port classes */
-    /* [2][n][classes] bitset of the SLs with which packets were seen. */
+    /* [2][n][classes] bitset of the SLs with which packets were at each switch; [1]: packets that
+     * met a new entry in mode ALONG. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
@@ -54,7 +57,8 @@ struct fab_transition_column { /* the entries of all switches for one LID */
     enum fab_transition_mode mode;
     unsigned sls; /* FAB_TRANSITION_OLD, _NEW or both: SLs that hosts may use */
 };
-/* Adds the dependencies that packets to a LID can have. `lanes` NULL: the tables have one VL. */
+/* Adds to d the channel dependencies that packets to one LID can have while switches hold the old
+ * and new entries of c, mixed as c->mode permits. `lanes` NULL: there is only one VL. */
 void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
                             const struct fab_transition_column *c);
 /* Sets the old and new SLs and SL-to-VL tables. Returns OK or NOMEM. */
@@ -62,15 +66,14 @@ int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_v
                               const struct fab_vls *was, const struct fab_vls *now);
 void fab_transition_lanes_fini(struct fab_transition_lanes *l);
 
-/* ---- order.c: a topological order of the channels, which grows with the dependencies ----------
- */
+/* ---- order.c: a topological order of the channels -------------------------------------------- */
 
 struct fab_transition_order {
     struct fab_transition_deps *d;
     uint32_t count;    /* number of channels */
-    uint32_t *at;      /* [count] position of each channel in the order */
+    uint32_t *at;      /* [count] position of each channel in the order, 0 .. count - 1 */
     uint32_t *scratch; /* [4][count] memory for searches */
-    uint8_t *mark;     /* [count] marks of channels that a search has visited */
+    uint8_t *mark;     /* [count] 1: found by the search under way; 0 between searches */
     /* Number of channels that fab_transition_order_add has visited since `steps` was set to 0. */
     uint64_t steps;
 };
@@ -79,8 +82,8 @@ void fab_transition_order_fini(struct fab_transition_order *o);
 /* Computes the order from all dependencies. Returns false if there is no order, because the
  * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
-/* Adapts the order to the dependencies in d->list[], which were added. Returns false if they close
- * a cycle, or if the search takes too long. The dependencies in the list are then removed again. */
+/* Adapts the order to the dependencies of d->list[], which are in d->deps already. Returns false if
+ * they close a cycle, or if the search takes too long; it has then removed them from d->deps. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

@@ -7,8 +7,8 @@
 #include "libfabmgr/transition/transition.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Returns the SLs of `sls` together with the SL-to-VL tables of `lanes`. The result points to the
- * arrays of both. */
+/* Returns one structure with the SL of each pair from `sls` and the SL-to-VL tables from `lanes`.
+ * It points to arrays that `sls` and `lanes` still own. */
 static struct fab_vls combine(const struct fab_vls *sls, const struct fab_vls *lanes)
 {
     struct fab_vls v = *lanes;

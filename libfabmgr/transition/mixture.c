@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects the channel dependencies that mixtures of old and new entries of one LID can have.
+ * Collects the channel dependencies that packets to one LID can have while switches replace their
+ * old entries for the LID by new ones. rounds.c searches the collected dependencies for cycles.
  *
- * Let switch u send packets to switch s. A mixture in which u forwards by entry a and s forwards by
- * entry b has a dependency: a packet may hold the channel of a while it waits for the channel of b.
- * In mode ANY, a and b are each old or new, in all four combinations. In mode ALONG, u gets its new
- * entry after s and all later switches on the new path of u. So a packet that has met a new entry,
- * at a switch whose entry changes, meets only new entries afterwards. A packet in flight that left
- * u by the old entry may meet the new entry of s; this combination is collected, too.
+ * Let switch u send packets to switch s. If u forwards by entry a and s by entry b, there is a
+ * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode
+ * tells which a and b can meet:
+ *
+ *   - STAND: both are old.
+ *   - ANY: a and b are each old or new, in all four combinations.
+ *   - ALONG: u gets its new entry after s and all later switches on the new path of u. So a packet
+ *     that a changed entry has forwarded meets only new entries afterwards. A packet in flight that
+ *     left u by the old entry may meet the new entry of s; this combination is collected, too.
  *
  * With one VL, packets may start at every switch, because the manager's own packets do. With
  * several VLs, packets are followed from each switch with LID owners, with the SLs of the pair of
- * source and destination. The state of a packet is its switch, the class of the port through which
- * it entered (by the old and by the new SL-to-VL tables), its SL, and whether it has met a new
- * entry.
+ * source and destination. The state of a followed packet is its switch, the class of the port
+ * through which it entered (by the old and by the new SL-to-VL tables), its SL, and whether it has
+ * met a new entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +84,7 @@ static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t
         note_addition(d, channel, (d->deps.graph->first[to] + num) * d->deps.vl_count + vl);
 }
 
-/* Returns the port id to which an entry of a switch forwards, if that port is a channel; else
- * FAB_NONE. */
+/* Returns the id of port `num` of switch `sw` if the port leads to a switch, else FAB_NONE. */
 static inline uint32_t channel_of(const struct fab_verify_graph *graph, uint32_t sw, uint8_t num)
 {
     uint32_t port = graph->first[sw] + num;
@@ -96,8 +99,9 @@ static inline void add_next(struct fab_transition_deps *d, uint32_t port, uint32
         add(d, port, to, num, 0);
 }
 
-/* Adds the dependencies of the channel by which switch `sw` forwards through port `num`. old_next
- * and new_next say whether the next switch may use its old and its new entry. */
+/* Adds the dependencies of packets that leave switch `sw` through port `num`. They may wait for the
+ * port by which the next switch forwards them: by its old entry (if old_next) and by its new entry
+ * (if new_next). */
 static inline void follow(struct fab_transition_deps *d, const struct fab_transition_column *c,
                           uint32_t sw, uint8_t num, bool old_next, bool new_next)
 {
@@ -171,7 +175,9 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
     return fab_target_vls_multiple(v) ? fab_target_vls_port_class(v, port) : 0;
 }
 
-/* Returns the VL of a packet according to the old or the new SL-to-VL tables. */
+/* Returns the VL on which packets with SL `sl` leave through `port`, by the old (which = 0) or new
+ * (which = 1) SL-to-VL tables. class: combines the old and new classes of the port through which
+ * they entered. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps a topological order of the channels. fab_transition_order_sort computes the order from all
- * dependencies (Kahn 1962).
+ * Keeps a topological order of the channels: each channel stands before all channels for which its
+ * packets may wait. Such an order exists exactly if the dependencies have no cycle. So rounds.c
+ * uses it to find out whether more LIDs may move.
  *
- * When dependencies are added, only channels between the two ends of a dependency that contradicts
- * the order are moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic
- * graphs", ACM JEA 11, 2006). When dependencies are removed, the order stays valid.
+ * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). When dependencies
+ * are added, only channels between the two ends of a dependency that contradicts the order are
+ * moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM
+ * JEA 11, 2006). When dependencies are removed, the order stays valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels visited for one list of dependencies. */
+/* Maximum number of channels visited for one list of dependencies; if more are needed, the list is
+ * refused. */
 #define STEPS_MOST 20000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -78,7 +81,8 @@ static bool next_successor(struct successors *s, uint32_t *ret)
 /* Iterates over the predecessors of a channel that leaves switch `sw`: the channels from which a
  * dependency leads to this channel. */
 struct predecessors {
-    uint32_t sw, num, vl; /* switch, port and VL of the channel that is examined next */
+    /* The channel examined next enters switch `sw` through port `num` on VL `vl`. */
+    uint32_t sw, num, vl;
     uint32_t own_num, own_vl;
 };
 
@@ -143,8 +147,9 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
 
 /* ---- one dependency more --------------------------------------------------------------------- */
 
-/* Collects in found[] the channels that can be reached from `from` and are at most at position
- * `last`. Returns their number, or FAB_NONE if `stop` is one of them. */
+/* Collects in found[] the channel `from` and the channels that dependencies reach from it, up to
+ * position `last` of the order. Returns their number, or FAB_NONE if the channel `stop` is reached,
+ * which means a cycle. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -168,8 +173,8 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
     return closed ? FAB_NONE : count;
 }
 
-/* Collects in found[] the channels from which `to` can be reached and that are at least at position
- * `first`. Returns their number. */
+/* Collects in found[] the channel `to` and the channels from which dependencies reach it, down to
+ * position `first` of the order. Returns their number. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
 {
@@ -200,8 +205,9 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Gives the positions of all these channels first to the first `backs` channels, in their present
- * order, and then to the other channels, in their present order. */
+/* Redistributes the positions that the `count` channels of channel[] hold in the order: the first
+ * `backs` channels get the front positions, the others the rest. Within both groups the sequence
+ * stays the same. Returns false if memory runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds out for one LID which paths reach it by old, new and mixed entries. */
+/* Follows the paths of packets to one LID by the old entries and by the new entries. From the paths
+ * it finds which pairs of source and LID may lose their path while the entries change, and in which
+ * sequence switches must be written so that none of them does. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -35,9 +37,9 @@ static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_
     return hop < w->graph.n ? hop : FAB_NONE;
 }
 
-/* Follows entries from switch `sw`, and sets fate[] of all switches on the path. If `wave` is not
- * NULL, also counts for each switch the changed entries after it; an entry is changed if it differs
- * from other[]. */
+/* Follows the entries for a LID from switch `sw` to the end of the path. Sets fate[] of all
+ * switches on the path. If `wave` is not NULL, wave[s] becomes the number of later switches on the
+ * path of s whose entry differs from other[]. */
 static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
                    const uint8_t *other, uint8_t *fate, uint16_t *wave, uint32_t sw)
 {

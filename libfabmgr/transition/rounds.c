@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Divides a transition into rounds. In each round, as many LIDs get their new entries as the
- * channel dependencies permit. They are chosen greedily: first all changed LIDs of an LFT block
- * together, so that the block is written once. If that closes a cycle, the LIDs are tried one after
- * the other.
+ * Divides a transition from old to new forwarding entries into rounds. transition.c needs rounds
+ * when writing all entries at once could close a cycle of channel dependencies.
+ *
+ * In each round, as many LIDs "move" (get their new entries) as the dependencies permit. They are
+ * chosen greedily: first all changed LIDs of an LFT block together, so that the block is written
+ * once. If that closes a cycle, the LIDs are tried one after the other. If no LID can move, some
+ * LIDs are drained: their changed entries drop packets until a later round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,8 @@ static struct fab_transition_column column(const struct fab_transition_work *w, 
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* Makes the changed entries of the LID drop packets, in the loaded block. */
+/* In the loaded block, replaces the present entries of the LID that will change by entries that
+ * drop packets. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -88,8 +92,9 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
     return fab_transition_order_sort(&w->order);
 }
 
-/* Like fab_transition_is_acyclic for the present entries. If the new entries can be added without a
- * cycle, the order suits both, so that few dependencies must be fitted in later. */
+/* Returns whether the dependencies of the present entries have no cycle, and computes their order.
+ * If the new entries can be added without a cycle, the order suits both, so that later additions
+ * are cheap. */
 static bool sort_standing(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
@@ -146,8 +151,9 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
-/* Moves the first waiting LID of the block that the channel dependencies permit to move. Returns
- * whether there is one. */
+/* Tries the waiting LIDs of the block one after the other, and lets those move with which the
+ * dependencies have no cycle. only_drained: tries only LIDs that are drained now. only_first: stops
+ * after the first LID that moves. Returns whether any LID moves. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_drained,
                      bool only_first)
 {
@@ -209,8 +215,8 @@ static bool choose_one(struct fab_transition_work *w)
     return false;
 }
 
-/* Adds the dependencies of waiting LIDs with their present entries. LIDs with which the
- * dependencies have a cycle are chosen to be drained. */
+/* Chooses the LIDs to be drained. Adds the dependencies of the present entries of waiting LIDs, one
+ * LID after the other. A LID with which they would close a cycle is to be drained. */
 static void choose_drained(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
@@ -256,7 +262,8 @@ static int add_step(struct fab_transition_work *w, struct fab_transition_step st
     return FAB_OK;
 }
 
-/* Adds the writes of the loaded block to switch `sw`: one write for each wave of its entries. */
+/* Adds the writes of the loaded block to switch `sw`: one write for each wave of its entries. Waves
+ * are written one after the other, from wave 0 on. */
 static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t sw)
 {
     uint64_t left = 0;

@@ -37,8 +37,8 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
     return in->known == NULL || fab_base_bits_get(in->known, sw * blocks + block);
 }
 
-/* Copies the entries of all known blocks to w->at. Returns whether there are any. Counts the
- * unknown blocks. */
+/* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
+ * blocks. Returns whether any block is known. */
 static bool copy_standing(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;

@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transition from the forwarding tables that switches hold now to new tables, in steps.
+ * Computes in which steps the forwarding tables that switches hold can be replaced by new ones, so
+ * that no deadlock can occur on the way.
  *
  * Switches replace their tables one after the other, so packets meet mixtures of old and new
  * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
  * mixture may have one. The steps are made so that no mixture has a forwarding loop, or a cycle on
  * any VL, in whatever order the writes of a step take effect.
  *
- * Any order: the entries for one destination LID do not depend on the entries for other LIDs. So
- * the dependencies of all mixtures are the union, over all LIDs, of the dependencies of all
- * mixtures of the LID's old and new entries. If this union has no cycle, any order of writes is
- * safe (Dally & Seitz 1987; for mixtures: Lysne, Montanana, Flich, Duato, Pinkston, Skeie, IEEE ToC
- * 57(6), 2008). A forwarding loop in a mixture is also a cycle of this union.
- *
- * Rounds: otherwise the LIDs move in rounds, that is, they get their new entries. In each round,
- * the union has the new entries of the LIDs that have moved, all mixtures of the LIDs that move,
- * and the old entries of the LIDs that wait. A round begins when the writes of the round before are
- * answered and its packets have left the fabric. Until then, the dependencies of packets in flight
- * count, too (ghost dependencies of the Double Scheme: Pinkston, Pang, Duato, IEEE TPDS 14(8),
- * 2003). UPR also adds and removes dependencies step by step (Crespo et al., arXiv 2006.02332).
- *
- * Along its paths: if a LID cannot move in any order, each switch is written after all switches
- * behind it on its new path. A packet then meets old entries first and only new entries afterwards,
- * which has fewer dependencies. Such a round has several steps.
- *
- * Drained LIDs: if no LID can move, some LIDs are drained. Their changed entries drop packets in
- * one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
- * third round. The LIDs to be drained are chosen greedily.
+ *   - Any order. The entries for one destination LID do not depend on the entries for other LIDs.
+ *     So the dependencies of all mixtures are a union over all LIDs: the dependencies of all
+ *     mixtures of that LID's old and new entries. If the union has no cycle, any order of writes is
+ *     safe (Dally & Seitz 1987; for mixtures: Lysne, Montanana, Flich, Duato, Pinkston, Skeie, IEEE
+ *     ToC 57(6), 2008). A forwarding loop in a mixture is also a cycle of the union.
+ *   - Rounds. If the union has a cycle, the LIDs move (get their new entries) in rounds. The union
+ *     of a round has the new entries of the LIDs that have moved, all mixtures of the LIDs that
+ *     move, and the old entries of the LIDs that wait. A round begins when the writes of the round
+ *     before are answered and its packets have left the fabric. Until then, the dependencies of
+ *     packets in flight count, too (ghost dependencies of the Double Scheme: Pinkston, Pang, Duato,
+ *     IEEE TPDS 14(8), 2003). UPR also adds and removes dependencies step by step (Crespo et al.,
+ *     arXiv 2006.02332).
+ *   - Along paths. If a LID cannot move in any order, each switch is written after all switches
+ *     behind it on its new path. A packet then meets old entries first and only new entries
+ *     afterwards, which has fewer dependencies. Such a round has several steps.
+ *   - Draining. If no LID can move, some LIDs are drained. Their changed entries drop packets in
+ *     one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
+ *     third round. The LIDs to be drained are chosen greedily.
  *
  * Several VLs: hosts keep the SL from a path record, and ask for a new path record only long after
- * the tables have changed. So the steps are proved for the SLs that hosts use now. Later, hosts use
- * old and new SLs together; if the new tables then have a cycle, stale_sls is set. If the new
- * tables have a cycle with the old SLs alone, no steps help and the verdict is NEW_CYCLE. SL-to-VL
- * tables change before the forwarding tables; the old tables with all mixtures of old and new
- * SL-to-VL tables are checked as well (unproven_lanes). Tables that have no cycle on a single VL
- * have none on several VLs, so VLs are considered only if there is a cycle without them.
+ * the tables have changed.
+ *
+ *   - The steps are proved for the SLs that hosts use now. If the new tables have a cycle with the
+ *     old SLs alone, no steps help, and the verdict is NEW_CYCLE.
+ *   - Later, hosts use old and new SLs together. If the new tables then have a cycle, stale_sls is
+ *     set.
+ *   - SL-to-VL tables change before the forwarding tables. If the old forwarding tables have a
+ *     cycle with some mixture of old and new SL-to-VL tables, unproven_lanes is set.
+ *   - Tables that have no cycle on a single VL have none on several VLs. So VLs are considered only
+ *     if there is a cycle without them.
  *
  * Not covered: intermediate tables, for example up/down, that would avoid draining; and mixtures
  * that are safe only because some of their packets cannot exist.
@@ -47,14 +50,14 @@
 
 struct fab_transition_input {
     const struct fab_fabric *fabric;
-    const struct fab_lids *lids;   /* LIDs of the new tables */
+    const struct fab_lids *lids;   /* the LIDs and their owners, as the new tables have them */
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
     /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known. NULL: all
      * blocks are known. Unknown entries are taken to drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
-    const struct fab_vls
-        *old_vls; /* SLs that hosts use now, and present SL-to-VL tables; NULL: one VL */
+    /* SLs that hosts use now, and present SL-to-VL tables; NULL: one VL */
+    const struct fab_vls *old_vls;
     const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
 };
 
@@ -74,9 +77,9 @@ enum fab_transition_verdict {
  * write is sent when all writes of earlier steps are answered. */
 struct fab_transition_step {
     uint32_t first, count; /* the writes of the step: index of the first, and their number */
-    /* Packets that were sent before this step must have left the fabric before it begins. This is
-     * so when the time that a packet can stay in the fabric (HOQLife at each switch) has passed
-     * since the last answer. */
+    /* The packets of earlier steps must have left the fabric before the step begins. The manager
+     * therefore waits after the last answer as long as a packet can stay in the fabric (HOQLife at
+     * each switch). */
     bool settle;
     /* Number of LIDs that begin to move, and number of LIDs that are drained. */
     uint32_t moved, drained;
@@ -86,8 +89,8 @@ struct fab_transition_step {
 };
 struct fab_transition_write {
     uint32_t sw, block, step;
-    uint64_t set; /* bitset of the entries that get their new values */
-    /* Bitset of the entries that become FAB_LFT_NO_ROUTE; a later write sets them. */
+    uint64_t set; /* bit i: entry i of the block gets its new value */
+    /* Bit i: entry i of the block becomes FAB_LFT_NO_ROUTE; a later write sets the entry. */
     uint64_t drain;
 };
 struct fab_transition {
@@ -99,8 +102,9 @@ struct fab_transition {
     uint32_t rounds;     /* number of rounds, which is 1 + number of steps with `settle` */
     uint32_t drained;    /* number of LIDs that are drained */
     uint64_t lost_pairs; /* the largest lost_pairs of all steps */
-    uint32_t unknown;    /* number of LFT blocks that change and were not known */
-    uint64_t sl_pairs;   /* number of pairs (source switch, destination LID) whose SL changes */
+    /* number of LFT blocks, over all switches, whose old entries are not known */
+    uint32_t unknown;
+    uint64_t sl_pairs; /* number of pairs (source switch, destination LID) whose SL changes */
     /* The new tables have a cycle while some hosts use old SLs and other hosts use new SLs. */
     bool stale_sls;
     bool unproven_lanes; /* mixtures of old and new SL-to-VL tables may have a cycle */

@@ -6,17 +6,17 @@
 
 #include "libfabmgr/transition/internal.h"
 
-enum fab_transition_place {                           /* the progress of a LID in the transition */
-                            FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
-                            /* The LID has its old entries, or is drained. */
-                            FAB_TRANSITION_WAITS,
-                            /* The LID moves in this round, in any order of its writes. */
-                            FAB_TRANSITION_MOVES_ANY,
-                            FAB_TRANSITION_MOVES_ALONG,
-                            /* The changed entries for this LID drop packets, or will do so in this
-                             * round. */
-                            FAB_TRANSITION_IS_DRAINED,
-                            FAB_TRANSITION_DONE, /* the LID has its new entries */
+/* the progress of a LID in the transition */
+enum fab_transition_place {
+    FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
+    /* The LID has its old entries, or is drained. */
+    FAB_TRANSITION_WAITS,
+    /* The LID moves in this round, in any order of its writes. */
+    FAB_TRANSITION_MOVES_ANY,
+    FAB_TRANSITION_MOVES_ALONG,
+    /* The changed entries for this LID drop packets, or will do so in this round. */
+    FAB_TRANSITION_IS_DRAINED,
+    FAB_TRANSITION_DONE, /* the LID has its new entries */
 };
 struct fab_transition_lid {
     /* The switch that delivers packets to the LID; FAB_NONE: no packets are sent to it. */
@@ -40,10 +40,12 @@ struct fab_transition_work {
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
     /* [n][64] entries of the loaded LFT block in each switch: present entries and new entries. */
     uint8_t *was, *now;
-    /* [2][n] by present and new entries: what happens to packets at each switch. */
+    /* [2][n] whether packets from each switch arrive, by present and by new entries (enum in
+     * paths.c). */
     uint8_t *fate;
     uint32_t *stack; /* [n] memory for following paths */
-    /* [64][n] for each LID of the block: the wave of each switch's entry. */
+    /* [64][n] for each LID of the block: the wave in which each switch's entry is written; 0:
+     * first. */
     uint16_t *wave;
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
@@ -54,11 +56,12 @@ struct fab_transition_work {
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Finds out from the loaded LFT block how a LID may move without a loss. Sets `along` and `loss` of
- * this LID. */
+/* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
+ * its entries are written in any order, and whether mode ALONG avoids the loss. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
-/* Computes how many changed entries a packet meets after each switch, by the new entries for a LID
- * in the loaded LFT block. ret_wave has n elements. */
+/* Sets ret_wave[s] of each switch s: how many changed entries packets to the LID meet after s on
+ * the new path. Switches with a smaller number are written earlier. The LID is in the loaded LFT
+ * block. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
 /* Returns the number of pairs that have a path by the present entries and by the new entries, but
  * none if all changed entries for the LID drop packets. */
@@ -66,18 +69,17 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
-enum fab_transition_tables { /* the entries whose dependencies are collected */
-                             /* Present entries; for waiting LIDs, all mixtures of old and new
-                              * entries. */
-                             FAB_TRANSITION_ALL,
-                             FAB_TRANSITION_STANDING,
-                             /* Present entries and new entries, but no mixtures. */
-                             FAB_TRANSITION_UNMIXED,
-                             FAB_TRANSITION_FINAL,      /* new entries with new SLs */
-                             FAB_TRANSITION_FINAL_BOTH, /* new entries with old and new SLs */
-                             /* Present entries; for waiting LIDs, only entries that do not
-                              * change. */
-                             FAB_TRANSITION_COMMON
+/* the entries whose dependencies are collected */
+enum fab_transition_tables {
+    /* Present entries; for waiting LIDs, all mixtures of old and new entries. */
+    FAB_TRANSITION_ALL,
+    FAB_TRANSITION_STANDING,
+    /* Present entries and new entries, but no mixtures. */
+    FAB_TRANSITION_UNMIXED,
+    FAB_TRANSITION_FINAL,      /* new entries, with the SLs that hosts use now */
+    FAB_TRANSITION_FINAL_BOTH, /* new entries with old and new SLs */
+    /* Present entries; for waiting LIDs, only entries that do not change. */
+    FAB_TRANSITION_COMMON
 };
 /* Collects the dependencies of these entries, and returns whether they have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
