@@ -102,8 +102,8 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
-        if (((i - home) & mask) >=
-            ((i - hole) & mask)) { /* the hole is between the entry's home slot and slot i */
+        /* The entry at i can move into the hole if the hole is between its home slot and i. */
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
             m->slots[hole] = m->slots[i];
             hole = i;
         }

@@ -119,9 +119,9 @@ static bool same_link(const struct fab_discover *d, const struct known_node *a, 
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b)
 {
+    /* A loopback plug connects a port to itself. Such a link is not accepted. */
     if (a == b && port_a == port_b)
-        return true; /* a loopback plug connects the port to itself; this is not accepted as a link
-                      */
+        return true;
     if (b != NULL && same_link(d, a, port_a, b, port_b))
         return false;
     return fab_base_bits_get(a->fresh, port_a) ||

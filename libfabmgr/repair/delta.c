@@ -316,8 +316,8 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    if (status !=
-        FAB_OK) /* no labels were changed yet, so fab_repair_undo_dead must not restore any */
+    /* No label has been changed yet, so fab_repair_undo_dead must not restore any. */
+    if (status != FAB_OK)
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);

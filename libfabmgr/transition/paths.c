@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Follows the paths of packets to one LID by the old entries and by the new entries. From the paths
  * it finds which pairs of source and LID may lose their path while the entries change, and in which
- * sequence switches must be written so that none of them does. */
+ * sequence switches must be written so that no pair does. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"

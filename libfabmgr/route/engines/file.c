@@ -156,9 +156,9 @@ static int check(struct given *g)
     const struct fab_lids *lids = g->in->lids;
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
+        /* From here on, hosts[s] > 0 marks all switches from which packets start. */
         if (has_endports(f, s))
-            g->graph.hosts[s] |=
-                1; /* from here on, hosts[s] > 0 marks all switches from which packets start */
+            g->graph.hosts[s] |= 1;
     }
     for (uint32_t lid = 1; lid <= lids->top && status == FAB_OK; lid++) {
         uint32_t home = lids->owner[lid] != FAB_NONE ? switch_of(f, lids->owner[lid]) : FAB_NONE;
