@@ -358,6 +358,11 @@ tests_unit_test_key_SOURCES = tests/unit/test_key.c
 tests_unit_test_key_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_key_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_answers
+tests_attack_test_answers_SOURCES = tests/attack/test_answers.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_answers_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_answers_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_election
 tests_attack_test_election_SOURCES = tests/attack/test_election.c tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_election_CFLAGS = $(TEST_CFLAGS)

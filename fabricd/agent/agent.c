@@ -11,6 +11,7 @@
 #include "fabricd/agent/agent.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
@@ -83,11 +84,22 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     loop_at(a->loop, "answers");
     for (size_t i = 0; i < count; i++) {
         const struct transport_mad *m = &mads[i];
-        bool ours = m->qp == a->out.qp && fab_mads_input(a->mads, now, m->bytes, m->len, m->failed);
+        bool ours = m->qp == a->out.qp &&
+                    fab_mads_input(a->mads, now, m->addr.slid, m->bytes, m->len, m->failed);
         if (!ours && !m->failed && a->unsolicited)
             a->unsolicited(a->ctx, m);
     }
     agent_pump(a);
+}
+
+/* Returns a session whose transaction IDs nobody can guess; NULL: no memory, or no random numbers.
+ * Recordings need not hold the key, because a replay compares MADs without their transaction
+ * IDs. */
+static struct fab_mads *new_session(const struct fab_mads_config *config)
+{
+    struct fab_mads_config own = *config;
+    ssize_t got = getrandom(own.tid_key, sizeof(own.tid_key), 0);
+    return got == (ssize_t)sizeof(own.tid_key) ? fab_mads_new(&own) : NULL;
 }
 
 static int make(struct loop *l, struct transport *t, const struct fab_mads_config *config,
@@ -101,7 +113,7 @@ static int make(struct loop *l, struct transport *t, const struct fab_mads_confi
     a->unsolicited = fn;
     a->ctx = ctx;
     a->out.len = FAB_MAD_SIZE;
-    a->mads = fab_mads_new(config);
+    a->mads = new_session(config);
     a->timer = loop_timer_new(l, on_timer, a);
     if (!a->mads || !a->timer) {
         agent_free(a);

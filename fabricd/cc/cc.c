@@ -41,7 +41,6 @@ static int new_agent(struct cc *cc)
         .window_max = CC_JOBS,
         .timeout_us = (uint64_t)smp->timeout_ms * 1000,
         .retries = smp->retries < 2 ? smp->retries : 2,
-        .tid_seed = (uint32_t)clock_now_us() ^ (uint32_t)clock_unix_us() ^ 0x43430000,
     };
     int r = agent_new_class(cc->in.loop, cc->in.transport, FAB_CLASS_CC, &config, NULL, NULL,
                             &cc->agent);

@@ -92,6 +92,10 @@ static void management(struct fab_text *to, const struct sm_status *s)
     counter(to, "smps_retried", s->smps_retried, "SMPs that were sent again.");
     counter(to, "smps_timed_out", s->smps_timed_out,
             "SMP requests that got no answer after all retries.");
+    counter(
+        to, "smps_mismatched", s->smps_mismatched,
+        "Answers with the transaction ID of an SMP, but from elsewhere or about something else: "
+        "forged, or of a faulty device.");
     gauge(to, "smps_in_flight", s->in_flight, "SMP requests in flight.");
     gauge(to, "smps_window", s->window, "Current limit of SMP requests in flight.");
 }

@@ -20,7 +20,6 @@ static int new_agent(struct pm *pm)
         .window_max = WINDOW,
         .timeout_us = (uint64_t)smp->timeout_ms * 1000,
         .retries = smp->retries < 2 ? smp->retries : 2,
-        .tid_seed = (uint32_t)clock_now_us() ^ (uint32_t)clock_unix_us() ^ 0x504d0000,
     };
     int r = agent_new_class(pm->in.loop, pm->in.transport, FAB_CLASS_PERF, &config, NULL, NULL,
                             &pm->agent);

@@ -78,6 +78,7 @@ struct sm_status {
     uint64_t sweeps;     /* heavy sweeps since the start */
     uint64_t last_sweep_us, last_reroute_us; /* durations; 0: no sweep or no reroute yet */
     uint64_t smps_sent, smps_retried, smps_timed_out;
+    uint64_t smps_mismatched; /* struct fab_mads_stats */
     uint32_t window, in_flight;
     uint32_t unresponsive; /* number of ports whose peer does not answer */
     uint32_t master_lid;

@@ -21,6 +21,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/size.h \
 	%D%/status.c \
 	%D%/status.h \
+	%D%/stream.c \
+	%D%/stream.h \
 	%D%/text.c \
 	%D%/text.h \
 	%D%/version.c \

@@ -19,6 +19,9 @@
  * arrives, and the session ignores it. The session chooses only the low 32 bits of a TID; the
  * kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
  *
+ * A response must also come from where the request went, as far as it shows that, and be about the
+ * same attribute. Any host can send a response, so the TIDs cannot be guessed (slots.c).
+ *
  * A request without a response after a few round trips, long before its deadline, is called late:
  * it is most likely lost. A late request still waits for its response, but does not count against
  * the window, so that loss and unresponsive devices do not delay other requests. At most window_max
@@ -30,6 +33,7 @@
 #include "libfabmgr/mads/mads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mads/slots.h"
@@ -60,7 +64,7 @@ struct fab_mads *fab_mads_new(const struct fab_mads_config *config)
     if (m == NULL)
         return NULL;
     m->config = *config;
-    fab_mads_slots_init(&m->slots, config->tid_seed);
+    fab_mads_slots_init(&m->slots, config->tid_key);
     fab_mads_window_init(&m->window, config->window_start, config->window_max);
     if (fab_mads_slots_reserve(&m->slots, m->window.size) != FAB_OK) {
         fab_mads_free(m);
@@ -243,6 +247,8 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     struct fab_slot *s = take_next(m);
     if (s == NULL)
         return false;
+    if (s->tries == 0)
+        fab_mads_slots_draw_tid(&m->slots, s);
     encode(m, s, mad);
     m->stats.sent++;
     m->stats.retried += s->tries > 0;
@@ -335,26 +341,63 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* Returns the request that this MAD answers. failed: the MAD is a request that the transport
- * returned; returns this request. NULL: there is no such request. */
-static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
+static uint8_t method_of_response(uint8_t method)
 {
-    struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
-    if (s == NULL || s->req.attr_id != mad->attr_id || s->req.mgmt_class != mad->mgmt_class)
-        return NULL;
-    if (failed)
-        return s->state == FAB_SLOT_OUTSTANDING && s->req.method == mad->method ? s : NULL;
-    return s->state == FAB_SLOT_OUTSTANDING || s->state == FAB_SLOT_RETRY ? s : NULL;
+    return method == FAB_METHOD_SET ? FAB_METHOD_GET_RESP : method | FAB_METHOD_RESPONSE;
 }
 
-bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size_t len, bool failed)
+static bool is_same_path(const struct fab_path *a, const struct fab_path *b)
+{
+    return a->hops == b->hops && memcmp(a->port + 1, b->port + 1, a->hops) == 0;
+}
+
+/* Returns whether a response comes from where the request went. A directed-route SMP brings the
+ * path of the request back (IBA 14.2.2). */
+static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad)
+{
+    if (req->mgmt_class != FAB_CLASS_SMP_DIRECTED)
+        return slid == req->dlid;
+    return mad->returning && mad->dr_slid == FAB_LID_PERMISSIVE &&
+           mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
+}
+
+/* Returns whether the MAD is a response to the request or, if `failed`, the request itself. */
+static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
+                 bool failed)
+{
+    if (req->mgmt_class != mad->mgmt_class || req->attr_id != mad->attr_id ||
+        req->attr_mod != mad->attr_mod)
+        return false;
+    if (failed)
+        return req->method == mad->method;
+    return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
+}
+
+/* Returns the request that this MAD answers. failed: the MAD is a request that the transport
+ * returned; returns this request. NULL: there is no such request. */
+static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
+                              bool failed)
+{
+    struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
+    if (s == NULL)
+        return NULL;
+    if (!fits(&s->req, slid, mad, failed)) {
+        m->stats.mismatched++;
+        return NULL;
+    }
+    bool waits = s->state == FAB_SLOT_OUTSTANDING || (s->state == FAB_SLOT_RETRY && !failed);
+    return waits ? s : NULL;
+}
+
+bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *bytes,
+                    size_t len, bool failed)
 {
     struct fab_mad mad;
     struct fab_mads_answer answer = {0};
     int status = fab_wire_mad_unpack(bytes, len, &mad, &answer.data, &answer.len);
     if (status == FAB_OK && !failed && (mad.method & FAB_METHOD_RESPONSE) == 0)
         return false;
-    struct fab_slot *s = status == FAB_OK ? match(m, &mad, failed) : NULL;
+    struct fab_slot *s = status == FAB_OK ? match(m, slid, &mad, failed) : NULL;
     if (s == NULL) {
         m->stats.unmatched++;
     } else if (failed) {

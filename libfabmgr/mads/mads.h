@@ -2,7 +2,7 @@
 /*
  * A session of MAD transactions. The caller submits requests and passes in received MADs; the
  * session does no I/O and reads no clock. It matches responses to requests by their transaction ID
- * (IBA 13.4.6.4), detects time-outs and retries.
+ * (IBA 13.4.6.4) and their content, detects time-outs and retries.
  *
  * The session keeps a window of requests in flight, which grows while responses arrive and halves
  * on loss. A request that is most likely lost stops counting against the window long before its
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/stream.h"
 #include "libfabmgr/wire/wire.h"
 
 /* The address of a MAD: the destination of a sent MAD, or the source of a received one. */
@@ -76,9 +77,8 @@ struct fab_mads_config {
     /* time-out of the first try in us; it doubles with each try, at most 7 times */
     uint64_t timeout_us;
     uint32_t retries; /* number of tries after the first */
-    /* number from which transaction IDs are derived; with different seeds, two runs use different
-     * IDs */
-    uint32_t tid_seed;
+    /* key of the transaction IDs, which nobody can guess without it */
+    uint8_t tid_key[FAB_STREAM_KEY];
 };
 struct fab_mads_stats {
     uint64_t sent;      /* number of MADs sent, retries included */
@@ -86,8 +86,12 @@ struct fab_mads_stats {
     uint64_t retried;   /* number of MADs sent again after a time-out or BUSY */
     uint64_t timed_out; /* number of requests that got no response to any try */
     uint64_t refused;   /* number of requests whose response has an error status */
-    /* number of received responses that match no request: late, duplicate, foreign or malformed */
+    /* number of received responses that match no request: late, duplicate, foreign or malformed;
+     * mismatched ones included */
     uint64_t unmatched;
+    /* number of received responses with the TID of a request, but from elsewhere or about something
+     * else: forged, or of a faulty device */
+    uint64_t mismatched;
     uint32_t window, in_flight;
 };
 
@@ -117,11 +121,12 @@ void fab_mads_cancel(struct fab_mads *m, const void *ctx);
  * are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
-/* Handles a received MAD. Returns true if it is a response, whether or not it matches a request.
- * Returns false if it is a request, trap or report, which the caller handles. failed: the MAD is a
- * request of this session that the transport returned as undelivered; the session retries it as
- * after a time-out. */
-bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *mad, size_t len, bool failed);
+/* Handles a received MAD with the source LID slid. Returns true if it is a response, whether or not
+ * it matches a request. Returns false if it is a request, trap or report, which the caller handles.
+ * failed: the MAD is a request of this session that the transport returned as undelivered; the
+ * session retries it as after a time-out. */
+bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
+                    bool failed);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
  * flight. */

@@ -3,21 +3,21 @@
  * Allocates slots in chunks when they are needed, and frees them with the session. So a steady
  * stream of requests allocates no memory, and pointers to slots stay valid.
  *
- * The low 20 bits of a TID are the index of the slot, so finding the request of a response is an
- * array access. The next 12 bits are a serial number, which changes with each use of the slot, so
- * that a response to an earlier request does not match. The slot that was released first is reused
- * first, so that a TID repeats as late as possible.
+ * TIDs come from a keyed generator, so that a host cannot guess the TID of a request to another
+ * port and answer in its place: all 32 bits are unpredictable. The low bits of a TID are the index
+ * of its entry in a table; a TID whose entry is taken is drawn again. The table is at most a
+ * quarter full, so 4 draws suffice for 3 TIDs, and finding the slot of a TID is an array access.
  */
 #include "libfabmgr/mads/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 #define CHUNK 64 /* number of slots that are allocated at once */
+#define ENTRIES_PER_SLOT 4
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
 {
@@ -49,9 +49,10 @@ struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l)
     return s;
 }
 
-void fab_mads_slots_init(struct fab_slots *t, uint32_t seed)
+void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY])
 {
-    *t = (struct fab_slots){.seed = seed};
+    *t = (struct fab_slots){0};
+    fab_base_stream_init(&t->stream, tid_key);
 }
 
 void fab_mads_slots_fini(struct fab_slots *t)
@@ -59,14 +60,66 @@ void fab_mads_slots_fini(struct fab_slots *t)
     for (size_t i = 0; i < t->chunk_count; i++)
         free(t->chunks[i]);
     free(t->chunks);
-    fab_mads_slots_init(t, t->seed);
+    free(t->by_tid);
+    *t = (struct fab_slots){0};
 }
+
+/* ---- TIDs ------------------------------------------------------------------------------------ */
+
+static struct fab_slot *slot_at(const struct fab_slots *t, uint32_t index)
+{
+    return &t->chunks[index / CHUNK][index % CHUNK];
+}
+
+/* Enlarges the table of TIDs for so many slots. TIDs that differ in their low bits also do in more
+ * of them. */
+static int reserve_tids(struct fab_slots *t, uint32_t slots)
+{
+    uint32_t size = ENTRIES_PER_SLOT * CHUNK;
+    while (size < ENTRIES_PER_SLOT * slots)
+        size *= 2;
+    if (t->by_tid != NULL && size <= t->tid_mask + 1)
+        return FAB_OK;
+    uint32_t *by_tid = calloc(size, sizeof *by_tid);
+    if (by_tid == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; t->by_tid != NULL && i <= t->tid_mask; i++)
+        if (t->by_tid[i] != 0)
+            by_tid[slot_at(t, t->by_tid[i] - 1)->tid & (size - 1)] = t->by_tid[i];
+    free(t->by_tid);
+    t->by_tid = by_tid;
+    t->tid_mask = size - 1;
+    return FAB_OK;
+}
+
+void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s)
+{
+    uint32_t tid;
+    do
+        tid = fab_base_stream_next(&t->stream);
+    while (t->by_tid[tid & t->tid_mask] != 0);
+    t->by_tid[tid & t->tid_mask] = s->index + 1;
+    s->tid = tid;
+    s->has_tid = true;
+}
+
+struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid)
+{
+    uint32_t slot = t->by_tid != NULL ? t->by_tid[tid & t->tid_mask] : 0;
+    struct fab_slot *s = slot != 0 ? slot_at(t, slot - 1) : NULL;
+    return s != NULL && s->tid == tid ? s : NULL;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static int add_chunk(struct fab_slots *t)
 {
     uint32_t first = (uint32_t)t->chunk_count * CHUNK;
     if (first >= FAB_SLOT_LIMIT)
         return FAB_E_LIMIT;
+    int status = reserve_tids(t, first + CHUNK);
+    if (status != FAB_OK)
+        return status;
     void *grown = fab_base_grow(t->chunks, sizeof *t->chunks, t->chunk_count + 1, &t->chunk_room);
     if (grown == NULL)
         return FAB_E_NOMEM;
@@ -76,8 +129,7 @@ static int add_chunk(struct fab_slots *t)
         return FAB_E_NOMEM;
     t->chunks[t->chunk_count++] = chunk;
     for (uint32_t i = 0; i < CHUNK; i++) {
-        uint64_t serial = fab_base_mix64(((uint64_t)t->seed << 32) | (first + i));
-        chunk[i].tid = (uint32_t)(serial << FAB_SLOT_BITS) | (first + i);
+        chunk[i].index = first + i;
         fab_mads_slot_list_append(&t->free, &chunk[i]);
     }
     return FAB_OK;
@@ -108,9 +160,10 @@ int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret)
 
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s)
 {
+    if (s->has_tid)
+        t->by_tid[s->tid & t->tid_mask] = 0;
     s->state = FAB_SLOT_UNUSED;
-    s->late = false;
-    s->tid += FAB_SLOT_LIMIT;
+    s->has_tid = s->late = false;
     fab_mads_slot_list_append(&t->free, s);
 }
 
@@ -118,13 +171,4 @@ void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s)
 {
     s->state = FAB_SLOT_UNUSED;
     prepend(&t->free, s);
-}
-
-struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid)
-{
-    uint32_t index = tid & (FAB_SLOT_LIMIT - 1);
-    if (index / CHUNK >= t->chunk_count)
-        return NULL;
-    struct fab_slot *s = &t->chunks[index / CHUNK][index % CHUNK];
-    return s->tid == tid && s->state != FAB_SLOT_UNUSED ? s : NULL;
 }

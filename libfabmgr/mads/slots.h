@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of transactions. It has a slot for each request that is queued or in flight. Slots do
- * not move in memory. Every slot is in exactly one list at a time.
+ * not move in memory. Every slot is in exactly one list at a time. A request gets its TID when it
+ * is first sent.
  */
 #ifndef LIBFABMGR_MADS_SLOTS_H
 #define LIBFABMGR_MADS_SLOTS_H
@@ -10,12 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/stream.h"
 #include "libfabmgr/mads/mads.h"
 
-/* The low FAB_SLOT_BITS bits of a TID are the index of the slot; the bits above them are the serial
- * number of the request in this slot. */
-#define FAB_SLOT_BITS 20
-#define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
+#define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* greatest number of slots */
 
 enum fab_slot_state {
     FAB_SLOT_UNUSED,
@@ -27,10 +26,12 @@ enum fab_slot_state {
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    uint32_t tid; /* TID of the request; in a free slot, the TID of the slot's next request */
+    uint32_t tid; /* TID of the request, if the request was sent */
     uint32_t tries;
-    uint8_t state; /* enum fab_slot_state */
-    bool late;     /* the request has waited so long for its response that it is most likely lost */
+    uint32_t index; /* number of the slot */
+    uint8_t state;  /* enum fab_slot_state */
+    bool has_tid;   /* tid is in by_tid */
+    bool late; /* the request has waited so long for its response that it is most likely lost */
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */
@@ -40,20 +41,25 @@ struct fab_slots {
     struct fab_slot **chunks;
     size_t chunk_count, chunk_room;
     struct fab_slot_list free;
-    uint32_t seed;
+    /* [tid_mask + 1] by the low bits of the TID: 1 + number of the slot; 0: none has this TID */
+    uint32_t *by_tid;
+    uint32_t tid_mask;
+    struct fab_stream stream; /* the source of TIDs */
 };
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
 void fab_mads_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
 struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
 
-void fab_mads_slots_init(struct fab_slots *t, uint32_t seed);
+void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);
 void fab_mads_slots_fini(struct fab_slots *t);
 int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
 /* Takes a slot out of the free list and zeroes its request. NOMEM, LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
-/* Both functions put a slot into the free list. fab_mads_slots_release gives the slot a new TID.
- * fab_mads_slots_return_unused keeps its TID, because no MAD with this TID was sent. */
+/* Gives the slot a TID that no other slot has. */
+void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);
+/* Both functions put a slot into the free list. fab_mads_slots_release takes its TID back.
+ * fab_mads_slots_return_unused is for slots without a TID. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* Returns the slot of the request with this TID; NULL: no request has this TID. */

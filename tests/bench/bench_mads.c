@@ -150,7 +150,7 @@ static void bench_session(uint64_t count, uint32_t window)
             n++;
         for (uint32_t i = 0; i < n; i++) {
             fab_wire_smp_answer(wire[i], 0, NULL, wire[i]);
-            fab_mads_input(m, ++now, wire[i], FAB_MAD_SIZE, false);
+            fab_mads_input(m, ++now, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, false);
         }
         KEEP(fab_mads_deadline(m));
     }

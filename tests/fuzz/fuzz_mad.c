@@ -99,12 +99,12 @@ static void try_session(const uint8_t *data, size_t size)
     req.ctx = &done;
     must(m != NULL && fab_mads_submit(m, &req) == 0 && fab_mads_submit(m, &req) == 0);
     must(fab_mads_output(m, 0, mad, &to) && fab_mads_output(m, 0, mad, &to));
-    fab_mads_input(m, 1, data, size, false);
-    fab_mads_input(m, 1, data, size, true);
+    fab_mads_input(m, 1, FAB_LID_PERMISSIVE, data, size, false);
+    fab_mads_input(m, 1, FAB_LID_PERMISSIVE, data, size, true);
     memcpy(hostile, data, size < sizeof hostile ? size : sizeof hostile);
     memcpy(hostile + 8, mad + 8, 8); /* TID of the second request */
-    fab_mads_input(m, 2, hostile, sizeof hostile, false);
-    fab_mads_input(m, 2, hostile, sizeof hostile, true);
+    fab_mads_input(m, 2, FAB_LID_PERMISSIVE, hostile, sizeof hostile, false);
+    fab_mads_input(m, 2, FAB_LID_PERMISSIVE, hostile, sizeof hostile, true);
     for (uint64_t now = 10; !fab_mads_idle(m); now += 10) {
         while (fab_mads_output(m, now, mad, &to))
             ;

@@ -51,7 +51,7 @@ static inline struct fab_mads *session(uint32_t window, uint32_t retries)
                                      .window_max = window,
                                      .timeout_us = TIMEOUT,
                                      .retries = retries,
-                                     .tid_seed = 77};
+                                     .tid_key = {77}};
     return fab_mads_new(&config);
 }
 

@@ -47,11 +47,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *ans
 static void open_fixture(struct fixture *f, uint32_t window, uint64_t timeout_us)
 {
     static const struct transport_ops ops = {.send = fake_send};
-    const struct fab_mads_config config = {.window_start = window,
-                                           .window_max = window,
-                                           .timeout_us = timeout_us,
-                                           .retries = 1,
-                                           .tid_seed = 1};
+    const struct fab_mads_config config = {
+        .window_start = window, .window_max = window, .timeout_us = timeout_us, .retries = 1};
     memset(f, 0, sizeof(*f));
     f->transport.ops = &ops;
     f->loop = loop_new();
@@ -95,6 +92,7 @@ static void run_for(struct fixture *f, uint64_t us)
 static struct transport_mad answer_to(const struct fixture *f, unsigned n)
 {
     struct transport_mad m = f->sent[n];
+    m.addr.slid = m.addr.dlid;
     m.bytes[3] = FAB_METHOD_GET_RESP;
     m.bytes[4] |= 0x80;
     return m;
@@ -208,7 +206,7 @@ static void note_sender(void *ctx, const struct transport_mad *mad)
 START_TEST(each_class_has_its_agent)
 {
     const struct fab_mads_config config = {
-        .window_start = 4, .window_max = 4, .timeout_us = 1000000, .tid_seed = 7};
+        .window_start = 4, .window_max = 4, .timeout_us = 1000000};
     struct fixture f;
     struct agent *perf, *sa;
     int queries = 0;

@@ -15,6 +15,7 @@
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/base/stream.h"
 #include "libfabmgr/base/text.h"
 #include "tests/unit/testing.h"
 
@@ -303,6 +304,31 @@ START_TEST(sets_join_under_their_lowest)
 }
 END_TEST
 
+/* The key stream of ChaCha8 with the key 0: test vector TC1 of
+ * draft-strombergson-chacha-test-vectors.
+ */
+START_TEST(stream_gives_the_published_sequence)
+{
+    static const uint8_t expected[] = {0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6,
+                                       0x7f, 0x5b, 0xb8, 0xe8, 0x1f, 0x09, 0xa5, 0xa1,
+                                       0x2c, 0x84, 0x0e, 0xc3, 0xce, 0x9a, 0x7f, 0x3b,
+                                       0x18, 0x1b, 0xe1, 0x88, 0xef, 0x71, 0x1a, 0x1e};
+    static const uint8_t key[FAB_STREAM_KEY] = {0}, other[FAB_STREAM_KEY] = {1};
+    struct fab_stream s, t;
+    uint32_t same = 0;
+    fab_base_stream_init(&s, key);
+    for (size_t i = 0; i < sizeof expected; i += 4) {
+        uint32_t word = fab_base_stream_next(&s);
+        for (size_t k = 0; k < 4; k++)
+            ck_assert_uint_eq((uint8_t)(word >> 8 * k), expected[i + k]);
+    }
+    fab_base_stream_init(&t, other);
+    for (size_t i = 0; i < 1000; i++)
+        same += fab_base_stream_next(&s) == fab_base_stream_next(&t);
+    ck_assert_uint_eq(same, 0);
+}
+END_TEST
+
 START_TEST(prng_gives_the_published_sequence)
 {
     /* xoshiro256** from state {1, 2, 3, 4}, as its authors' code gives it. */
@@ -482,6 +508,7 @@ int main(void)
     tcase_add_test(tcase, map_takes_any_key_and_value);
     tcase_add_test(tcase, map_reserve_makes_room_at_once);
     tcase_add_test(tcase, sets_join_under_their_lowest);
+    tcase_add_test(tcase, stream_gives_the_published_sequence);
     tcase_add_test(tcase, prng_gives_the_published_sequence);
     tcase_add_test(tcase, prng_below_is_bounded_and_even);
     tcase_add_test(tcase, prng_chance_keeps_its_rate);

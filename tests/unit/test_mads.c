@@ -2,6 +2,7 @@
 /*
  * The session, step by step. test_mads_window.c tests its window and whole conversations.
  */
+#include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
 
 /* ---- single steps -----------------------------------------------------------------------------
@@ -48,7 +49,7 @@ START_TEST(a_request_goes_out_and_is_answered)
     ck_assert_mem_eq(mad + 128, "\0\3\4", 3);
     ck_assert_uint_eq(fab_mads_deadline(m), 100 + TIMEOUT);
     answer(mad, 0, 9);
-    ck_assert(fab_mads_input(m, 150, mad, sizeof mad, false));
+    ck_assert(fab_mads_input(m, 150, FAB_LID_PERMISSIVE, mad, sizeof mad, false));
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_OK);
     ck_assert_uint_eq(o.tag, 42);
@@ -57,7 +58,7 @@ START_TEST(a_request_goes_out_and_is_answered)
     ck_assert_uint_eq(o.rtt, 50);
     ck_assert(fab_mads_idle(m));
     ck_assert_uint_eq(fab_mads_deadline(m), UINT64_MAX);
-    ck_assert(fab_mads_input(m, 160, mad, sizeof mad, false)); /* a duplicate */
+    ck_assert(fab_mads_input(m, 160, FAB_LID_PERMISSIVE, mad, sizeof mad, false)); /* a duplicate */
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_uint_eq(stats_of(m).unmatched, 1);
     ck_assert_uint_eq(stats_of(m).answered, 1);
@@ -74,11 +75,12 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID, .method = methods[i]};
         uint8_t bytes[FAB_MAD_SIZE];
         fab_wire_smp_pack(&mad, NULL, bytes);
-        ck_assert(!fab_mads_input(m, 1, bytes, sizeof bytes, false));
-        ck_assert(fab_mads_input(m, 1, bytes, sizeof bytes,
+        ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
+        ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes,
                                  true)); /* a request that failed is not a received request */
     }
-    ck_assert(fab_mads_input(m, 1, (const uint8_t *)"", 0, false)); /* malformed: swallowed */
+    ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
+                             false)); /* malformed: swallowed */
     ck_assert_uint_eq(stats_of(m).unmatched, sizeof methods + 1);
     fab_mads_free(m);
     fab_mads_free(NULL);
@@ -109,16 +111,77 @@ START_TEST(answers_that_do_not_fit_are_ignored)
     fab_mads_submit(m, &req);
     fab_mads_output(m, 0, mad, &to);
     answer(mad, 0, 0);
-    static const size_t spoil[] = {15, 14, 12, 17, 1}; /* TID (3 places), attribute, class */
+    /* TID (3 places), attribute, class, modifier, method, hop count, initial path (2 places), D
+     * bit, DrSLID, DrDLID */
+    static const size_t spoil[] = {15, 14, 12, 17, 1, 23, 3, 7, 129, 130, 4, 32, 35};
     for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
         memcpy(wrong, mad, sizeof wrong);
-        wrong[spoil[i]] ^= 0x80;
-        ck_assert(fab_mads_input(m, 5, wrong, sizeof wrong, false));
-        ck_assert(fab_mads_input(m, 5, mad, i * 60, false)); /* truncated */
+        wrong[spoil[i]] ^= spoil[i] == 3 ? 4 : 0x80;
+        ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, wrong, sizeof wrong, false));
+        ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, mad, i * 19, false)); /* truncated */
     }
     ck_assert_uint_eq(o.calls, 0);
-    ck_assert(fab_mads_input(m, 5, mad, sizeof mad, false));
+    ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, mad, sizeof mad, false));
     ck_assert_uint_eq(o.calls, 1);
+    fab_mads_free(m);
+}
+END_TEST
+
+/* A host sees the TIDs of the requests to its own port. Those of later requests do not follow from
+ * them: before, they differed in the upper 12 bits only, by one. */
+START_TEST(tids_cannot_be_guessed_from_earlier_ones)
+{
+    enum { COUNT = 64 };
+    struct fab_mads *m = session(COUNT, 0);
+    uint32_t tids[2 * COUNT];
+    uint64_t count = 0;
+    fab_mads_source(m, endless, &count);
+    for (size_t i = 0; i < 2 * COUNT; i += COUNT) {
+        uint8_t mads[COUNT][FAB_MAD_SIZE];
+        struct fab_mad_addr to;
+        for (size_t k = 0; k < COUNT; k++) {
+            ck_assert(fab_mads_output(m, 1, mads[k], &to));
+            tids[i + k] = fab_base_get_be32(mads[k] + 12);
+        }
+        for (size_t k = 0; k < COUNT; k++) {
+            answer(mads[k], 0, 0);
+            fab_mads_input(m, 2, FAB_LID_PERMISSIVE, mads[k], FAB_MAD_SIZE, false);
+        }
+    }
+    ck_assert_uint_eq(stats_of(m).answered, 2 * COUNT);
+    for (size_t i = 0; i < 2 * COUNT; i++)
+        for (size_t k = 0; k < i; k++) {
+            uint32_t step = tids[i] - tids[k];
+            ck_assert_msg((step & 0xfffff) != 0 && step > 1000 && step < UINT32_MAX - 1000,
+                          "%08x follows %08x", tids[i], tids[k]);
+        }
+    fab_mads_free(m);
+}
+END_TEST
+
+/* The table of TIDs grows while requests are in flight, and still finds each of them. */
+START_TEST(many_requests_in_flight_are_found)
+{
+    enum { COUNT = 5000 };
+    struct fab_mads *m = session(COUNT, 0);
+    uint8_t(*mads)[FAB_MAD_SIZE] = calloc(COUNT, FAB_MAD_SIZE);
+    struct fab_mads_request req = get(NULL, 0);
+    struct fab_mad_addr to;
+    ck_assert_ptr_nonnull(mads);
+    for (size_t i = 0; i < COUNT; i++) {
+        ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+        ck_assert(fab_mads_output(m, 1, mads[i], &to));
+    }
+    for (size_t i = 0; i < 3 * COUNT; i++) /* more slots than the window */
+        ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t k = i * 7 % COUNT;
+        answer(mads[k], 0, 0);
+        ck_assert(fab_mads_input(m, 2, FAB_LID_PERMISSIVE, mads[k], FAB_MAD_SIZE, false));
+    }
+    ck_assert_uint_eq(stats_of(m).answered, COUNT);
+    ck_assert_uint_eq(stats_of(m).unmatched, 0);
+    free(mads);
     fab_mads_free(m);
 }
 END_TEST
@@ -150,7 +213,8 @@ START_TEST(timeouts_double_and_end)
     ck_assert_uint_eq(o.len, 0);
     ck_assert(fab_mads_idle(m));
     answer(first, 0, 0);
-    ck_assert(fab_mads_input(m, now, first, sizeof first, false)); /* too late */
+    ck_assert(
+        fab_mads_input(m, now, FAB_LID_PERMISSIVE, first, sizeof first, false)); /* too late */
     ck_assert_uint_eq(o.calls, 1);
     struct fab_mads_stats s = stats_of(m);
     ck_assert_uint_eq(s.sent, 4);
@@ -172,7 +236,7 @@ START_TEST(an_answer_between_two_tries_counts)
     fab_mads_output(m, 0, mad, &to);
     fab_mads_expire(m, TIMEOUT);
     answer(mad, 0, 5);
-    fab_mads_input(m, TIMEOUT + 1, mad, sizeof mad, false);
+    fab_mads_input(m, TIMEOUT + 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_OK);
     ck_assert(!fab_mads_output(m, TIMEOUT + 2, mad, &to)); /* nothing is sent again */
@@ -191,8 +255,9 @@ START_TEST(returned_mads_are_retried_at_once)
     fab_mads_submit(m, &req);
     for (int try = 0; try < 3; try++) {
         ck_assert(fab_mads_output(m, 10, mad, &to));
-        ck_assert(fab_mads_input(m, 11, mad, sizeof mad, true));
-        ck_assert(fab_mads_input(m, 11, mad, sizeof mad, true)); /* twice is once */
+        ck_assert(fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad, true));
+        ck_assert(
+            fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad, true)); /* twice is once */
     }
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_E_TIMEOUT);
@@ -211,7 +276,7 @@ START_TEST(error_status_is_a_refusal)
     fab_mads_submit(m, &req);
     fab_mads_output(m, 0, mad, &to);
     answer(mad, FAB_SMP_BAD_VALUE, 3);
-    fab_mads_input(m, 1, mad, sizeof mad, false);
+    fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
     ck_assert_int_eq(o.status, FAB_E_REFUSED);
     ck_assert_uint_eq(o.smp_status, FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(o.first, 3);
@@ -233,7 +298,7 @@ START_TEST(busy_ones_are_asked_again_after_a_rest)
         ck_assert_uint_eq(o.calls, 0);
         ck_assert(fab_mads_output(m, now, mad, &to));
         answer(mad, FAB_SMP_BUSY, 0);
-        fab_mads_input(m, now, mad, sizeof mad, false);
+        fab_mads_input(m, now, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
         ck_assert(!fab_mads_output(m, now, mad, &to));
         ck_assert(try == 2 || fab_mads_deadline(m) == now + TIMEOUT);
         ck_assert(try == 2 || !fab_mads_idle(m));
@@ -289,9 +354,10 @@ START_TEST(cancel_forgets_everything_quietly)
     }
     fab_mads_output(m, 0, mads[0], &to);
     answer(mads[0], FAB_SMP_BUSY, 0);
-    fab_mads_input(m, 0, mads[0], FAB_MAD_SIZE, false); /* BUSY: waits before the retry */
+    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE,
+                   false); /* BUSY: waits before the retry */
     fab_mads_output(m, 0, mads[1], &to);
-    fab_mads_input(m, 0, mads[1], FAB_MAD_SIZE, true); /* lost */
+    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_output(m, 0, mads[2], &to); /* in flight, like 1; 3 is queued */
     fab_mads_cancel_all(m);
@@ -300,7 +366,7 @@ START_TEST(cancel_forgets_everything_quietly)
     ck_assert_uint_eq(stats_of(m).in_flight, 0);
     for (int i = 1; i < 3; i++) {
         answer(mads[i], 0, 0);
-        fab_mads_input(m, 1, mads[i], FAB_MAD_SIZE, false);
+        fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
     }
     fab_mads_expire(m, 100 * TIMEOUT);
     ck_assert(!fab_mads_output(m, 1, mads[0], &to));
@@ -326,10 +392,10 @@ START_TEST(cancels_those_of_one)
         ck_assert(fab_mads_output(m, 0, mads[i], &to));
     for (int i = 0; i < 2; i++) { /* rest */
         answer(mads[i], FAB_SMP_BUSY, 0);
-        fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, false);
+        fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
     }
     for (int i = 2; i < 4; i++) /* lost, will be sent again */
-        fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, true);
+        fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, true);
     fab_mads_expire(m, TIMEOUT / 2); /* some are late */
     fab_mads_cancel(m, &o[1]);
     ck_assert_uint_eq(stats_of(m).in_flight, 2); /* 4 and 6 */
@@ -337,7 +403,7 @@ START_TEST(cancels_those_of_one)
         fab_mads_expire(m, now * TIMEOUT / 2);
         while (fab_mads_output(m, now * TIMEOUT / 2, mads[0], &to)) {
             answer(mads[0], 0, 0);
-            fab_mads_input(m, now * TIMEOUT / 2, mads[0], FAB_MAD_SIZE, false);
+            fab_mads_input(m, now * TIMEOUT / 2, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE, false);
         }
     }
     ck_assert(fab_mads_idle(m));
@@ -369,7 +435,10 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
     ck_assert_uint_eq(mad[65], 3);
     mad[3] = FAB_METHOD_GET_RESP;
     mad[24] = 0x44;
-    ck_assert(fab_mads_input(m, 1, mad, sizeof mad, false));
+    ck_assert(fab_mads_input(m, 1, 0x76, mad, sizeof mad, false)); /* from another port */
+    ck_assert_uint_eq(o.calls, 0);
+    ck_assert_uint_eq(stats_of(m).mismatched, 1);
+    ck_assert(fab_mads_input(m, 1, 0x77, mad, sizeof mad, false));
     ck_assert_int_eq(o.status, FAB_OK);
     ck_assert_uint_eq(o.first, 0x44);
     ck_assert_uint_eq(o.len, FAB_MAD_SIZE - 24);
@@ -404,7 +473,7 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
     ck_assert_uint_eq(mad[1], FAB_CLASS_SMP_DIRECTED);
     ck_assert_uint_eq(mad[7], path.hops);
     answer(mad, 0, 9);
-    ck_assert(fab_mads_input(m, TIMEOUT + 1, mad, sizeof mad, false));
+    ck_assert(fab_mads_input(m, TIMEOUT + 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false));
     ck_assert_int_eq(o.status, FAB_OK);
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_uint_eq(o.first, 9);
@@ -440,7 +509,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert_uint_eq(o[1].calls, 0);
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
-    fab_mads_input(m, 1, mad, sizeof mad, false);
+    fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
     ck_assert(!fab_mads_idle(m)); /* idle only after the source was called again */
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));
@@ -478,7 +547,7 @@ START_TEST(done_may_submit)
         while (fab_mads_output(m, now, mad, &to)) {
             if (now++ % 7 != 0) {
                 answer(mad, 0, 0);
-                fab_mads_input(m, now, mad, sizeof mad, false);
+                fab_mads_input(m, now, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
             }
         }
         fab_mads_expire(m, now += TIMEOUT);
@@ -497,6 +566,8 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, requests_that_are_no_answers_are_the_callers);
     tcase_add_test(tcase, wrong_requests_are_refused);
     tcase_add_test(tcase, answers_that_do_not_fit_are_ignored);
+    tcase_add_test(tcase, tids_cannot_be_guessed_from_earlier_ones);
+    tcase_add_test(tcase, many_requests_in_flight_are_found);
     tcase_add_test(tcase, timeouts_double_and_end);
     tcase_add_test(tcase, an_answer_between_two_tries_counts);
     tcase_add_test(tcase, returned_mads_are_retried_at_once);

@@ -24,7 +24,7 @@ static void answer_all(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_
 {
     for (uint32_t i = 0; i < n; i++) {
         answer(wire[i], 0, 0);
-        fab_mads_input(m, now, wire[i], FAB_MAD_SIZE, false);
+        fab_mads_input(m, now, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, false);
     }
 }
 
@@ -42,7 +42,7 @@ START_TEST(window_doubles_then_halves_then_creeps)
     }
     ck_assert_uint_eq(pump(m, now, wire), 128); /* and not beyond */
     for (uint32_t i = 0; i < 128; i++)
-        fab_mads_input(m, now + 1, wire[i], FAB_MAD_SIZE, true);
+        fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, true);
     ck_assert_uint_eq(stats_of(m).window,
                       64); /* 128 losses within one round trip halve the window once */
     now += 2;
@@ -53,7 +53,7 @@ START_TEST(window_doubles_then_halves_then_creeps)
     for (uint32_t i = 0; i < 10; i++) { /* repeated losses: down to the floor */
         uint32_t n = pump(m, ++now, wire);
         for (uint32_t k = 0; k < n; k++)
-            fab_mads_input(m, now + 1, wire[k], FAB_MAD_SIZE, true);
+            fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[k], FAB_MAD_SIZE, true);
     }
     ck_assert_uint_eq(stats_of(m).window, 4);
     fab_mads_free(m);
@@ -226,7 +226,8 @@ static bool step(struct world *w)
     if (f != NULL && f->arrives <= deadline) {
         w->now = f->arrives > w->now ? f->arrives : w->now;
         f->used = false;
-        w->bad |= !fab_mads_input(w->m, w->now, f->mad, FAB_MAD_SIZE, f->failed);
+        w->bad |=
+            !fab_mads_input(w->m, w->now, FAB_LID_PERMISSIVE, f->mad, FAB_MAD_SIZE, f->failed);
         return true;
     }
     if (deadline == UINT64_MAX)
@@ -247,7 +248,7 @@ static void converse(struct world *w, uint64_t seed)
         .window_max = 1 + (uint32_t)fab_base_prng_below(&w->prng, 64),
         .timeout_us = TIMEOUT,
         .retries = (uint32_t)fab_base_prng_below(&w->prng, 12),
-        .tid_seed = (uint32_t)seed,
+        .tid_key = {(uint8_t)seed, (uint8_t)(seed >> 8)},
     };
     w->loss = rates[fab_base_prng_below(&w->prng, 5)];
     w->twice = rates[fab_base_prng_below(&w->prng, 5)];

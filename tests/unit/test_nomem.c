@@ -94,7 +94,7 @@ static void run_windows(struct fab_mads *m, uint64_t *now)
         for (uint32_t i = 0; i < n; i++) {
             if (i % 10 != 3)
                 fab_wire_smp_answer(wire[i], 0, NULL, wire[i]);
-            fab_mads_input(m, *now, wire[i], FAB_MAD_SIZE, i % 10 == 3);
+            fab_mads_input(m, *now, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, i % 10 == 3);
         }
         fab_mads_expire(m, ++*now);
     }

@@ -46,7 +46,6 @@ static int new_agent(struct sm *s)
         .window_max = window,
         .timeout_us = (uint64_t)smp->timeout_ms * 1000,
         .retries = smp->retries,
-        .tid_seed = (uint32_t)clock_now_us() ^ (uint32_t)clock_unix_us(),
     };
     int r = agent_new(s->in.loop, s->in.transport, &config, on_unsolicited, s, &s->agent);
     if (r == FAB_OK)
@@ -177,6 +176,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .smps_sent = stats.sent,
         .smps_retried = stats.retried,
         .smps_timed_out = stats.timed_out,
+        .smps_mismatched = stats.mismatched,
         .window = stats.window,
         .in_flight = stats.in_flight,
         .unresponsive = s->model.unresponsive_count,
