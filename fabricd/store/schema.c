@@ -157,10 +157,9 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL,"
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             /* /* 0: the manager isolated the link because of its flaps or errors.
+                             /* 0: the manager isolated the link because of its flaps or errors.
                               * 1: an operator isolated the link. 2: the manager did, because the
                               * host misbehaved. */
-                             * /
                              "  operated INTEGER NOT NULL,"
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
