@@ -92,9 +92,9 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     agent_pump(a);
 }
 
-/* Returns a session whose transaction IDs nobody can guess; NULL: no memory, or no random numbers.
- * Recordings need not hold the key, because a replay compares MADs without their transaction
- * IDs. */
+/* Returns a new session with a random key, so that no host can guess the session's transaction IDs.
+ * NULL: there is no memory, or there are no random numbers. Recordings do not hold the key: a
+ * replay compares MADs without their transaction IDs. */
 static struct fab_mads *new_session(const struct fab_mads_config *config)
 {
     struct fab_mads_config own = *config;

@@ -78,7 +78,9 @@ struct sm_status {
     uint64_t sweeps;     /* heavy sweeps since the start */
     uint64_t last_sweep_us, last_reroute_us; /* durations; 0: no sweep or no reroute yet */
     uint64_t smps_sent, smps_retried, smps_timed_out;
-    uint64_t smps_mismatched; /* struct fab_mads_stats */
+    /* Number of responses that have the transaction ID of a request, but come from elsewhere or are
+     * about something else. The SMPs are forged, or a device is faulty. */
+    uint64_t smps_mismatched;
     uint32_t window, in_flight;
     uint32_t unresponsive; /* number of ports whose peer does not answer */
     uint32_t master_lid;
