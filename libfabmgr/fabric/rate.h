@@ -13,7 +13,9 @@
  * or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
-/* Applies the mask of the option e= in the same way, but mask 0 means no extended speed. */
+/* Applies the mask that the option e= of ibsim gives for the extended speed. All bits of the mask
+ * become enabled, and the highest becomes active; mask 0: no extended speed. RANGE: a bit has no
+ * meaning. */
 int fab_fabric_rate_extended_mask(struct fab_port_info *info, uint64_t mask);
 
 /* These functions return the names of the active width and of the active speed, such as "4x" and

@@ -246,9 +246,9 @@ static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Adds edges so that sw is written after the changed switches on its new path, up to the first one
- * whose old path arrives. sw need not wait for this one, unless it is the first changed switch and
- * is on a cycle with sw (see avoid_cycle). */
+/* Adds edges so that switch sw is written after the changed switches on its new path. The search
+ * along the path ends at the first changed switch whose old path arrives. sw need not wait for that
+ * switch, unless it is the first changed switch and is on a cycle with sw (see avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

@@ -39,7 +39,7 @@ struct fab_pin {
      * name */
     char by[FAB_PIN_BY_LEN];
     int64_t since_us; /* Unix time at which the pin was made */
-    /* the same time by the manager's clock, in us; 0: before the manager started */
+    /* time at which the pin was made, by the manager's clock, in us; 0: before its start */
     uint64_t made_us;
 };
 enum fab_pin_reason {

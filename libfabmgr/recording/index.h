@@ -37,7 +37,7 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins, orphans;
-    uint32_t last_in; /* 1 + index of the last IN */
+    uint32_t last_in; /* 1 + index in items[] of the last MAD received; 0: none */
     uint64_t end_us;
     /* In us: the player judges only MADs that the run sends before this time. The recording may
      * have ended before the recorded manager sent the same MADs. */

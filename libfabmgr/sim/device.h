@@ -53,7 +53,8 @@ struct sim_port {
     float noise_share;   /* share (0..1) of packets to this port that the cable corrupts */
     uint64_t trained_at; /* time at which link training ends, in us; 0: the port is not training */
     uint64_t lease_ends; /* time at which the M_Key lease expires, in us; 0: no lease is running */
-    uint64_t cc_lease_ends; /* the same for the CC_Key */
+    /* time at which the lease of the CC_Key expires, in us; 0: no lease is running */
+    uint64_t cc_lease_ends;
 };
 struct sim_switch {
     struct fab_switch_info info;

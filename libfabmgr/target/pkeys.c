@@ -143,8 +143,8 @@ bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uin
         return false;
     if (set[SEEN] == 0) {
         const uint16_t seen[FAB_PKEY_BLOCK] = {[SET] = reported, [SEEN] = 1};
-        (void)fab_target_blocks_put(h, port, ENFORCE_BLOCK,
-                                    seen); /* cannot fail, as the block exists */
+        /* The block exists already, so the call cannot fail. */
+        (void)fab_target_blocks_put(h, port, ENFORCE_BLOCK, seen);
         return false;
     }
     fab_target_blocks_forget(h, port, ENFORCE_BLOCK);

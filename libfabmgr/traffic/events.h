@@ -12,7 +12,7 @@ struct traffic_event {
     uint32_t arg;    /* packet, channel, port, flow or SL, depending on the kind */
     uint16_t kind;   /* enum traffic_kind in model.h */
     uint16_t blocks; /* only for TRAFFIC_CREDIT: number of credits that return */
-    uint32_t next;   /* private */
+    uint32_t next;   /* used by events.c only */
 };
 struct traffic_far {
     uint64_t time, made;
