@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
+#include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
 struct size {
@@ -252,6 +254,60 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
 }
 END_TEST
 
+/* ---- requests in flight ---------------------------------------------------------------------- */
+
+static struct {
+    const struct transport_ops *ops; /* of the simulated fabric */
+    transport_receive *receive;
+    void *ctx;
+    unsigned count, most; /* requests in flight */
+} wire;
+
+static int count_sent(struct transport *t, const struct transport_mad *mad)
+{
+    wire.most = ++wire.count > wire.most ? wire.count : wire.most;
+    return wire.ops->send(t, mad);
+}
+
+static void count_received(void *ctx, const struct transport_mad *mads, size_t n)
+{
+    (void)ctx;
+    wire.count -= (unsigned)n;
+    wire.receive(wire.ctx, mads, n);
+}
+
+/* Devices take 100 ms to answer. A heavy sweep in the background has at most 16 requests in flight,
+ * and uses these. */
+START_TEST(a_background_sweep_has_few_requests_in_flight)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(8, 4, 6), NULL);
+    lab_stop(&lab);
+    lab.config.smp.timeout_ms = 5000;
+    lab.config.sweep.light_interval_s = lab.config.sweep.scrub_interval_s = 0;
+    lab.config.sweep.heavy_interval_s = 60;
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 50, lab_is_ready, "bring-up");
+    struct transport_ops ops = *lab.sim_transport->ops;
+    ops.send = count_sent;
+    memset(&wire, 0, sizeof wire);
+    wire.ops = lab.sim_transport->ops;
+    wire.receive = lab.sim_transport->receive;
+    wire.ctx = lab.sim_transport->receive_ctx;
+    lab.sim_transport->ops = &ops;
+    transport_on_receive(lab.sim_transport, count_received, NULL);
+    for (uint32_t node = 0; node < fab_sim_fabric(lab.sim)->node_count; node++)
+        ck_assert_int_eq(fab_sim_delay(lab.sim, node, 100000, 0), FAB_OK);
+    uint64_t before = lab.sends;
+    lab_run_for(&lab, 65);
+    ck_assert_uint_gt(lab.sends, before + 200);
+    ck_assert_uint_eq(wire.most, 16);
+    lab.sim_transport->ops = wire.ops;
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm costs");
@@ -263,6 +319,7 @@ int main(void)
     tcase_add_loop_test(t, a_reroute_that_changes_nothing_sends_nothing, 0, SIZES);
     tcase_add_loop_test(t, a_restart_writes_nothing, 0, SIZES);
     tcase_add_loop_test(t, a_repair_asks_for_what_may_have_changed, 0, SIZES);
+    tcase_add_test(t, a_background_sweep_has_few_requests_in_flight);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -490,6 +490,38 @@ START_TEST(an_unchanged_fabric_writes_no_row)
 }
 END_TEST
 
+/* Of a changed fabric only the rows of what changed are written. */
+START_TEST(a_change_writes_its_rows_only)
+{
+    static const char *const mark =
+        "UPDATE node SET ports = 77; UPDATE link SET width = 77; UPDATE port SET lmc = 7";
+    struct store *s = open_store();
+    struct fab_builder *b = leaf_spine(), *less = leaf_spine();
+    struct fab_fabric *f = NULL;
+    uint32_t ref;
+    put_view(s, b, 1, 1);
+    change(mark);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(less, f->nodes[0].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_set_desc(less, ref, "another", 7), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(less, ref, f->nodes[0].num_ports), FAB_OK);
+    put_view(s, less, 2, 1); /* another name, and a cable less */
+    ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current = 0"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 0);
+    change(mark);
+    put_view(s, less, 3, 100); /* other LIDs */
+    ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 30);
+    fab_fabric_unref(f);
+    fab_fabric_builder_free(b);
+    fab_fabric_builder_free(less);
+    store_close(s);
+}
+END_TEST
+
 /* ---- overflow, failure ---- */
 
 START_TEST(behind_it_drops_events_and_never_leases)
@@ -643,6 +675,7 @@ int main(void)
     tcase_add_test(tcase, the_registry_shows_the_fabric);
     tcase_add_loop_test(tcase, what_goes_away_is_kept_and_marked, 0, 2);
     tcase_add_test(tcase, an_unchanged_fabric_writes_no_row);
+    tcase_add_test(tcase, a_change_writes_its_rows_only);
     tcase_add_test(tcase, behind_it_drops_events_and_never_leases);
     tcase_add_test(tcase, large_fabrics_are_written_cheaply);
     suite_add_tcase(suite, tcase);
