@@ -8,6 +8,9 @@ import re
 import socket
 import subprocess
 import threading
+from concurrent import futures
+
+import grpc
 
 from harness import BUILD, fake, main, socket_path, wait_until
 
@@ -270,6 +273,36 @@ def a_server_without_answer_times_out():
     assert done[0].returncode == 3, done
 
 
+class Answering(grpc.GenericRpcHandler):
+    """Answers each call with these bytes, or with an error if there are none."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def service(self, details):
+        def reply(request, context):
+            if self.answer is None:
+                context.abort(grpc.StatusCode.FAILED_PRECONDITION, "50 % of K\xf6ln\nis gone")
+            return self.answer
+        return grpc.unary_unary_rpc_method_handler(reply)
+
+
+def answers_of_another_server_are_checked():
+    for answer, expected in ((b"\xff\xff\xff", "fabricctl: the server's reply is malformed or too long"),
+                             (None, "fabricctl: 50 % of K\xf6ln")):
+        server = grpc.server(futures.ThreadPoolExecutor(1))
+        server.add_generic_rpc_handlers([Answering(answer)])
+        address = "unix:" + socket_path()
+        server.add_insecure_port(address)
+        server.start()
+        try:
+            done = run(address, "version")
+            assert done.returncode not in (0, 2) and done.stdout == "", done
+            assert done.stderr.startswith(expected), done
+        finally:
+            server.stop(0).wait()
+
+
 def colour_is_for_terminals():
     with fake() as s:
         def on_terminal(**env):
@@ -319,6 +352,7 @@ main([
     commands_that_only_act_print_nothing,
     the_environment_names_the_server,
     a_server_without_answer_times_out,
+    answers_of_another_server_are_checked,
     colour_is_for_terminals,
     a_closed_pipe_is_no_error,
     the_daemon_ends_while_it_is_watched,
