@@ -111,6 +111,40 @@ START_TEST(names_beyond_the_table_go_together)
 }
 END_TEST
 
+struct alarm {
+    struct loop *loop;
+    struct loop_timer *timer;
+    uint64_t after_us, fired_us;
+};
+
+static void on_alarm(void *ctx)
+{
+    struct alarm *a = ctx;
+    a->fired_us = clock_now_us();
+    if (a->after_us == 1000000) /* the last */
+        loop_stop(a->loop);
+}
+
+/* Also times just below a second, which have the most microseconds. */
+START_TEST(timers_are_not_early)
+{
+    struct alarm alarm[] = {{.after_us = 20000}, {.after_us = 999999}, {.after_us = 1000000}};
+    struct loop *loop = loop_new();
+    uint64_t begun = clock_now_us();
+    for (int i = 0; i < 3; i++) {
+        alarm[i].loop = loop;
+        alarm[i].timer = loop_timer_new(loop, on_alarm, &alarm[i]);
+        loop_timer_set(alarm[i].timer, alarm[i].after_us);
+    }
+    ck_assert_int_eq(loop_run(loop), FAB_OK);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_ge(alarm[i].fired_us + 5000, begun + alarm[i].after_us);
+        loop_timer_free(alarm[i].timer);
+    }
+    loop_free(loop);
+}
+END_TEST
+
 static void job_work(void *ctx)
 {
     struct desk *d = ctx;
@@ -298,6 +332,7 @@ static Suite *suite(void)
     TCase *tcase = tcase_create("loop");
     tcase_add_test(tcase, turns_are_measured_by_name);
     tcase_add_test(tcase, names_beyond_the_table_go_together);
+    tcase_add_test(tcase, timers_are_not_early);
     tcase_add_test(tcase, work_is_not_the_loops);
     tcase_add_test(tcase, what_is_done_is_told_at_the_end);
     tcase_add_test(tcase, a_task_gives_its_result_to_its_owner);
