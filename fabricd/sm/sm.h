@@ -218,7 +218,6 @@ struct sm_isolation {
     /* Routes avoid the link. False: the link is reinstated, because a part of the fabric would be
      * unreachable without it. */
     bool out;
-    bool up;          /* the link is up now */
     bool operated;    /* an operator requested the isolation */
     int64_t since_us; /* Unix time of the isolation in microseconds */
     char cause[160];

@@ -307,7 +307,6 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
                                      .port = {3, 1},
                                      .place = {"leaf-001/3", "spine-001/1"},
                                      .out = true,
-                                     .up = true,
                                      .since_us = 1795179476000000,
                                      .cause = "too many symbol errors"};
     return 1;

@@ -331,7 +331,6 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
             ret[n] = (struct sm_isolation){.guid = {e->guid[0], e->guid[1]},
                                            .port = {e->port[0], e->port[1]},
                                            .out = e->out,
-                                           .up = e->damping.up_us != 0,
                                            .operated = e->operated,
                                            .since_us = e->isolated_us};
             memcpy(ret[n].place, e->place, sizeof(ret[n].place));
