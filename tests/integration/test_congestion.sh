@@ -208,11 +208,17 @@ like 'ports no longer mark packets' "$(query -c 0x1234 SP "$(lid leaf-001/0)")" 
 like 'and adapters do not react' "$(query -c 0x1234 CS "$lid")" 'CCTI_Increase:\.*0$'
 like 'and there is nothing for RoCE' "$(ctl cc export --roce)" 'profile is off'
 
-foreign() { [ "$(cc foreign_key)" = 10 ]; }
+has_key() { query -c "$1" CK "$lid" | grep -q "CC_Key:\.*0x0*${1#0x}\$" && stand 10; }
+settings 'apply: yes' 'profile: off' 'cc_key: 0x9999'
+kill -HUP "$manager"
+check 'devices get another key' await 30 has_key 0x9999
+like 'all of them' "$(ctl key show -o json | tr -d '\n ')" '"congestion_key":[{].*"current":10,.*"previous":0'
+check 'ibccconfig gives a device a foreign key' at host-0002 ibccconfig -c 0x9999 CK "$lid" 0x77 1 0 1
+foreign() { [ "$(cc foreign_key)" = 1 ]; }
 settings 'apply: yes' 'cc_key: 0x9999'
 kill -HUP "$manager"
-check 'devices with another key are left alone' await 30 foreign
-like 'and listed' "$(ctl cc status)" 'leaf-001/0 +foreign-key'
+check 'a device with a foreign key is left alone' await 30 foreign
+like 'and listed' "$(ctl cc status)" ' +foreign-key'
 like 'RoCE settings are there' "$(ctl cc export --roce)" '^ *100G +6 +endports'
 like 'with reasons' "$(ctl cc export --roce --explain)" 'headroom_bytes +[0-9]+ .*394 quanta'
 check 'as SONiC takes them' "$python" -c 'import json, sys
