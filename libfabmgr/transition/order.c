@@ -18,7 +18,7 @@
 
 /* Maximum number of channels visited for one list of dependencies; if more are needed, the list is
  * refused. */
-#define STEPS_MOST 20000000u
+#define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
 {

@@ -25,9 +25,10 @@ static bool is_moving(uint8_t place)
     return place == FAB_TRANSITION_MOVES_ANY || place == FAB_TRANSITION_MOVES_ALONG;
 }
 
-static struct fab_transition_column column(const struct fab_transition_work *w, uint32_t lid,
+static struct fab_transition_column column(struct fab_transition_work *w, uint32_t lid,
                                            enum fab_transition_mode mode)
 {
+    w->visits += w->graph.n;
     return (struct fab_transition_column){.was = w->was + lid % COLUMNS,
                                           .now = w->now + lid % COLUMNS,
                                           .lid = lid,
@@ -50,10 +51,14 @@ static void mask(struct fab_transition_work *w, uint32_t lid)
 static void collect(struct fab_transition_work *w, uint32_t lid, enum fab_transition_tables which)
 {
     bool waits = w->lid[lid].place == FAB_TRANSITION_WAITS;
+    enum fab_transition_mode mode = FAB_TRANSITION_STAND;
     if (which == FAB_TRANSITION_COMMON && waits)
         mask(w, lid);
-    struct fab_transition_column c = column(
-        w, lid, waits && which == FAB_TRANSITION_ALL ? FAB_TRANSITION_ANY : FAB_TRANSITION_STAND);
+    if (which == FAB_TRANSITION_ALL && waits)
+        mode = FAB_TRANSITION_ANY;
+    if (which == FAB_TRANSITION_ALL_ALONG && waits)
+        mode = FAB_TRANSITION_ALONG;
+    struct fab_transition_column c = column(w, lid, mode);
     if (which == FAB_TRANSITION_UNMIXED && waits) {
         fab_transition_collect(&w->deps, w->lanes, &c);
         c.was = c.now;
@@ -104,6 +109,14 @@ static bool sort_standing(struct fab_transition_work *w)
 
 /* ---- what moves in a round ------------------------------------------------------------------- */
 
+/* Adds the listed dependencies to the order. Returns false if they close a cycle. */
+static bool add_listed(struct fab_transition_work *w)
+{
+    bool added = fab_transition_order_add(&w->order);
+    w->visits += w->order.steps * 16 + w->deps.count;
+    return added;
+}
+
 static enum fab_transition_mode preferred(const struct fab_transition_work *w, uint32_t lid)
 {
     return w->lid[lid].along ? FAB_TRANSITION_ALONG : FAB_TRANSITION_ANY;
@@ -118,9 +131,11 @@ static void let_move(struct fab_transition_work *w, uint32_t lid, enum fab_trans
 static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
 {
     struct fab_transition_column c = column(w, lid, mode);
+    if (w->visits > FAB_TRANSITION_VISITS)
+        return false;
     w->deps.count = 0;
     fab_transition_collect(&w->deps, w->lanes, &c);
-    if (w->deps.failed || !fab_transition_order_add(&w->order))
+    if (w->deps.failed || !add_listed(w))
         return false;
     let_move(w, lid, mode);
     return true;
@@ -128,13 +143,15 @@ static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transi
 
 static bool try_block(struct fab_transition_work *w, uint32_t block)
 {
+    if (w->visits > FAB_TRANSITION_VISITS)
+        return false;
     w->deps.count = 0;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
         struct fab_transition_column c = column(w, lid, preferred(w, lid));
         if (w->lid[lid].place == FAB_TRANSITION_WAITS && c.home != FAB_NONE)
             fab_transition_collect(&w->deps, w->lanes, &c);
     }
-    if (w->deps.failed || !fab_transition_order_add(&w->order))
+    if (w->deps.failed || !add_listed(w))
         return false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
         if (w->lid[lid].place == FAB_TRANSITION_WAITS)
@@ -229,7 +246,7 @@ static void choose_drained(struct fab_transition_work *w)
                 continue;
             w->deps.count = 0;
             fab_transition_collect(&w->deps, w->lanes, &c);
-            if (!fab_transition_order_add(&w->order))
+            if (!add_listed(w))
                 w->lid[lid].place = FAB_TRANSITION_IS_DRAINED;
         }
     }
@@ -333,7 +350,7 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     for (uint32_t lid = 0; lid <= w->top; lid++) {
         const struct fab_transition_lid *l = &w->lid[lid];
         step.moved += is_moving(l->place) && l->home != FAB_NONE;
-        step.lost_pairs += l->place == FAB_TRANSITION_MOVES_ANY ? l->loss : 0;
+        step.lost_pairs += is_moving(l->place) && !l->along ? l->loss : 0;
     }
     return step;
 }
@@ -468,11 +485,11 @@ static int drain(struct fab_transition_work *w)
 
 /* ---- the whole transition -------------------------------------------------------------------- */
 
-int fab_transition_move_all(struct fab_transition_work *w)
+int fab_transition_move_all(struct fab_transition_work *w, bool along)
 {
     for (uint32_t lid = 0; lid <= w->top; lid++) {
         if (w->lid[lid].place == FAB_TRANSITION_WAITS)
-            let_move(w, lid, preferred(w, lid));
+            let_move(w, lid, along ? FAB_TRANSITION_ALONG : preferred(w, lid));
     }
     return make_steps(w);
 }
@@ -493,6 +510,10 @@ int fab_transition_move_in_rounds(struct fab_transition_work *w)
         bool moving = sort_standing(w) && choose(w) > 0;
         if (w->deps.failed)
             return FAB_E_NOMEM;
+        if (w->visits > FAB_TRANSITION_VISITS && !moving) {
+            w->made.verdict = FAB_TRANSITION_LIMIT;
+            return fab_transition_move_all(w, false);
+        }
         status = moving ? make_steps(w) : drain(w);
     }
     return status;

@@ -231,9 +231,11 @@ static int make(struct fab_transition_work *w)
     if (status != FAB_OK)
         return status;
     if (w->made.verdict != FAB_TRANSITION_STEPS)
-        return fab_transition_move_all(w);
+        return fab_transition_move_all(w, false);
+    if (fab_transition_is_acyclic(w, FAB_TRANSITION_ALL_ALONG))
+        return fab_transition_move_all(w, true);
     status = fab_transition_move_in_rounds(w);
-    if (w->made.drained > 0)
+    if (w->made.drained > 0 && w->made.verdict == FAB_TRANSITION_STEPS)
         w->made.verdict = FAB_TRANSITION_DRAINS;
     return status;
 }
@@ -291,7 +293,7 @@ void fab_transition_apply(const struct fab_transition_write *w, const struct fab
 
 const char *fab_transition_verdict_name(enum fab_transition_verdict v)
 {
-    static const char *const names[] = {"nothing", "any-order", "steps",
-                                        "drains",  "old-cycle", "new-cycle"};
+    static const char *const names[] = {"nothing",   "any-order", "steps",    "drains",
+                                        "old-cycle", "limit",     "new-cycle"};
     return names[v];
 }

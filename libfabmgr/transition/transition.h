@@ -61,6 +61,10 @@ struct fab_transition_input {
     const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
 };
 
+/* The most LFT entries and channels that are visited to find the steps: some seconds of CPU time.
+ */
+#define FAB_TRANSITION_VISITS 400000000u
+
 enum fab_transition_verdict {
     FAB_TRANSITION_NOTHING, /* no entry in a known block changes */
     /* Every mixture of old and new entries is free of loops and cycles. */
@@ -69,6 +73,8 @@ enum fab_transition_verdict {
     FAB_TRANSITION_DRAINS, /* the transition is safe in steps, and some LIDs are drained */
     /* Not proved: the old tables have a cycle, perhaps only with the new SL-to-VL tables. */
     FAB_TRANSITION_OLD_CYCLE,
+    /* Not proved from some round on, because the search for its steps took too long. */
+    FAB_TRANSITION_LIMIT,
     /* Not proved: the new tables have a cycle with the SLs that hosts use now. */
     FAB_TRANSITION_NEW_CYCLE,
 };

@@ -47,6 +47,7 @@ struct fab_transition_work {
     /* [64][n] for each LID of the block: the wave in which each switch's entry is written; 0:
      * first. */
     uint16_t *wave;
+    uint64_t visits; /* number of LFT entries and channels visited so far */
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
     struct fab_transition made;
@@ -73,6 +74,8 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 enum fab_transition_tables {
     /* Present entries; for waiting LIDs, all mixtures of old and new entries. */
     FAB_TRANSITION_ALL,
+    /* Present entries; for waiting LIDs, the dependencies of mode ALONG. */
+    FAB_TRANSITION_ALL_ALONG,
     FAB_TRANSITION_STANDING,
     /* Present entries and new entries, but no mixtures. */
     FAB_TRANSITION_UNMIXED,
@@ -83,10 +86,12 @@ enum fab_transition_tables {
 };
 /* Collects the dependencies of these entries, and returns whether they have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
-/* Moves all LIDs in a single round, without a proof. Returns OK or NOMEM. */
-int fab_transition_move_all(struct fab_transition_work *w);
+/* Moves all waiting LIDs in a single round, without a proof. If `along` is set, all of them move
+ * along their paths; otherwise only those do that would lose working paths. Returns OK or NOMEM. */
+int fab_transition_move_all(struct fab_transition_work *w, bool along);
 /* Moves all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
- * cycle. Returns OK or NOMEM. */
+ * cycle. After FAB_TRANSITION_VISITS visits, the remaining LIDs move in one round, and the verdict
+ * is LIMIT. Returns OK or NOMEM. */
 int fab_transition_move_in_rounds(struct fab_transition_work *w);
 
 #endif

@@ -101,25 +101,25 @@ static double measure_verify(const struct fab_fabric *f, const struct tables *t)
     return least;
 }
 
-/* Returns the fabric without every 50th ISL, or without none. */
-static struct fab_fabric *damage(const struct fab_fabric *f, bool faults)
+/* Returns the fabric without `faults` of its ISLs, at equal distances. */
+static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
-    uint32_t isls = 0;
-    for (uint32_t port = 0; port < f->port_count && faults; port++) {
+    uint32_t isls = 0, every = faults > 0 ? f->link_count / 2 / faults + 1 : FAB_NONE;
+    for (uint32_t port = 0; port < f->port_count; port++) {
         const struct fab_port *p = &f->ports[port];
         if (p->num == 0 || p->peer == FAB_NONE || p->peer < port ||
             !fab_fabric_node_is_switch(f, p->node) ||
-            !fab_fabric_node_is_switch(f, f->ports[p->peer].node) || ++isls % 50 != 0)
+            !fab_fabric_node_is_switch(f, f->ports[p->peer].node) || ++isls % every != 0)
             continue;
         must(fab_fabric_builder_unlink(b, p->node, p->num), "unlink");
     }
     return seal(b);
 }
 
-/* faults: the old tables avoid some links, which have come back. */
+/* faults: the number of links that the old tables avoid, and that have come back. */
 static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
-                    bool faults)
+                    uint32_t faults)
 {
     struct fab_fabric *before = damage(f, faults);
     struct tables was = make_tables(before, from), is = make_tables(f, to);
@@ -151,16 +151,18 @@ static void measure(const char *name, const struct fab_fabric *f, const char *fr
 int main(void)
 {
     struct fab_fabric *small = tree(2), *large = tree(3), *grid = torus();
-    measure("648", small, "fattree", "fattree", true);
-    measure("648", small, "updn", "fattree", true);
-    measure("11664", large, "fattree", "fattree", true);
-    measure("11664", large, "updn", "fattree", true);
-    measure("11664", large, "fattree", "updn", false);
-    measure("torus", grid, "torus", "torus", true);
-    measure("torus", grid, "updn", "torus", false);
-    measure("torus", grid, "updn", "updn", true);
-    measure("torus", grid, "updn", "nue", false);
-    measure("torus", grid, "nue", "nue", true);
+    measure("648", small, "fattree", "fattree", 4);
+    measure("648", small, "updn", "fattree", 4);
+    measure("11664", large, "fattree", "fattree", 1);
+    measure("11664", large, "fattree", "fattree", 4);
+    measure("11664", large, "fattree", "fattree", 400);
+    measure("11664", large, "updn", "fattree", 4);
+    measure("11664", large, "fattree", "updn", 0);
+    measure("torus", grid, "torus", "torus", 4);
+    measure("torus", grid, "updn", "torus", 0);
+    measure("torus", grid, "updn", "updn", 4);
+    measure("torus", grid, "updn", "nue", 0);
+    measure("torus", grid, "nue", "nue", 4);
     fab_fabric_unref(small);
     fab_fabric_unref(large);
     fab_fabric_unref(grid);

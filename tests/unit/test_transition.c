@@ -16,7 +16,7 @@
 #include "tests/unit/routing.h"
 
 struct tally {
-    uint32_t tried, by_verdict[6], steps, rounds_most, drained_lids, writes, mixtures;
+    uint32_t tried, by_verdict[7], steps, rounds_most, drained_lids, writes, mixtures;
     uint32_t lossy, stale, lanes, sampled, unsafe;
 };
 
@@ -236,7 +236,8 @@ static void check_mixture(struct world *w, const struct fab_transition_step *ste
                   step->lost_pairs);
     struct fab_transition_judgement j = judge(w, &w->was->vls);
     ck_assert_msg(!j.loop, "a loop");
-    ck_assert_msg(!j.cycle, "a cycle");
+    ck_assert_msg(!j.cycle, "a cycle: %s, %u steps, %u rounds",
+                  fab_transition_verdict_name(w->t->verdict), w->t->step_count, w->t->rounds);
 }
 
 static void carry_out_step(struct world *w, const struct fab_transition_step *step,
