@@ -241,6 +241,7 @@ static void apply(struct daemon *d, struct config *now)
     now->policy = policy;
     d->config.m_key_generated = now->m_key_generated;
     d->config.cc_key_generated = now->cc_key_generated;
+    d->config.m_key_derived = now->m_key_derived;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
@@ -261,7 +262,8 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
                                 : FAB_OK;
     if (r != FAB_OK)
         return r;
-    r = c->m_key_generated
+    r = c->m_key_derived ? store_m_key_derived(d->config.state_dir, &c->policy.m_keys, why, WHY_LEN)
+        : c->m_key_generated
             ? store_m_key_generated(d->config.state_dir, &c->policy.m_keys.number, why, WHY_LEN)
             : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
     store_m_key_fini(&file);
@@ -289,7 +291,7 @@ static const char *third_key(const struct daemon *d, const struct config *now)
     sm_get_key_status(d->sm, &m);
     cc_get_key_status(d->cc, &cc);
     if (m.rotating &&
-        !(now->m_key_generated ? old->m_key_generated
+        !(now->m_key_generated ? old->m_key_generated && now->m_key_derived == old->m_key_derived
                                : fab_policy_m_keys_same(&now->policy.m_keys, &old->policy.m_keys)))
         return "subnet.m_key";
     if (cc.rotating &&

@@ -65,7 +65,8 @@ static void say(struct out *o, const Fabric__V1__GetKeyResponse *r)
     enum out_tone tone = r->previous + r->unknown > 0 ? OUT_WARN : OUT_PLAIN;
     out_record(o, NULL);
     out_text(o, "state", "M_Key", r->rotating ? OUT_WARN : OUT_PLAIN, state_of(&p));
-    out_text(o, "origin", "Origin", OUT_PLAIN, origin_of(r->set, r->generated));
+    out_text(o, "origin", "Origin", OUT_PLAIN,
+             r->derived ? "derived" : origin_of(r->set, r->generated));
     out_number(o, "generation", "Number", OUT_PLAIN, r->generation);
     out_time(o, "In use since", r->since);
     out_time_utc(o, "since", r->since);

@@ -21,7 +21,9 @@ enum kind {
     KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
     KIND_GUID,      /* a GUID or GID prefix, stored as uint64_t */
     KIND_KEY,       /* a key, stored as uint64_t; 0 if the value is the word "generated" */
-    KIND_GENERATED, /* bool: the value is the word "generated" */
+    KIND_M_KEY,     /* as KIND_KEY, but the word "derived" is accepted, too */
+    KIND_GENERATED, /* bool: the value is the word "generated" or "derived" */
+    KIND_DERIVED,   /* bool: the value is the word "derived" */
     KIND_TEXT,      /* any text, stored as a malloc'd copy */
     KIND_NAME,      /* any text that fits, stored as a copy in char[size] */
     KIND_AUTO,      /* int32_t: a number, or -1 if the value is the word "auto" */
@@ -31,6 +33,7 @@ enum kind {
 };
 
 #define GENERATED "generated" /* value of a key setting: fabricd must make the key */
+#define DERIVED "derived"     /* value of subnet.m_key: each port must have a key of its own */
 #define AT_TOP SIZE_MAX
 
 struct setting {
@@ -127,9 +130,10 @@ static const struct setting settings[] = {
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
-    OTHER(KIND_KEY, subnet, m_key, policy.m_keys.number,
-          "generated, or a number of up to 64 bits, such as 0x1a2b"),
+    OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number,
+          "generated, derived, or a number of up to 64 bits, such as 0x1a2b"),
     OTHER(KIND_GENERATED, subnet, m_key, m_key_generated, ""),
+    OTHER(KIND_DERIVED, subnet, m_key, m_key_derived, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
     NUMBER(subnet, m_key_lease, policy.m_key_lease_s, 0, 65535, "seconds, 0: for ever"),
     ELSEWHERE("subnet.pin_names", "first-seen, approved or off"),
@@ -340,10 +344,17 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
+/* Returns whether fabricd must make the key. */
+static bool is_made(const char *text)
+{
+    return strcmp(text, GENERATED) == 0 || strcmp(text, DERIVED) == 0;
+}
+
 static int apply_key(const struct setting *s, const char *text, void *to)
 {
     uint64_t key = 0;
-    int rc = strcmp(text, GENERATED) == 0 ? FAB_OK : setting_parse_number(text, &key);
+    bool made = s->kind == KIND_M_KEY ? is_made(text) : strcmp(text, GENERATED) == 0;
+    int rc = made ? FAB_OK : setting_parse_number(text, &key);
     if (rc == FAB_OK)
         store_number(to, s->size, key);
     return rc;
@@ -433,9 +444,13 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     case KIND_NAME:
         return apply_name(s, text, to);
     case KIND_KEY:
+    case KIND_M_KEY:
         return apply_key(s, text, to);
     case KIND_GENERATED:
-        *(bool *)to = strcmp(text, GENERATED) == 0;
+        *(bool *)to = is_made(text);
+        return FAB_OK;
+    case KIND_DERIVED:
+        *(bool *)to = strcmp(text, DERIVED) == 0;
         return FAB_OK;
     case KIND_CHOICE:
         return apply_choice(s, text, to);

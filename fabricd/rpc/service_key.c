@@ -39,6 +39,7 @@ void get_key(struct call *c, const void *request)
     (void)request;
     sm_get_key_status(call_rpc(c)->in.sm, &k);
     FILL_KEY(&m, &k, &since, &a);
+    m.derived = k.derived;
     m.ports = k.ports;
     if (call_rpc(c)->in.cc) {
         cc_get_key_status(call_rpc(c)->in.cc, &k);

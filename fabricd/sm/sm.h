@@ -321,6 +321,7 @@ void sm_forget(struct sm *s, void *ctx);
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;
+    bool derived;  /* each port has a key of its own, derived from a secret */
     bool rotating; /* the rotation to the current key is not complete */
     /* Number of the current key, and Unix time in seconds at which it came into use. */
     uint64_t generation, since_s;

@@ -1,3 +1,3 @@
-fabricd_libfabricd_la_SOURCES += %D%/fields.c %D%/fields.h %D%/hosts.c %D%/hosts.h %D%/key.c %D%/key.h %D%/m_key.c %D%/m_key.h %D%/leases.c %D%/lock.c %D%/lock.h %D%/record.c %D%/record.h \
+fabricd_libfabricd_la_SOURCES += %D%/fields.c %D%/fields.h %D%/hosts.c %D%/hosts.h %D%/derive.c %D%/derive.h %D%/key.c %D%/key.h %D%/m_key.c %D%/m_key.h %D%/leases.c %D%/lock.c %D%/lock.h %D%/record.c %D%/record.h \
 	%D%/registry.c %D%/schema.c %D%/schema.h %D%/sql.c %D%/sql.h %D%/store.c %D%/store.h \
 	%D%/tables.h %D%/writer.c %D%/writer.h

@@ -5,9 +5,9 @@
  *     fabricd M_Keys 1              (or: fabricd CC_Keys 1)
  *     generation 3
  *     since 1763841600
- *     origin generated              (or: settings)
- *     current 0x0123456789abcdef
- *     previous 0x0123456789abcdee   (only if there is one)
+ *     origin generated              (or: settings, derived)
+ *     current 0x0123456789abcdef    (or, for derived keys: current secret, and 64 digits)
+ *     previous 0x0123456789abcdee   (only if there is one; or: previous secret, and 64 digits)
  *     rotating                      (only while the change is not complete)
  *     port 0x0002c90300000001       (any number, ascending)
  *     end
@@ -22,13 +22,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
+#include "fabricd/store/derive.h"
 #include "fabricd/store/key.h"
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
-#define HEAD_LEN 256 /* bytes for all lines except the ports */
+#define HEAD_LEN 512 /* bytes for all lines except the ports */
 #define PORT_LEN 24  /* bytes: "port ", "0x", 16 digits and the line end */
 
 static const struct {
@@ -60,6 +62,47 @@ struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key,
                                 .current = key,
                                 .previous = was->current,
                                 .rotating = was->current != 0};
+}
+
+static bool has_previous(const struct store_m_key *k)
+{
+    return k->previous != 0 || k->previous_secret.set;
+}
+
+static struct fab_m_keys keys_of(uint64_t number, const struct store_secret *secret)
+{
+    struct fab_m_keys keys = {.number = number, .derive = secret->set ? store_m_key_derive : NULL};
+    memcpy(keys.secret, secret->bytes, sizeof(keys.secret));
+    return keys;
+}
+
+struct fab_m_keys store_m_key_current(const struct store_m_key *k)
+{
+    return keys_of(k->current, &k->secret);
+}
+
+struct fab_m_keys store_m_key_previous(const struct store_m_key *k)
+{
+    return keys_of(k->previous, &k->previous_secret);
+}
+
+static struct store_secret secret_of(const struct fab_m_keys *keys)
+{
+    struct store_secret ret = {.set = keys->derive != NULL};
+    memcpy(ret.bytes, keys->secret, sizeof(ret.bytes));
+    return ret;
+}
+
+struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
+                                     const struct fab_m_keys *former, bool generated,
+                                     uint64_t since_s)
+{
+    struct store_m_key before = {.generation = was->generation, .current = former->number};
+    struct store_m_key ret = store_m_key_next(&before, keys->number, generated, since_s);
+    ret.secret = secret_of(keys);
+    ret.previous_secret = secret_of(former);
+    ret.rotating = has_previous(&ret);
+    return ret;
 }
 
 static int compare(const void *a, const void *b)
@@ -133,6 +176,23 @@ static bool read_number(const struct lines *l, const char *word, unsigned base, 
            fab_base_digits_parse(l->line + n + 1 + m, l->len - n - 1 - m, base, UINT64_MAX, ret);
 }
 
+/* Reads the secret from a line of the form "WORD secret DIGITS". */
+static bool read_secret(const struct lines *l, const char *word, struct store_secret *ret)
+{
+    char prefix[24];
+    size_t n = (size_t)snprintf(prefix, sizeof(prefix), "%s secret ", word);
+    if (l->len != n + 2 * FAB_M_KEY_SECRET || memcmp(l->line, prefix, n) != 0)
+        return false;
+    for (size_t i = 0; i < FAB_M_KEY_SECRET; i++) {
+        uint64_t byte;
+        if (!fab_base_digits_parse(l->line + n + 2 * i, 2, 16, 255, &byte))
+            return false;
+        ret->bytes[i] = (uint8_t)byte;
+    }
+    ret->set = true;
+    return true;
+}
+
 static bool read_head(struct lines *l, struct store_m_key *k)
 {
     if (!next_line(l) || !is_line(l, kinds[k->of].heading))
@@ -143,9 +203,12 @@ static bool read_head(struct lines *l, struct store_m_key *k)
         return false;
     if (!next_line(l))
         return false;
-    k->generated = is_line(l, "origin generated");
+    bool derived = k->of == STORE_KEY_OF_PORTS && is_line(l, "origin derived");
+    k->generated = derived || is_line(l, "origin generated");
     if (!k->generated && !is_line(l, "origin settings"))
         return false;
+    if (derived)
+        return next_line(l) && read_secret(l, "current", &k->secret);
     return next_line(l) && read_number(l, "current", 16, &k->current) &&
            (k->current != 0 || !k->generated);
 }
@@ -153,7 +216,7 @@ static bool read_head(struct lines *l, struct store_m_key *k)
 static bool read_port(const struct lines *l, struct store_m_key *k)
 {
     uint64_t guid;
-    if (!read_number(l, "port", 16, &guid) || guid == 0 || k->previous == 0 ||
+    if (!read_number(l, "port", 16, &guid) || guid == 0 || !has_previous(k) ||
         (k->count > 0 && k->port[k->count - 1] >= guid))
         return false;
     k->port[k->count++] = guid;
@@ -167,8 +230,14 @@ static bool read_rest(struct lines *l, struct store_m_key *k)
         if (k->previous == 0 || k->previous == k->current)
             return false;
         more = next_line(l);
+    } else if (more && k->of == STORE_KEY_OF_PORTS &&
+               read_secret(l, "previous", &k->previous_secret)) {
+        if (k->secret.set &&
+            memcmp(k->secret.bytes, k->previous_secret.bytes, FAB_M_KEY_SECRET) == 0)
+            return false;
+        more = next_line(l);
     }
-    if (more && is_line(l, "rotating") && k->previous != 0) {
+    if (more && is_line(l, "rotating") && has_previous(k)) {
         k->rotating = true;
         more = next_line(l);
     }
@@ -226,17 +295,30 @@ int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static size_t write_key(char *text, size_t room, const char *word, uint64_t key,
+                        const struct store_secret *secret)
+{
+    if (!secret->set)
+        return (size_t)snprintf(text, room, "%s 0x%016" PRIx64 "\n", word, key);
+    size_t n = (size_t)snprintf(text, room, "%s secret ", word);
+    for (size_t i = 0; i < FAB_M_KEY_SECRET; i++)
+        n += (size_t)snprintf(text + n, room - n, "%02x", secret->bytes[i]);
+    return n + (size_t)snprintf(text + n, room - n, "\n");
+}
+
 static size_t write_head(const struct store_m_key *k, char *text, size_t room)
 {
-    size_t n = (size_t)snprintf(text, room,
-                                "%s\ngeneration %" PRIu64 "\nsince %" PRIu64 "\norigin %s\n"
-                                "current 0x%016" PRIx64 "\n",
-                                kinds[k->of].heading, k->generation, k->since_s,
-                                k->generated ? "generated" : "settings", k->current);
-    if (k->previous != 0)
-        n += (size_t)snprintf(text + n, room - n, "previous 0x%016" PRIx64 "\n%s", k->previous,
-                              k->rotating ? "rotating\n" : "");
-    return n;
+    size_t n =
+        (size_t)snprintf(text, room, "%s\ngeneration %" PRIu64 "\nsince %" PRIu64 "\norigin %s\n",
+                         kinds[k->of].heading, k->generation, k->since_s,
+                         k->secret.set  ? "derived"
+                         : k->generated ? "generated"
+                                        : "settings");
+    n += write_key(text + n, room - n, "current", k->current, &k->secret);
+    if (!has_previous(k))
+        return n;
+    n += write_key(text + n, room - n, "previous", k->previous, &k->previous_secret);
+    return n + (size_t)snprintf(text + n, room - n, "%s", k->rotating ? "rotating\n" : "");
 }
 
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len)
@@ -249,7 +331,7 @@ int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, s
         return FAB_E_NOMEM;
     }
     size_t n = write_head(k, text, room);
-    for (size_t i = 0; k->previous != 0 && i < k->count; i++)
+    for (size_t i = 0; has_previous(k) && i < k->count; i++)
         n += (size_t)snprintf(text + n, room - n, "port 0x%016" PRIx64 "\n", k->port[i]);
     n += (size_t)snprintf(text + n, room - n, "end\n");
     int r = store_key_file_write(dir, kinds[k->of].file, text, n, why, why_len);
@@ -266,7 +348,7 @@ static int generated(const char *dir, enum store_key_of of, uint64_t *ret, char 
     if (r != FAB_OK && !is_new)
         return r;
     uint64_t key = k.current;
-    bool usable = k.generated;
+    bool usable = k.generated && !k.secret.set;
     store_m_key_fini(&k);
     if (!usable && store_key_random(&key) != FAB_OK) {
         snprintf(why, why_len, "no random %s: %s", kinds[of].name, strerror(errno));
@@ -280,6 +362,41 @@ static int generated(const char *dir, enum store_key_of of, uint64_t *ret, char 
     r = is_new ? store_m_key_write(dir, &k, why, why_len) : FAB_OK;
     if (r == FAB_OK)
         *ret = key;
+    return r;
+}
+
+int store_m_key_new_secret(struct fab_m_keys *ret)
+{
+    *ret = (struct fab_m_keys){.derive = store_m_key_derive};
+    ssize_t n = getrandom(ret->secret, sizeof(ret->secret), 0);
+    return n == (ssize_t)sizeof(ret->secret) ? FAB_OK : FAB_E_IO;
+}
+
+int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len)
+{
+    struct store_m_key k = {0};
+    struct fab_m_keys keys;
+    int r = store_m_key_read(dir, &k, why, why_len);
+    bool is_new = r == FAB_E_NOT_FOUND, usable = k.secret.set;
+    if (r != FAB_OK && !is_new)
+        return r;
+    keys = store_m_key_current(&k);
+    store_m_key_fini(&k);
+    if (!usable && store_m_key_new_secret(&keys) != FAB_OK) {
+        snprintf(why, why_len, "no random secret for M_Keys: %s", strerror(errno));
+        return FAB_E_IO;
+    }
+    if (store_m_key_derive(keys.secret, 1) == 0) {
+        snprintf(why, why_len, "no M_Key can be derived: OpenSSL has no HKDF with SHA-256");
+        return FAB_E_UNSUPPORTED;
+    }
+    k = (struct store_m_key){.generation = 1,
+                             .since_s = (uint64_t)time(NULL),
+                             .generated = true,
+                             .secret = secret_of(&keys)};
+    r = is_new ? store_m_key_write(dir, &k, why, why_len) : FAB_OK;
+    if (r == FAB_OK)
+        *ret = keys;
     return r;
 }
 

@@ -13,12 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/m_keys.h"
+
 #define STORE_M_KEY_FILE "m_key"
 #define STORE_CC_KEY_FILE "cc_key"
 
 /* Whose file it is: that of the M_Key or of the CC_Key. */
 enum store_key_of { STORE_KEY_OF_PORTS, STORE_KEY_OF_CONGESTION };
 
+/* The master secret from which the M_Keys of ports are derived (derive.h). */
+struct store_secret {
+    bool set;
+    uint8_t bytes[FAB_M_KEY_SECRET];
+};
 struct store_m_key {
     enum store_key_of of;
     uint64_t generation; /* 1 for the first key; each further key has the next number */
@@ -26,8 +33,10 @@ struct store_m_key {
     bool generated;      /* fabricd made the current key; false: the key came from the settings */
     uint64_t current;    /* the key that all ports must have; 0: ports must have no key */
     uint64_t previous;   /* the key before the current one; 0: none */
-    bool rotating;       /* the change from `previous` to `current` is not complete */
-    uint64_t *port;      /* GUIDs of ports that may still have the previous key, ascending */
+    /* The secrets instead of the keys; then the key is 0. Not for a CC_Key. */
+    struct store_secret secret, previous_secret;
+    bool rotating;  /* the change from `previous` to `current` is not complete */
+    uint64_t *port; /* GUIDs of ports that may still have the previous key, ascending */
     size_t count;
 };
 void store_m_key_fini(struct store_m_key *k);
@@ -53,6 +62,17 @@ int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t
 int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 /* Replaces the file in one step, with mode 0600. Returns IO or NOMEM, with a sentence in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
+/* Returns the M_Keys for the setting `subnet.m_key: derived`, as store_m_key_generated does. */
+int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
+/* Makes a random master secret. Returns IO. */
+int store_m_key_new_secret(struct fab_m_keys *ret);
+/* Return the current and the previous M_Keys of the file. */
+struct fab_m_keys store_m_key_current(const struct store_m_key *k);
+struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
+/* As store_m_key_next, for M_Keys that can be derived. `former` are the keys before them. */
+struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
+                                     const struct fab_m_keys *former, bool generated,
+                                     uint64_t since_s);
 /* Returns the key for the setting `subnet.m_key: generated`. If fabricd made the key in the file,
  * returns that key. Otherwise makes a random key, and writes the file if there is none. Returns the
  * errors of reading and writing the file. */

@@ -292,6 +292,9 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
     }
     *ret_ask = (struct fab_discover_ask){
         .path = query_path(d, q),
+        .guid = kind == ASK_NODE_INFO || kind == ASK_IDENTITY
+                    ? 0
+                    : fab_discover_node_get(d, item.ref)->guid,
         .attr_id = fab_discover_query_attr(kind),
         .attr_mod = kind == ASK_PORT_INFO ? item.port : 0,
         .tag = tag,

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The M_Keys that ports are to have (IBA 14.2.4). */
+/* The M_Keys that ports must have (IBA 14.2.4): one key for all, or one for each port GUID. */
 #ifndef LIBFABMGR_POLICY_M_KEYS_H
 #define LIBFABMGR_POLICY_M_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fab_m_keys {  /* all zero: no keys */
-    uint64_t number; /* the key of all ports */
+#define FAB_M_KEY_SECRET 32 /* bytes */
+
+/* Returns the M_Key of a port, which is not 0. Returns 0 if it cannot be computed now. */
+typedef uint64_t fab_m_key_derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid);
+
+struct fab_m_keys {           /* all zero: no keys */
+    uint64_t number;          /* the key of all ports; 0 if the keys are derived */
+    fab_m_key_derive *derive; /* derives the key of each port from the secret; NULL: `number` */
+    uint8_t secret[FAB_M_KEY_SECRET];
 };
 
 static inline bool fab_policy_m_keys_set(const struct fab_m_keys *k)
 {
-    return k->number != 0;
+    return k->number != 0 || k->derive;
 }
 /* Returns the M_Key for the port with this GUID; 0: the port is to have no M_Key. For every port of
- * a switch, the caller passes the GUID of port 0. */
+ * a switch, the caller passes the GUID of port 0. GUID 0 stands for a port that is not known; it
+ * gets no derived key. */
 uint64_t fab_policy_m_key(const struct fab_m_keys *k, uint64_t port_guid);
 bool fab_policy_m_keys_same(const struct fab_m_keys *a, const struct fab_m_keys *b);
 

@@ -59,12 +59,14 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     ck_assert_int_eq(loop_post(t->lab->loop, deliver_other, t), FAB_OK);
 }
 
-static uint32_t end_of(struct lab *lab, const struct fab_path *path)
+uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     uint32_t node = lab_node(lab, "host-0001");
-    for (uint8_t hop = 1; hop <= path->hops; hop++)
-        node = f->ports[f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer].node;
+    for (uint8_t hop = 1; hop <= path->hops && node != FAB_NONE; hop++) {
+        uint32_t peer = f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer;
+        node = peer != FAB_NONE ? f->ports[peer].node : FAB_NONE;
+    }
     return node;
 }
 
@@ -73,7 +75,7 @@ static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)
         return true;
-    uint32_t node = end_of(lab, path);
+    uint32_t node = lab_end_of(lab, path);
     ck_assert_uint_lt(node, sizeof(lab->asked));
     lab->asked[node]++;
     return node == lab->other_node;
@@ -87,6 +89,8 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     size_t len;
     ck_assert_int_eq(fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
     count(t->lab, &head);
+    if (t->lab->sent && head.mgmt_class != FAB_CLASS_SA)
+        t->lab->sent(t->lab, &head, mad->addr.dlid);
     if (++t->lab->sends == t->lab->interrupt_at && t->lab->interrupt)
         ck_assert_int_eq(loop_post(t->lab->loop, interrupt, t->lab), FAB_OK);
     if (head.method == FAB_METHOD_TRAP_REPRESS || head.method == FAB_METHOD_GET_RESP) {
@@ -289,10 +293,12 @@ void lab_begin(struct lab *lab, const char *state)
         .config = &lab->config,
         .keys_dir = state,
     };
-    if (lab->config.m_key_generated)
-        ck_assert_msg(store_m_key_generated(state, &lab->config.policy.m_keys.number, why,
-                                            sizeof(why)) == FAB_OK,
-                      "%s", why);
+    struct fab_m_keys *keys = &lab->config.policy.m_keys;
+    int r = lab->config.m_key_derived ? store_m_key_derived(state, keys, why, sizeof(why))
+            : lab->config.m_key_generated
+                ? store_m_key_generated(state, &keys->number, why, sizeof(why))
+                : FAB_OK;
+    ck_assert_msg(r == FAB_OK, "%s", why);
     ck_assert_int_eq(sm_new(&in, &lab->sm), FAB_OK);
 }
 

@@ -38,7 +38,9 @@ struct lab {
     uint8_t
         reply[FAB_MAD_SIZE]; /* the last MAD with which the manager answered a request or a trap */
     unsigned replies;
-    uint64_t sends;                     /* MADs that the manager sent */
+    uint64_t sends; /* MADs that the manager sent */
+    /* Called for each MAD that the manager sends; NULL: not called. */
+    void (*sent)(struct lab *lab, const struct fab_mad *head, uint16_t dlid);
     uint64_t interrupt_at;              /* sends; then once, from the loop: */
     void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
@@ -102,6 +104,8 @@ uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
 /* In lab_leaf_spine: the directed route from a host of another leaf to the manager, over the first
  * spine. */
 struct fab_path lab_path_from(struct lab *lab, const char *host);
+/* The node at the end of a directed route of the manager; FAB_NONE: there is no link. */
+uint32_t lab_end_of(struct lab *lab, const struct fab_path *path);
 /* An SMP that the node sends to the manager by the directed route in head->path. The simulated
  * switches record the return path. */
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fabricd/store/derive.h"
 #include "fabricd/store/key.h"
 #include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
@@ -116,6 +117,8 @@ START_TEST(without_a_folder_there_is_an_error)
 }
 END_TEST
 
+#define SECRET "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+#define DERIVED "fabricd M_Keys 1\ngeneration 3\nsince 7\norigin derived\n"
 #define HEAD "fabricd M_Keys 1\ngeneration 3\nsince 7\norigin generated\ncurrent 0xab\n"
 
 START_TEST(the_m_key_file_is_written_and_read)
@@ -198,6 +201,80 @@ START_TEST(a_next_key_lists_ports_until_they_are_struck)
 }
 END_TEST
 
+/* RFC 5869, appendix A.1. */
+START_TEST(hkdf_gives_the_values_of_the_rfc)
+{
+    static const uint8_t okm[42] = {
+        0x3c, 0xb2, 0x5f, 0x25, 0xfa, 0xac, 0xd5, 0x7a, 0x90, 0x43, 0x4f, 0x64, 0xd0, 0x36,
+        0x2f, 0x2a, 0x2d, 0x2d, 0x0a, 0x90, 0xcf, 0x1a, 0x5a, 0x4c, 0x5d, 0xb0, 0x2d, 0x56,
+        0xec, 0xc4, 0xc5, 0xbf, 0x34, 0x00, 0x72, 0x08, 0xd5, 0xb8, 0x87, 0x18, 0x58, 0x65};
+    uint8_t secret[22], salt[13], info[10], is[42], *longer = malloc(8161);
+    memset(secret, 0x0b, sizeof secret);
+    for (unsigned i = 0; i < sizeof salt; i++)
+        salt[i] = (uint8_t)i;
+    for (unsigned i = 0; i < sizeof info; i++)
+        info[i] = (uint8_t)(0xf0 + i);
+    const struct store_hkdf in = {.secret = secret,
+                                  .salt = salt,
+                                  .info = info,
+                                  .secret_len = sizeof secret,
+                                  .salt_len = sizeof salt,
+                                  .info_len = sizeof info};
+    ck_assert_int_eq(store_hkdf_sha256(&in, is, sizeof is), FAB_OK);
+    ck_assert_mem_eq(is, okm, sizeof okm);
+    ck_assert_int_eq(store_hkdf_sha256(&in, longer, 8161), FAB_E_RANGE);
+    free(longer);
+}
+END_TEST
+
+/* The values were computed with Python's hmac module. */
+START_TEST(each_port_guid_has_a_key_of_its_own)
+{
+    static const uint64_t guids[] = {UINT64_C(0x0002c90300000001), UINT64_C(0x0002c90300000002),
+                                     UINT64_MAX};
+    static const uint64_t keys[] = {UINT64_C(0x1dc4a084d5eb3ca5), UINT64_C(0x36e8f127b0899508),
+                                    UINT64_C(0x9b986226d5db9d67)};
+    uint8_t secret[FAB_M_KEY_SECRET], other[FAB_M_KEY_SECRET];
+    for (unsigned i = 0; i < sizeof secret; i++)
+        secret[i] = other[i] = (uint8_t)i;
+    other[31] = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_uint_eq(store_m_key_derive(secret, guids[i % 3]), keys[i % 3]);
+        ck_assert_uint_ne(store_m_key_derive(other, guids[i % 3]), keys[i % 3]);
+    }
+    for (uint64_t guid = 1; guid < 1000; guid++) /* some share a bucket */
+        ck_assert_uint_ne(store_m_key_derive(secret, guid << 40), 0);
+    ck_assert_uint_eq(store_m_key_derive(secret, guids[0]), keys[0]);
+}
+END_TEST
+
+START_TEST(the_secret_is_made_once_and_kept)
+{
+    struct fab_m_keys keys, again;
+    struct store_m_key k;
+    uint64_t number = 7;
+    snprintf(path, sizeof path, "%s/m_key", folder);
+    ck_assert_int_eq(store_m_key_derived(folder, &keys, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(store_m_key_derived(folder, &again, why, sizeof why), FAB_OK);
+    ck_assert(fab_policy_m_keys_same(&keys, &again));
+    ck_assert_uint_eq(fab_policy_m_key(&keys, 0), 0);
+    ck_assert_uint_ne(fab_policy_m_key(&keys, 1), fab_policy_m_key(&keys, 2));
+    ck_assert_int_eq(store_m_key_generated(folder, &number, why, sizeof why), FAB_OK);
+    ck_assert_uint_ne(number, 0);
+    ck_assert_int_eq(store_m_key_read(folder, &k, why, sizeof why), FAB_OK);
+    ck_assert(k.secret.set && k.generated && !k.rotating);
+    struct fab_m_keys one = {.number = 0xab}, current = store_m_key_current(&k);
+    struct store_m_key next = store_m_keys_next(&k, &one, &current, false, 9), is;
+    ck_assert_int_eq(store_m_key_write(folder, &next, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(store_m_key_read(folder, &is, why, sizeof why), FAB_OK);
+    ck_assert(is.rotating && !is.secret.set && is.current == 0xab && is.generation == 2);
+    again = store_m_key_previous(&is);
+    ck_assert(fab_policy_m_keys_same(&keys, &again));
+    store_m_key_fini(&is);
+    store_m_key_fini(&k);
+}
+END_TEST
+
 START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 {
     static const char *const bad[] = {
@@ -214,6 +291,10 @@ START_TEST(a_damaged_m_key_file_is_refused_and_stays)
         HEAD "previous 0xab\nend\n",
         HEAD "previous 0x0\nend\n",
         HEAD "previous 0x1\nport 0x2\nport 0x1\nend\n",
+        DERIVED "current 0xab\nend\n",
+        DERIVED "current secret " SECRET "0\nend\n",
+        DERIVED "current secret " SECRET "\nprevious secret " SECRET "\nend\n",
+        HEAD "previous secret 12\nend\n",
         HEAD "previous 0x1\nport 0x0\nend\n",
         HEAD "previous 0x1\nport 0x10000000000000000\nend\n"};
     snprintf(path, sizeof path, "%s/m_key", folder);
@@ -266,6 +347,9 @@ int main(void)
     tcase_add_test(t, a_file_that_others_can_read_is_refused);
     tcase_add_test(t, without_a_folder_there_is_an_error);
     tcase_add_test(t, the_m_key_file_is_written_and_read);
+    tcase_add_test(t, hkdf_gives_the_values_of_the_rfc);
+    tcase_add_test(t, each_port_guid_has_a_key_of_its_own);
+    tcase_add_test(t, the_secret_is_made_once_and_kept);
     tcase_add_test(t, the_cc_key_has_a_file_of_its_own);
     tcase_add_test(t, a_next_key_lists_ports_until_they_are_struck);
     tcase_add_test(t, a_damaged_m_key_file_is_refused_and_stays);

@@ -231,10 +231,10 @@ bool sm_m_key_proves(const struct sm *s, uint64_t key);
 /* Sets the M_Key of an SMP. The directed route of the SMP, or else its destination LID, determines
  * the port whose key is used. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
-/* Sets the M_Keys of an SMP of a discovery. All tries but the last use the key that sm_m_key_fill
- * chooses. The last try uses the previous key, because a device of protection level 2 or 3 does not
- * answer a wrong key. */
-void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req);
+/* Sets the M_Keys of an SMP of a discovery. guid: the node GUID that the device claims; 0: not
+ * known. All tries but the last use the key that sm_m_key_fill chooses. The last try uses the
+ * previous key, because a device of protection level 2 or 3 does not answer a wrong key. */
+void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
 /* Call this function with each answer to a discovery's request. It notes the routes on which only
  * the previous key was answered. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);

@@ -55,8 +55,7 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
 
 bool sm_m_key_proves(const struct sm *s, uint64_t key)
 {
-    const struct fab_fabric *f = s->model.fabric;
-    return key != 0 && key == sm_m_key_wanted(s, f ? f->self_port : FAB_NONE);
+    return key != 0 && key == fab_policy_m_key(&s->policy.m_keys, s->role.guid);
 }
 
 /* Returns the port at which the directed route ends. Returns FAB_NONE if the snapshot does not
@@ -105,17 +104,76 @@ static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request
     return req->path ? end_of(f, req->path) : sm_m_key_port_of_lid(s, req->dlid);
 }
 
+static bool is_former_path(const struct sm *s, const struct fab_path *path)
+{
+    const struct fab_map *m = &s->core->former_paths;
+    return path && m->count > 0 && fab_base_map_has(m, hash_of(path));
+}
+
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 {
-    const struct sm_core *c = s->core;
     uint32_t port = end_of_request(s, req);
-    bool former = port == FAB_NONE && req->path && c->former_paths.count > 0 &&
-                  fab_base_map_has(&c->former_paths, hash_of(req->path));
+    bool former = port == FAB_NONE && is_former_path(s, req->path);
     req->m_key = former ? sm_m_key_former(s, port) : sm_m_key_of_port(s, port);
 }
 
-void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req)
+/* ---- discovery ------------------------------------------------------------------------------- */
+
+/* The port that was last seen at the end of a directed route. */
+struct end {
+    uint64_t guid, port_guid; /* 0: not known */
+    uint32_t port;            /* id in the snapshot; FAB_NONE: only model.places has the port */
+};
+
+/* Follows a route by the places where ports were last seen. Before the first sweep, these are the
+ * places in the store. */
+static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
+    const struct fab_places *places = s->model.places;
+    const struct fab_place *at = fab_discover_place_of_port_guid(places, s->role.guid);
+    for (uint8_t hop = 1; hop <= path->hops && at; hop++) {
+        const struct fab_place *out = fab_discover_place(places, at->guid, path->port[hop]);
+        at = out ? fab_discover_place(places, out->near_guid, out->near_port) : NULL;
+    }
+    return (struct end){
+        .guid = at ? at->guid : 0, .port_guid = at ? at->port_guid : 0, .port = FAB_NONE};
+}
+
+static struct end find_end(const struct sm *s, const struct fab_path *path)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t port = f && f->self_port != FAB_NONE ? end_of(f, path) : FAB_NONE;
+    if (port == FAB_NONE)
+        return end_by_places(s, path);
+    return (struct end){.guid = f->nodes[f->ports[port].node].guid,
+                        .port_guid = f->ports[keyed_port(f, port)].guid,
+                        .port = port};
+}
+
+/* Sets the keys of a request if each port has its own. A derived key goes only to the place where
+ * its port was last seen, and only after the device there has claimed the GUID of that port. A
+ * device of level 2 or 3 tells its GUID only to requests with its key, so there the place must
+ * suffice. At a new place no key is sent; sm_phase_identify_keys sends it after the GUID was
+ * accepted there. */
+static void fill_derived(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
+{
+    struct end e = find_end(s, req->path);
+    bool established = guid != 0 ? guid == e.guid : s->policy.m_key_protect > 1;
+    uint64_t port_guid = established ? e.port_guid : 0;
+    uint64_t wanted = fab_policy_m_key(&s->policy.m_keys, port_guid);
+    uint64_t former = fab_policy_m_key(&s->core->previous_m_keys, port_guid);
+    uint64_t known = established && e.port != FAB_NONE ? sm_m_key_of_port(s, e.port) : wanted;
+    req->m_key = is_former_path(s, req->path) ? former : known;
+    if (req->m_key == wanted)
+        req->m_key_last = former;
+}
+
+void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
+{
+    if (s->policy.m_keys.derive || s->core->previous_m_keys.derive) {
+        fill_derived(s, guid, req);
+        return;
+    }
     uint32_t port = end_of_request(s, req);
     sm_m_key_fill(s, req);
     if (req->m_key == sm_m_key_wanted(s, port))
@@ -125,7 +183,11 @@ void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req)
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
 {
     struct sm_core *c = s->core;
-    if (a->status == FAB_OK && a->m_key != 0 && a->path && a->m_key == sm_m_key_former(s, FAB_NONE))
+    if (a->status != FAB_OK || a->m_key == 0 || !a->path ||
+        !fab_policy_m_keys_set(&c->previous_m_keys))
+        return;
+    uint64_t guid = c->previous_m_keys.derive ? find_end(s, a->path).port_guid : 0;
+    if (a->m_key == fab_policy_m_key(&c->previous_m_keys, guid))
         (void)fab_base_map_put(&c->former_paths, hash_of(a->path),
                                1); /* NOMEM: a later discovery notes the route again */
 }
@@ -134,11 +196,12 @@ void sm_m_key_recount(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t others = 0;
-    for (uint32_t port = 0; f && port < f->port_count; port++) {
+    bool derived = s->policy.m_keys.derive || s->core->previous_m_keys.derive;
+    for (uint32_t port = 0; !derived && f && port < f->port_count; port++) {
         uint64_t key = f->ports[port].info.m_key;
         others += key != 0 && sm_m_key_has_own(f, port) && key != sm_m_key_wanted(s, port);
     }
-    s->core->m_keys_mixed = others > 0;
+    s->core->m_keys_mixed = derived || others > 0;
     fab_base_map_fini(&s->core->former_paths);
 }
 

@@ -42,7 +42,8 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* Some port of the snapshot has a known M_Key other than the wanted one. */
+    /* Some port of the snapshot has a known M_Key other than the wanted one, or keys are derived.
+     */
     bool m_keys_mixed;
     /* Hashes of the directed routes on which only the previous key was answered. */
     struct fab_map former_paths;

@@ -24,11 +24,17 @@ static bool is_asked(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&f->ports[port].info) && sm_model_path(&s->model, port);
 }
 
+/* The discovery has tried the current key of all ports, but derived keys only at known places. */
+static bool is_needed(const struct sm *s)
+{
+    return fab_policy_m_keys_set(sm_m_key_previous(s)) || s->policy.m_keys.derive;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_key_ask *at = &s->keys->ask;
-    bool any = fab_policy_m_keys_set(sm_m_key_previous(s));
+    bool any = is_needed(s);
     while (any && at->port < f->port_count && !is_asked(s, at->port))
         *at = (struct sm_key_ask){.port = at->port + 1};
     if (!any || at->port >= f->port_count)
@@ -36,8 +42,10 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->path = sm_model_path(&s->model, at->port);
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = f->ports[at->port].num;
-    bool last = at->previous || !fab_policy_m_keys_set(&s->policy.m_keys);
-    ret->m_key = last ? sm_m_key_former(s, at->port) : sm_m_key_wanted(s, at->port);
+    uint64_t former = sm_m_key_former(s, at->port);
+    bool asks_former = at->previous || !fab_policy_m_keys_set(&s->policy.m_keys);
+    bool last = asks_former || former == 0;
+    ret->m_key = asks_former ? former : sm_m_key_wanted(s, at->port);
     ret->tag = at->port;
     at->port += last;
     at->previous = !last;
@@ -58,8 +66,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return !fab_policy_m_keys_set(sm_m_key_previous(s)) ||
-           s->keys->ask.port >= s->model.fabric->port_count;
+    return !is_needed(s) || s->keys->ask.port >= s->model.fabric->port_count;
 }
 
 static int leave(struct sm *s)

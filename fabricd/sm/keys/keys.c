@@ -105,8 +105,8 @@ static void take_file(struct sm *s, struct store_m_key *file)
     store_m_key_fini(&s->keys->file);
     s->keys->file = *file;
     *file = (struct store_m_key){0};
-    struct fab_m_keys previous = {.number = s->keys->file.previous};
-    s->policy.m_keys = (struct fab_m_keys){.number = s->keys->file.current};
+    struct fab_m_keys previous = store_m_key_previous(&s->keys->file);
+    s->policy.m_keys = store_m_key_current(&s->keys->file);
     sm_m_key_set_previous(s, &previous);
 }
 
@@ -124,9 +124,9 @@ static bool has_ports_to_change(const struct sm *s)
 static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      char *why, size_t why_len)
 {
-    struct store_m_key was = {.generation = s->keys->file.generation, .current = former->number};
-    struct store_m_key file = store_m_key_next(&was, keys->number, s->in.config->m_key_generated,
-                                               (uint64_t)clock_unix_us() / 1000000);
+    struct store_m_key file =
+        store_m_keys_next(&s->keys->file, keys, former, s->in.config->m_key_generated,
+                          (uint64_t)clock_unix_us() / 1000000);
     int r = fab_policy_m_keys_set(former) ? list_ports(s, &file) : FAB_OK;
     if (r != FAB_OK)
         snprintf(why, why_len, "out of memory");
@@ -165,7 +165,7 @@ void sm_keys_round_ended(struct sm *s, int status)
     if (status != FAB_OK || !sm_is_master(s) || !s->model.view || !s->model.fabric ||
         s->model.lent || !(round->targets || round->alone))
         return;
-    size_t struck = k->file.previous != 0 ? strike_out(s, &behind) : 0;
+    size_t struck = fab_policy_m_keys_set(sm_m_key_previous(s)) ? strike_out(s, &behind) : 0;
     if (k->file.rotating && behind == 0)
         complete(s);
     else if (struck > 0 && !k->file.rotating)
@@ -209,7 +209,7 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
                       fab_policy_m_keys_set(&s->policy.m_keys)
                           ? "the M_Key comes from the settings; change subnet.m_key and "
                             "reload fabricd, which changes the ports in the same way"
-                          : "ports have no M_Key; set 'subnet.m_key: generated'");
+                          : "ports have no M_Key; set 'subnet.m_key: generated' or 'derived'");
     const char *not_now = why_not_now(s);
     if (not_now)
         return refuse(FAB_E_DENIED, why, why_len, not_now);
@@ -226,7 +226,8 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
                  file->count, fab_base_plural_s(file->count));
         return FAB_E_EXISTS;
     }
-    if (store_key_random(&key.number) != FAB_OK)
+    bool derived = s->in.config->m_key_derived;
+    if ((derived ? store_m_key_new_secret(&key) : store_key_random(&key.number)) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
     struct fab_m_keys former = s->policy.m_keys;
     int r = change_to(s, &key, &former, why, why_len);
@@ -271,7 +272,8 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
                                   .rotating = file->rotating,
                                   .generation = file->generation,
                                   .since_s = file->since_s,
-                                  .has_previous = file->previous != 0};
+                                  .derived = file->secret.set,
+                                  .has_previous = fab_policy_m_keys_set(sm_m_key_previous(s))};
     for (uint32_t port = 0; f && port < f->port_count; port++)
         if (f->ports[port].present && sm_m_key_has_own(f, port)) {
             count_port(s, port, ret);
@@ -310,7 +312,7 @@ int sm_keys_init(struct sm *s)
         return FAB_OK;
     if (r != FAB_OK && r != FAB_E_NOT_FOUND)
         return r;
-    struct fab_m_keys keys = s->policy.m_keys, former = {.number = file.current};
+    struct fab_m_keys keys = s->policy.m_keys, former = store_m_key_current(&file);
     if (r == FAB_OK)
         take_file(s, &file);
     if (fab_policy_m_keys_same(&keys, &former))

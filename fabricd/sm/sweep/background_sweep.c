@@ -238,7 +238,7 @@ bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
                                      .done = on_answer,
                                      .ctx = v,
                                      .tag = ask.tag};
-    sm_m_key_fill_discovery(s, ret);
+    sm_m_key_fill_discovery(s, ask.guid, ret);
     v->outstanding++;
     return true;
 }

@@ -19,7 +19,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->attr_id = ask.attr_id;
     ret->attr_mod = ask.attr_mod;
     ret->tag = ask.tag;
-    sm_m_key_fill_discovery(s, ret);
+    sm_m_key_fill_discovery(s, ask.guid, ret);
     return true;
 }
 
