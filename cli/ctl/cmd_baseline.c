@@ -14,6 +14,7 @@ static const struct out_column columns[] = {
     {"at", "APPROVED AT", false},
     {"now", "NOW AT", false},
     {"holder", "APPROVED THERE", false},
+    {"effect", "EFFECT", false},
     {"since", "SINCE", false},
     {"by", "APPROVED BY", false},
 };
@@ -33,6 +34,20 @@ static const char *state_of(const Fabric__V1__BaselineEntry *e)
     }
 }
 
+static const char *effect_of(const Fabric__V1__BaselineEntry *e)
+{
+    switch (e->effect) {
+    case FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_ADMITTED:
+        return "admitted";
+    case FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_QUARANTINED:
+        return "quarantined";
+    case FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_EXCLUDED:
+        return "excluded";
+    default:
+        return "";
+    }
+}
+
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__BaselineEntry *e = item;
@@ -48,6 +63,7 @@ static void say_row(struct out *o, const void *item)
     out_port(o, "NOW AT", e->now);
     out_port_keys(o, "now_at_", e->now);
     out_text(o, "holder", "APPROVED THERE", OUT_PLAIN, e->holder);
+    out_text(o, "effect", "EFFECT", OUT_PLAIN, effect_of(e));
     out_time(o, "SINCE", waits ? e->found_time : e->approve_time);
     out_time_utc(o, "approve_time", e->approve_time);
     out_time_utc(o, "found_time", e->found_time);

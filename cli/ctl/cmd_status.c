@@ -198,6 +198,22 @@ static void say_unresponsive(struct out *o, const Fabric__V1__Status *s)
     out_table_end(o);
 }
 
+static void say_waiting(struct out *o, const Fabric__V1__Status *s)
+{
+    uint32_t devices = s->unapproved_count, names = s->waiting_name_count;
+    if (devices > 0)
+        out_textf(
+            o, "Unapproved", OUT_WARN,
+            "%u device%s or link%s wait%s for approval; see 'fabricctl topo baseline --waiting'",
+            devices, fab_base_plural_s(devices), fab_base_plural_s(devices),
+            devices == 1 ? "s" : "");
+    if (names > 0)
+        out_textf(o, "Names", OUT_WARN,
+                  "%u node%s wait%s for approval; see 'fabricctl node pins --waiting'", names,
+                  fab_base_plural_s(names), names == 1 ? "s" : "");
+    out_keys(o, &s->base, "unapproved_count waiting_name_count");
+}
+
 static void say(struct out *o, const Fabric__V1__Status *s)
 {
     out_record(o, NULL);
@@ -206,6 +222,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     say_routing(o, s);
     say_work(o, s->sweep, s->packets);
     say_unresponsive(o, s);
+    say_waiting(o, s);
     out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
     out_record_end(o);
 }

@@ -47,6 +47,7 @@ int config_defaults(struct config *ret)
         .port = strdup(""),
         .socket_group = strdup("fabric"),
         .log_level = LOG_LEVEL_INFO,
+        .quarantine_pkey = 0x7ffe,
         .sweep = {.light_interval_s = 10,
                   .heavy_interval_s = 600,
                   .scrub_interval_s = 600,
@@ -317,6 +318,17 @@ static int take_pin_names(const struct raw *raw, struct report *report, struct c
                                : FAB_OK;
 }
 
+static int take_unapproved(const struct raw *raw, struct report *report, struct config *c)
+{
+    static const char *const modes[] = {[CONFIG_ALLOW] = "allow",
+                                        [CONFIG_QUARANTINE] = "quarantine",
+                                        [CONFIG_EXCLUDE] = "exclude",
+                                        NULL};
+    return raw->subnet != NULL ? take_word(report, "subnet.unapproved", raw->subnet->unapproved,
+                                           modes, &c->unapproved)
+                               : FAB_OK;
+}
+
 static void tell_notes(const char *file, const struct fab_partitions *p)
 {
     for (size_t i = 0; i < p->notes && i < FAB_PARTITION_NOTES; i++)
@@ -438,12 +450,31 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
+/* No partition may have the P_Key of the quarantine partition, because its members would reach
+ * quarantined hosts. */
+static int check_quarantine(const struct config *c, char *why, size_t why_len)
+{
+    const struct fab_partitions *p = c->policy.partitions;
+    for (size_t i = 0; c->unapproved == CONFIG_QUARANTINE && p != NULL && i < p->partitions; i++)
+        if (p->partition[i].pkey == c->quarantine_pkey) {
+            snprintf(
+                why, why_len,
+                "quarantine_pkey is 0x%x, the P_Key of partition \"%s\", expected a P_Key that "
+                "no partition has",
+                c->quarantine_pkey, p->partition[i].name);
+            return FAB_E_RANGE;
+        }
+    return FAB_OK;
+}
+
 int config_check(const struct config *c, char *why, size_t why_len)
 {
     char path[32];
     const char *missing;
     if (!tls_incomplete(c, path, sizeof(path), &missing)) {
         int rc = fab_policy_validate(&c->policy, why, why_len);
+        if (rc == FAB_OK)
+            rc = check_quarantine(c, why, why_len);
         return rc == FAB_OK ? check_engine(&c->policy, why, why_len) : rc;
     }
     snprintf(why, why_len,
@@ -481,6 +512,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_managers(raw, report, c);
     if (rc == FAB_OK)
         rc = take_pin_names(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_unapproved(raw, report, c);
     if (rc == FAB_OK)
         rc = take_control_table(raw, report, c);
     if (rc == FAB_OK)

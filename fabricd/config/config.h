@@ -92,6 +92,8 @@ struct config_smp {
     uint32_t window;     /* maximum number of requests in flight; 0: the limit of the transport */
 };
 
+/* What happens to devices that are not in the baseline. */
+enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
 struct config {
     char *state_dir;
     char *port; /* adapter port of the manager, as "CA:PORT"; "": the first active port */
@@ -102,6 +104,8 @@ struct config {
     char *socket_group;
     struct config_tls tls;
     enum log_level log_level;
+    uint8_t unapproved;       /* enum config_unapproved */
+    uint16_t quarantine_pkey; /* P_Key of the quarantine partition */
     struct config_sweep sweep;
     struct config_flapping flapping;
     struct config_counters counters;

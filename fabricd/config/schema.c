@@ -105,6 +105,8 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, m_key_protection),
     WORD(raw_subnet, m_key_lease),
     WORD(raw_subnet, pin_names),
+    WORD(raw_subnet, unapproved),
+    WORD(raw_subnet, quarantine_pkey),
     WORD(raw_subnet, lmc),
     WORD(raw_subnet, max_mtu),
     WORD(raw_subnet, max_vls),

@@ -137,6 +137,8 @@ static const struct setting settings[] = {
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
     NUMBER(subnet, m_key_lease, policy.m_key_lease_s, 0, 65535, "seconds, 0: for ever"),
     ELSEWHERE("subnet.pin_names", "first-seen, approved or off"),
+    ELSEWHERE("subnet.unapproved", "allow, quarantine or exclude"),
+    NUMBER(subnet, quarantine_pkey, quarantine_pkey, 1, 0x7ffe, NULL),
     NUMBER(subnet, lmc, policy.lmc, 0, 7, NULL),
     OTHER(KIND_MTU, subnet, max_mtu, policy.max_mtu, "256, 512, 1024, 2048 or 4096"),
     OTHER(KIND_VLS, subnet, max_vls, policy.max_op_vls, "1, 2, 4, 8 or 15"),

@@ -140,6 +140,9 @@ static void manager(struct fab_text *to, const struct sm_status *s)
           "stay active.");
     gauge(to, "generation", s->generation, "Generation of the published view; 0: none yet.");
     gauge(to, "unresponsive_ports", s->unresponsive, "Ports behind which no device answers.");
+    gauge(to, "unapproved", s->unapproved,
+          "Devices and links between switches that are not in the baseline.");
+    gauge(to, "waiting_names", s->waiting_names, "Nodes whose names wait for an approval.");
     counter(to, "sweeps", s->sweeps, "Heavy sweeps.");
     seconds(to, "last_sweep_seconds", s->last_sweep_us, "Duration of the last heavy sweep.");
     seconds(to, "last_reroute_seconds", s->last_reroute_us, "Duration of the last reroute.");

@@ -55,6 +55,10 @@ static Fabric__V1__BaselineEntry *convert_unapproved(struct answer *a, const str
                                                      const struct fab_baseline *b,
                                                      const struct sm_unapproved *u)
 {
+    static const Fabric__V1__BaselineEffect effects[] = {
+        [SM_ADMITTED] = FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_ADMITTED,
+        [SM_QUARANTINED] = FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_QUARANTINED,
+        [SM_EXCLUDED] = FABRIC__V1__BASELINE_EFFECT__BASELINE_EFFECT_EXCLUDED};
     const struct fab_place *p = &u->what.place;
     const struct fab_approved *was = fab_discover_baseline_at(b, p->guid, p->port);
     bool moved = u->what.why == FAB_UNAPPROVED_MOVED;
@@ -67,6 +71,7 @@ static Fabric__V1__BaselineEntry *convert_unapproved(struct answer *a, const str
     m->now = convert_end(a, v, p->near_guid, p->near_port);
     m->holder = u->what.holder != 0 ? answer_guid(a, u->what.holder) : answer_text(a, "");
     m->found_time = convert_time(a, u->since_us);
+    m->effect = effects[u->effect];
     if (was != NULL && moved) {
         m->approve_time = convert_time(a, was->since_us);
         m->approved_by = answer_text(a, was->by);

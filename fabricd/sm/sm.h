@@ -103,6 +103,8 @@ struct sm_status {
      * changed settings are not restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
+    uint32_t unapproved;    /* devices and links that are not approved at their place */
+    uint32_t waiting_names; /* nodes whose names wait for an approval */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* Returns the numbers of nodes, ports and links in the fabric of the view. They are counted once
@@ -292,9 +294,16 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 
 /* ---- the baseline of approved devices (libfabmgr/discover/baseline.h) ------------------------ */
 
+enum sm_unapproved_effect {
+    SM_ADMITTED,    /* it is used like approved ones */
+    SM_QUARANTINED, /* it is only in the quarantine partition */
+    SM_EXCLUDED,    /* it gets no LID and no routes */
+};
 /* A device, or a link between switches, that no operator has approved at its place. */
 struct sm_unapproved {
     struct fab_unapproved what;
+    uint8_t effect;   /* enum sm_unapproved_effect */
+    bool reset;       /* the manager has reset the device's link since it found the device */
     int64_t since_us; /* Unix time in microseconds at which a sweep first found it at this place */
     bool told;        /* an event about this device was emitted */
 };

@@ -51,6 +51,20 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
     return has_end(&b->list[i].place, guid, port) ? &b->list[i] : NULL;
 }
 
+/* A link between switches is stored as the place of the end with the lower GUID. */
+static struct fab_place canonical(const struct fab_place *p)
+{
+    bool lower = p->guid != p->near_guid ? p->guid < p->near_guid : p->port < p->near_port;
+    if (!p->is_switch || lower)
+        return *p;
+    return (struct fab_place){.guid = p->near_guid,
+                              .port_guid = p->near_guid,
+                              .near_guid = p->guid,
+                              .port = p->near_port,
+                              .near_port = p->port,
+                              .is_switch = true};
+}
+
 /* ---- making a baseline ----------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
@@ -65,13 +79,14 @@ static int compare(const void *x, const void *y)
 /* Adds an entry to the list, unless an earlier entry has an end in common with it. */
 static void take(struct fab_baseline *b, const struct fab_approved *a)
 {
-    const struct fab_place *p = &a->place;
+    const struct fab_place at = canonical(&a->place), *p = &at;
     uint64_t end = end_hash(p->guid, p->port), near = end_hash(p->near_guid, p->near_port);
     if (fab_base_map_has(&b->by_end, end) || fab_base_map_has(&b->by_end, near))
         return;
     (void)fab_base_map_put(&b->by_end, end, 0);
     (void)fab_base_map_put(&b->by_end, near, 0);
-    b->list[b->count++] = *a;
+    b->list[b->count] = *a;
+    b->list[b->count++].place = at;
 }
 
 /* Fills the maps. They have room for all entries, so put and add can only fail for duplicates. */
@@ -223,6 +238,20 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
+/* Makes the switch that the baseline does not have the device of this place. */
+static void turn(const struct fab_baseline *b, struct fab_place *p)
+{
+    const struct fab_place was = *p;
+    if (!fab_discover_baseline_knows(b, was.guid) || fab_discover_baseline_knows(b, was.near_guid))
+        return;
+    *p = (struct fab_place){.guid = was.near_guid,
+                            .port_guid = was.near_guid,
+                            .near_guid = was.guid,
+                            .port = was.near_port,
+                            .near_port = was.port,
+                            .is_switch = true};
+}
+
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret)
@@ -231,7 +260,11 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
     enum fab_unapproved_why why =
         place->is_switch ? judge_switch(b, place) : judge_host(b, place, &u);
     u.why = (uint8_t)why;
-    u.holder = holder_of(b, place);
+    if (why == FAB_UNAPPROVED_SWITCH)
+        turn(b, &u.place);
+    if (why == FAB_UNAPPROVED_LINK)
+        u.place = canonical(place);
+    u.holder = holder_of(b, &u.place);
     if (why != FAB_APPROVED_HERE)
         *ret = u;
     return why;

@@ -62,6 +62,21 @@ static void add_member(void *ctx, uint32_t port)
         d->member[port] |= INDEX0;
 }
 
+static bool is_quarantined(const struct fab_partition_input *in, uint32_t port)
+{
+    uint64_t guid = in->fabric->ports[port].guid;
+    size_t low = 0, high = in->quarantined_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (in->quarantined[middle] < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return port != in->fabric->self_port && low < in->quarantined_count &&
+           in->quarantined[low] == guid;
+}
+
 static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
 {
     struct grant *more = d->grant;
@@ -82,6 +97,8 @@ static int grant_members(struct draft *d, uint16_t pkey)
         uint32_t port = d->touched[i];
         uint8_t m = d->member[port];
         d->member[port] = 0;
+        if (is_quarantined(d->in, port))
+            continue;
         if (r == FAB_OK && m & FAB_MEMBER_FULL)
             r = add_grant(d, port, pkey | FAB_PKEY_FULL, m & INDEX0);
         if (r == FAB_OK && m & FAB_MEMBER_LIMITED)
@@ -128,6 +145,35 @@ static uint32_t *sort_rules(const struct fab_partitions *p)
     return next;
 }
 
+/* Returns whether a port other than the manager's is a full member of the default partition. */
+static bool has_full_members(const struct draft *d)
+{
+    for (size_t i = 0; i < d->grants; i++)
+        if (d->grant[i].key == (FAB_PKEY_DEFAULT | FAB_PKEY_FULL) &&
+            d->grant[i].port != d->in->fabric->self_port)
+            return true;
+    return false;
+}
+
+static int grant_quarantine(struct draft *d)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    bool only = has_full_members(d);
+    int r = FAB_OK;
+    if (d->in->quarantined_count == 0)
+        return FAB_OK;
+    if (f->self_port != FAB_NONE)
+        r = add_grant(d, f->self_port, d->in->quarantine_pkey | FAB_PKEY_FULL, false);
+    for (uint32_t port = 0; r == FAB_OK && port < f->port_count; port++) {
+        if (!fab_fabric_port_has_lid(f, port) || !is_quarantined(d->in, port))
+            continue;
+        r = add_grant(d, port, d->in->quarantine_pkey, false);
+        if (r == FAB_OK && !only)
+            r = add_grant(d, port, FAB_PKEY_DEFAULT, false);
+    }
+    return r;
+}
+
 static int grant_all(struct draft *d)
 {
     uint32_t *next = sort_rules(d->in->partitions);
@@ -135,7 +181,7 @@ static int grant_all(struct draft *d)
     for (uint32_t n = 0; r == FAB_OK && n < d->in->partitions->partitions; n++)
         r = grant_partition(d, n, next);
     free(next);
-    return r;
+    return r == FAB_OK ? grant_quarantine(d) : r;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -200,6 +246,14 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
+/* Returns enum fab_enforce bits for a switch port. */
+static uint8_t enforcement_at(const struct draft *d, uint32_t port)
+{
+    uint32_t peer = d->in->fabric->ports[port].peer;
+    return peer != FAB_NONE && is_quarantined(d->in, peer) ? FAB_ENFORCE_IN | FAB_ENFORCE_OUT
+                                                           : d->in->enforce;
+}
+
 /* Makes the table of a switch port that enforces P_Keys from the keys of the endport at its link.
  * Leaves out a limited key if the endport also has the full key of the same partition. */
 static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
@@ -214,7 +268,7 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
         note_overflow(d, port, kept, room);
         return FAB_OK;
     }
-    d->keys.enforce[port] = d->in->enforce;
+    d->keys.enforce[port] = enforcement_at(d, port);
     return add_table(d, port, key, kept, room);
 }
 
@@ -226,8 +280,9 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
     if (fab_fabric_port_has_lid(f, port))
         return port;
     uint32_t peer = f->ports[port].peer;
-    bool enforces = d->in->enforce != 0 && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-                    peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
+    bool enforces = fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+                    !fab_fabric_node_is_switch(f, f->ports[peer].node) &&
+                    enforcement_at(d, port) != 0;
     return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
@@ -248,7 +303,7 @@ static int make_tables(struct draft *d)
 {
     uint32_t ports = d->in->fabric->port_count;
     size_t *begin = calloc((size_t)ports + 1, sizeof(*begin));
-    uint16_t *key = fab_base_alloc_array(2 * d->in->partitions->partitions, sizeof(*key));
+    uint16_t *key = fab_base_alloc_array(2 * d->in->partitions->partitions + 2, sizeof(*key));
     int r = begin != NULL && key != NULL ? FAB_OK : FAB_E_NOMEM;
     size_t at = 0;
     for (uint32_t port = 0; r == FAB_OK && port <= ports; port++) {

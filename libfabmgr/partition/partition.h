@@ -18,6 +18,13 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
+    /* [quarantined_count] port GUIDs of quarantined ports, sorted. They are limited members of the
+     * partition quarantine_pkey only, of which the manager is a full member, and of the default
+     * partition if the manager is its only full member. Switches enforce their P_Keys in both
+     * directions, whatever `enforce` is. No other partition has this P_Key. */
+    const uint64_t *quarantined;
+    size_t quarantined_count;
+    uint16_t quarantine_pkey;
     const struct fab_pins *pins;   /* NULL: patterns match the names that nodes show */
     const struct fab_blocks *held; /* the tables that ports hold; NULL: no table is known */
     uint8_t enforce; /* enum fab_enforce bits: the directions in which switches enforce P_Keys at

@@ -13,6 +13,7 @@
 
 #include "fabricd/base/events.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 #include "tests/unit/state_dir.h"
@@ -284,6 +285,302 @@ START_TEST(it_lasts_over_restarts_and_is_dropped)
 }
 END_TEST
 
+/* ---- left out -------------------------------------------------------------------------------- */
+
+static void begin_with(struct lab *lab, enum config_unapproved mode, const char *state)
+{
+    lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_stop(lab);
+    lab->config.unapproved = (uint8_t)mode;
+    lab_begin(lab, state);
+    start(lab);
+    lab_unlink(lab, NEW_LEAF, NEW_PORT);
+    settle(lab);
+    ck_assert_uint_eq(take_baseline(lab), 23 + 18);
+}
+
+static void restart(struct lab *lab, const char *state)
+{
+    lab_stop(lab);
+    lab_begin(lab, state);
+    start(lab);
+    settle(lab);
+}
+
+static uint8_t switch_port_state(struct lab *lab, const char *leaf, uint8_t port)
+{
+    return fab_sim_port(lab->sim, lab_node(lab, leaf), port)->port_state;
+}
+
+/* The device has no LID, its switch port carries no data, and the view does not have it. */
+static void assert_left_out(struct lab *lab, const char *name, const char *leaf, uint8_t port)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    uint32_t near = fab_fabric_node_by_guid(v->fabric, lab_node_guid(lab, leaf));
+    ck_assert_uint_ne(near, FAB_NONE);
+    ck_assert_uint_eq(v->fabric->ports[fab_fabric_port_id(v->fabric, near, port)].peer, FAB_NONE);
+    fab_view_unref(v);
+    ck_assert(!is_served(lab, name));
+    ck_assert_uint_eq(switch_port_state(lab, leaf, port), FAB_STATE_INIT);
+}
+
+START_TEST(a_new_device_stays_out_until_it_is_approved)
+{
+    struct lab lab;
+    make_dir();
+    begin_with(&lab, CONFIG_EXCLUDE, dir);
+    plug_in(&lab);
+    assert_left_out(&lab, NEWCOMER, NEW_LEAF, NEW_PORT);
+    assert_named(&lab, "leaf-006/4", "it gets no LID and no routes");
+    sweep(&lab);
+    lab_run_for(&lab, 60);
+    assert_left_out(&lab, NEWCOMER, NEW_LEAF, NEW_PORT);
+    restart(&lab, dir);
+    assert_left_out(&lab, NEWCOMER, NEW_LEAF, NEW_PORT);
+    ck_assert_uint_eq(count_waiting(&lab), 1);
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert(is_served(&lab, NEWCOMER));
+    ck_assert_uint_eq(count_waiting(&lab), 0);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+    remove_dir();
+}
+END_TEST
+
+START_TEST(the_guid_of_an_absent_host_stays_out)
+{
+    struct lab lab;
+    begin_with(&lab, CONFIG_EXCLUDE, NULL);
+    take_guids_of_the_victim(&lab);
+    assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
+    assert_named(&lab, "leaf-004/1", "is approved at leaf-005/4");
+    sweep(&lab);
+    assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
+    lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT); /* the victim is back and is served at once */
+    settle(&lab);
+    ck_assert(is_served(&lab, VICTIM));
+    assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(a_replaced_adapter_stays_out)
+{
+    struct lab lab;
+    begin_with(&lab, CONFIG_EXCLUDE, NULL);
+    pretend(&lab, ROGUE, 0xbad1, 0xbad2);
+    bounce(&lab, ROGUE_LEAF, ROGUE_PORT);
+    assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert(is_served(&lab, ROGUE));
+    lab_close(&lab);
+}
+END_TEST
+
+/* A device that was in service has an active link, which the manager resets. */
+START_TEST(a_disapproved_device_loses_its_link)
+{
+    struct lab lab;
+    begin_with(&lab, CONFIG_EXCLUDE, NULL);
+    ck_assert(is_served(&lab, VICTIM));
+    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
+    settle(&lab);
+    lab_run_for(&lab, 30);
+    assert_left_out(&lab, VICTIM, VICTIM_LEAF, VICTIM_PORT);
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert(is_served(&lab, VICTIM));
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The switch of the manager stays, all others and their hosts are out, and come back. */
+START_TEST(a_switch_is_left_out_with_all_behind_it)
+{
+    struct lab lab;
+    begin_with(&lab, CONFIG_EXCLUDE, NULL);
+    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, "leaf-005"), "tester"),
+                     FAB_OK);
+    settle(&lab);
+    lab_run_for(&lab, 30);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(fab_fabric_node_by_guid(v->fabric, lab_node_guid(&lab, "leaf-005")),
+                      FAB_NONE);
+    ck_assert_uint_eq(fab_fabric_node_by_guid(v->fabric, lab_node_guid(&lab, VICTIM)), FAB_NONE);
+    fab_view_unref(v);
+    ck_assert_uint_eq(count_waiting(&lab), 3); /* its links to three spines */
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert_uint_eq(count_waiting(&lab), 4); /* its hosts */
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert(is_served(&lab, VICTIM));
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(the_manager_itself_is_never_left_out)
+{
+    struct lab lab;
+    make_dir();
+    begin_with(&lab, CONFIG_EXCLUDE, dir);
+    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, "leaf-001"), "tester"),
+                     FAB_OK);
+    settle(&lab);
+    lab_run_for(&lab, 30);
+    restart(&lab, dir);
+    ck_assert(is_served(&lab, "host-0001") ||
+              fab_sim_port(lab.sim, lab_node(&lab, "host-0001"), 1)->port_state ==
+                  FAB_STATE_ACTIVE);
+    for (int i = 0; i < 4 && count_waiting(&lab) > 0; i++) {
+        approve_all(&lab);
+        lab_run_for(&lab, 20);
+    }
+    lab_run_for(&lab, 60);
+    ck_assert_uint_eq(count_waiting(&lab), 0);
+    ck_assert(is_served(&lab, VICTIM));
+    lab_close(&lab);
+    remove_dir();
+}
+END_TEST
+
+/* ---- quarantine ------------------------------------------------------------------------------ */
+
+#define QUARANTINE 0x7ffe
+
+static bool get(struct lab *lab, uint32_t node, uint8_t port, uint16_t attr, uint32_t mod,
+                const struct fab_attr *table, void *ret)
+{
+    bool is_switch = node < fab_sim_fabric(lab->sim)->switch_count;
+    struct position at = {.node = node, .port = is_switch ? 0 : port};
+    struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
+                          .method = FAB_METHOD_GET,
+                          .tid = 1,
+                          .attr_id = attr,
+                          .attr_mod = mod};
+    uint8_t bytes[FAB_MAD_SIZE];
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), 0);
+    return fab_sim_sma_answer(lab->sim, at, 0, &mad, bytes) &&
+           fab_wire_attr_unpack(table, bytes + 64, FAB_SMP_DATA, ret) == 0;
+}
+
+/* Reads the P_Keys of a device. Returns their number; ret has the first two. */
+static uint32_t read_keys(struct lab *lab, const char *name, uint8_t port, uint16_t ret[2])
+{
+    struct fab_pkey_block block;
+    uint32_t node = lab_node(lab, name), count = 0;
+    bool is_switch = node < fab_sim_fabric(lab->sim)->switch_count;
+    ck_assert(get(lab, node, port, FAB_ATTR_PKEY_TABLE, is_switch ? (uint32_t)port << 16 : 0,
+                  &fab_wire_attr_pkey_block, &block));
+    ret[0] = ret[1] = 0;
+    for (uint32_t i = 0; i < 32; i++)
+        if (block.pkey[i] != 0 && count++ < 2)
+            ret[count - 1] = block.pkey[i];
+    return count;
+}
+
+/* The P_Key with which the tables let two hosts communicate; 0: none. */
+static uint16_t common_key(struct lab *lab, const char *a, const char *b)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    const struct fab_fabric *f = v->fabric;
+    uint32_t x = fab_fabric_node_by_guid(f, lab_node_guid(lab, a));
+    uint32_t y = fab_fabric_node_by_guid(f, lab_node_guid(lab, b));
+    uint16_t key = fab_target_pkeys_common(&v->target->pkeys, fab_fabric_port_id(f, x, 1),
+                                           fab_fabric_port_id(f, y, 1), 0);
+    fab_view_unref(v);
+    return key;
+}
+
+/* The newcomer has a LID and a route, but reaches only the manager, also by its switch port. */
+static void assert_quarantined(struct lab *lab)
+{
+    uint16_t keys[2];
+    const struct fab_port_info *guard = fab_sim_port(lab->sim, lab_node(lab, NEW_LEAF), NEW_PORT);
+    ck_assert(is_served(lab, NEWCOMER));
+    ck_assert_uint_eq(read_keys(lab, NEWCOMER, 1, keys), 1);
+    ck_assert_uint_eq(keys[0], QUARANTINE);
+    ck_assert_uint_eq(read_keys(lab, NEW_LEAF, NEW_PORT, keys), 1);
+    ck_assert_uint_eq(keys[0], QUARANTINE);
+    ck_assert(guard->part_enforce_in && guard->part_enforce_out);
+    ck_assert_uint_eq(common_key(lab, NEWCOMER, "host-0001"), QUARANTINE);
+    ck_assert_uint_eq(common_key(lab, NEWCOMER, VICTIM), 0);
+    ck_assert_uint_eq(common_key(lab, NEWCOMER, "host-0023"), 0);
+    ck_assert_uint_ne(common_key(lab, VICTIM, "host-0023"), 0);
+}
+
+START_TEST(a_quarantined_device_reaches_only_the_manager)
+{
+    struct lab lab;
+    uint16_t keys[2];
+    make_dir();
+    begin_with(&lab, CONFIG_QUARANTINE, dir);
+    plug_in(&lab);
+    assert_quarantined(&lab);
+    assert_named(&lab, "leaf-006/4", "only in the quarantine partition");
+    sweep(&lab);
+    assert_quarantined(&lab);
+    restart(&lab, dir);
+    assert_quarantined(&lab);
+    approve_all(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert_uint_eq(read_keys(&lab, NEWCOMER, 1, keys), 1);
+    ck_assert_uint_eq(keys[0], 0xffff);
+    ck_assert_uint_ne(common_key(&lab, NEWCOMER, VICTIM), 0);
+    const struct fab_port_info *guard = fab_sim_port(lab.sim, lab_node(&lab, NEW_LEAF), NEW_PORT);
+    ck_assert(!guard->part_enforce_in && !guard->part_enforce_out);
+    lab_close(&lab);
+    remove_dir();
+}
+END_TEST
+
+/* Where only the manager is a full member of the default partition, quarantined hosts are limited
+ * members of it, too, so that they reach subnet administration as other hosts do. */
+START_TEST(a_restricted_default_partition_stays)
+{
+    static const char text[] = "Default=0x7fff: ALL=limited, SELF=full;\n"
+                               "All=0x5, defmember=full: ALL;\n";
+    struct lab lab;
+    struct fab_partitions_error e;
+    uint16_t keys[2];
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_stop(&lab);
+    lab.config.unapproved = CONFIG_QUARANTINE;
+    ck_assert_int_eq(
+        fab_policy_partitions_read(text, sizeof text - 1, &lab.config.policy.partitions, &e),
+        FAB_OK);
+    lab_begin(&lab, NULL);
+    start(&lab);
+    take_baseline(&lab);
+    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
+    settle(&lab);
+    lab_run_for(&lab, 20);
+    ck_assert_uint_eq(read_keys(&lab, VICTIM, 1, keys), 2);
+    ck_assert_uint_eq(keys[0], 0x7fff);
+    ck_assert_uint_eq(keys[1], QUARANTINE);
+    ck_assert_uint_eq(common_key(&lab, VICTIM, "host-0023"), 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The GUID of an absent host brings nothing of its partitions. */
+START_TEST(the_guid_of_an_absent_host_is_quarantined)
+{
+    struct lab lab;
+    uint16_t keys[2];
+    begin_with(&lab, CONFIG_QUARANTINE, NULL);
+    take_guids_of_the_victim(&lab);
+    ck_assert_uint_eq(read_keys(&lab, ROGUE, 1, keys), 1);
+    ck_assert_uint_eq(keys[0], QUARANTINE);
+    assert_named(&lab, "leaf-004/1", "is approved at leaf-005/4");
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("devices that are not approved");
@@ -296,6 +593,21 @@ int main(void)
     tcase_add_test(t, a_link_between_switches_is_named);
     tcase_add_test(t, a_flapping_rogue_makes_few_events);
     tcase_add_test(t, it_lasts_over_restarts_and_is_dropped);
+    suite_add_tcase(s, t);
+    t = tcase_create("left out");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_new_device_stays_out_until_it_is_approved);
+    tcase_add_test(t, the_guid_of_an_absent_host_stays_out);
+    tcase_add_test(t, a_replaced_adapter_stays_out);
+    tcase_add_test(t, a_disapproved_device_loses_its_link);
+    tcase_add_test(t, a_switch_is_left_out_with_all_behind_it);
+    tcase_add_test(t, the_manager_itself_is_never_left_out);
+    suite_add_tcase(s, t);
+    t = tcase_create("quarantine");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_quarantined_device_reaches_only_the_manager);
+    tcase_add_test(t, a_restricted_default_partition_stays);
+    tcase_add_test(t, the_guid_of_an_absent_host_is_quarantined);
     suite_add_tcase(s, t);
     return test_run(s);
 }

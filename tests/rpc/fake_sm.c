@@ -35,6 +35,9 @@ struct sm {
     struct fab_mcast_groups *groups;
     struct waiting waiting[WAITING];
     uint64_t sweeps;
+    struct fab_baseline *baseline;
+    struct sm_unapproved *unapproved;
+    uint32_t unapproved_count;
 };
 
 static int all_active(struct fab_fabric *f, struct fab_fabric **ret)
@@ -169,6 +172,8 @@ void sm_free(struct sm *s)
     fab_repair_free(s->repair);
     fab_mcast_groups_free(s->groups);
     fab_view_unref(s->view);
+    fab_discover_baseline_unref(s->baseline);
+    free(s->unapproved);
     free(s);
 }
 
@@ -464,4 +469,80 @@ void sm_forget(struct sm *s, void *ctx)
         s->waiting[i].ctx = NULL;
         loop_timer_cancel(s->waiting[i].timer);
     }
+}
+
+/* ---- the baseline ---------------------------------------------------------------------------- */
+
+const struct fab_baseline *sm_baseline(const struct sm *s)
+{
+    return s->baseline;
+}
+
+const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count)
+{
+    *ret_count = s->unapproved_count;
+    return s->unapproved;
+}
+
+/* Takes over the baseline, and compares the fabric with it. */
+static int set_baseline(struct sm *s, struct fab_baseline *set)
+{
+    struct fab_unapproved *list = NULL;
+    size_t count = 0;
+    fab_discover_baseline_unref(s->baseline);
+    s->baseline = set;
+    free(s->unapproved);
+    s->unapproved = NULL;
+    s->unapproved_count = 0;
+    int rc =
+        set != NULL ? fab_discover_baseline_compare(set, s->view->fabric, &list, &count) : FAB_OK;
+    if (rc == FAB_OK)
+        s->unapproved = calloc(count + 1, sizeof *s->unapproved);
+    for (size_t i = 0; s->unapproved != NULL && i < count; i++)
+        s->unapproved[s->unapproved_count++] =
+            (struct sm_unapproved){.what = list[i], .since_us = 1000000};
+    free(list);
+    return rc;
+}
+
+int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by)
+{
+    struct fab_baseline *now = NULL;
+    struct fab_approved *list = calloc(count + 1u, sizeof *list);
+    int rc = list != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; rc == FAB_OK && i < count; i++) {
+        list[i] = (struct fab_approved){.place = place[i], .since_us = 2000000};
+        snprintf(list[i].by, sizeof list[i].by, "%s", by);
+    }
+    if (rc == FAB_OK)
+        rc = fab_discover_baseline_with(s->baseline, list, count, &now);
+    free(list);
+    return rc == FAB_OK ? set_baseline(s, now) : rc;
+}
+
+int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count)
+{
+    const struct fab_fabric *f = s->view->fabric;
+    struct fab_place *place = calloc(f->port_count + 1u, sizeof *place);
+    uint32_t count = 0;
+    for (uint32_t p = 0; place != NULL && p < f->port_count; p++)
+        count += fab_discover_baseline_place(f, p, &place[count]);
+    int rc = place != NULL ? sm_baseline_approve(s, place, count, by) : FAB_E_NOMEM;
+    free(place);
+    *ret_count = count;
+    return rc;
+}
+
+int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by)
+{
+    struct fab_baseline *now = NULL;
+    (void)by;
+    int rc = fab_discover_baseline_without(s->baseline, guid, &now);
+    return rc == FAB_OK ? set_baseline(s, now) : rc;
+}
+
+int sm_baseline_clear(struct sm *s, const char *by)
+{
+    (void)by;
+    return s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
 }

@@ -306,7 +306,7 @@ ALWAYS = """status | link list leaf-001 | link flapping | link unhealthy | port 
 
 # Methods and their requests. fabricctl does not print all fields of the answers.
 CALLS = """GetStatus | GetVersion | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
-    GetNode node: "leaf-001" | GetNode node: "host-0003" | ListNodePins | ListPorts node: "leaf-001" | ListPorts node: "host-0002"
+    GetNode node: "leaf-001" | GetNode node: "host-0003" | ListNodePins | ListBaseline | ApproveBaseline dry_run: true | ListPorts node: "leaf-001" | ListPorts node: "host-0002"
     ListPorts state: PORT_STATE_DOWN | ListPorts page_size: 5 | GetPort node: "leaf-001" port_number: 3 | GetPort node: "leaf-001"
     GetPort node: "leaf-001" port_number: 99 | ListLinks node: "leaf-002" | ListLinks page_size: 3 | ListFlappingLinks
     ListUnhealthyLinks | ListUnhealthyLinks include_watched: true | ListPortCounters node: "leaf-001" | ListPortCounters page_size: 2

@@ -90,6 +90,8 @@ static const char everything[] =
     "  m_key_protection: 2\n"
     "  m_key_lease: 300\n"
     "  pin_names: approved\n"
+    "  unapproved: exclude\n"
+    "  quarantine_pkey: 0x666\n"
     "  lmc: 2\n"
     "  max_mtu: 2048\n"
     "  max_vls: 8\n"
@@ -176,6 +178,8 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->m_key_protect, 2);
     ck_assert_uint_eq(p->m_key_lease_s, 300);
     ck_assert_uint_eq(p->pin_names, FAB_PIN_APPROVED);
+    ck_assert_uint_eq(c.unapproved, CONFIG_EXCLUDE);
+    ck_assert_uint_eq(c.quarantine_pkey, 0x666);
     ck_assert_uint_eq(p->lmc, 2);
     ck_assert_uint_eq(p->max_mtu, 4);
     ck_assert_uint_eq(p->max_op_vls, 4);

@@ -70,6 +70,13 @@ const char *sm_rebalance_outcome(const struct sm *s);
  * function after s->policy changed. */
 void sm_pins_attach(struct sm *s);
 
+/* ---- the baseline of approved devices (baseline.c) ---- */
+
+/* Returns the baseline by which sweeps leave devices out; NULL: they leave none out. */
+struct fab_baseline *sm_baseline_barrier(const struct sm *s);
+/* Call it after the settings were read again. */
+void sm_baseline_reload(struct sm *s);
+
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
     sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_publish;

@@ -31,6 +31,9 @@ struct job { /* the worker task owns all members */
     struct fab_baseline *set;
     struct sm_unapproved *was, *made;
     uint32_t was_count, count;
+    struct fab_unapproved *left_out; /* devices that the sweep left out */
+    uint32_t left_out_count;
+    uint8_t mode;
     int64_t unix_us;
     int status;
 };
@@ -65,8 +68,36 @@ static void carry_over(struct job *j)
         if (k == j->was_count || compare(&j->was[k], u) != 0 || j->was[k].what.why != u->what.why)
             continue;
         u->told = j->was[k].told;
+        u->reset = j->was[k].reset;
         u->since_us = j->was[k].since_us;
     }
+}
+
+/* What happens to a device that is in the fabric. The manager's own port is never restricted. */
+static enum sm_unapproved_effect effect_of(const struct job *j, const struct fab_place *p)
+{
+    const struct fab_fabric *f = j->fabric;
+    const struct fab_port *self = &f->ports[f->self_port];
+    bool own = p->guid == f->nodes[self->node].guid && p->port == self->num;
+    return j->mode == CONFIG_QUARANTINE && !p->is_switch && !own ? SM_QUARANTINED : SM_ADMITTED;
+}
+
+static void append(struct job *j, const struct fab_unapproved *u, enum sm_unapproved_effect effect)
+{
+    j->made[j->count++] =
+        (struct sm_unapproved){.what = *u, .effect = (uint8_t)effect, .since_us = j->unix_us};
+}
+
+/* Sorts the list, and keeps one entry of each place: a link can be found from both ends. */
+static void sort(struct job *j)
+{
+    uint32_t kept = 0;
+    if (j->count > 1)
+        qsort(j->made, j->count, sizeof(*j->made), compare);
+    for (uint32_t i = 0; i < j->count; i++)
+        if (kept == 0 || compare(&j->made[kept - 1], &j->made[i]) != 0)
+            j->made[kept++] = j->made[i];
+    j->count = kept;
 }
 
 static void work(void *ctx)
@@ -75,14 +106,16 @@ static void work(void *ctx)
     struct fab_unapproved *list = NULL;
     size_t count = 0;
     j->status = fab_discover_baseline_compare(j->set, j->fabric, &list, &count);
-    j->made = j->status == FAB_OK ? calloc(count + 1, sizeof(*j->made)) : NULL;
+    if (j->status == FAB_OK)
+        j->made = calloc(count + j->left_out_count + 1, sizeof(*j->made));
     if (j->status == FAB_OK && !j->made)
         j->status = FAB_E_NOMEM;
     for (size_t i = 0; j->made && i < count; i++)
-        j->made[j->count++] = (struct sm_unapproved){.what = list[i], .since_us = j->unix_us};
+        append(j, &list[i], effect_of(j, &list[i].place));
+    for (uint32_t i = 0; j->made && i < j->left_out_count; i++)
+        append(j, &j->left_out[i], SM_EXCLUDED);
     free(list);
-    if (j->count > 1)
-        qsort(j->made, j->count, sizeof(*j->made), compare);
+    sort(j);
     carry_over(j);
 }
 
@@ -102,9 +135,21 @@ static void describe(const struct sm *s, const struct fab_unapproved *u, char *r
         snprintf(ret, len, "is not approved");
 }
 
-static void emit(struct sm *s, const struct fab_unapproved *u)
+static const char *effect_text(uint8_t effect)
+{
+    static const char *const texts[] = {
+        [SM_ADMITTED] = "it is used like an approved one",
+        [SM_QUARANTINED] = "it is only in the quarantine partition",
+        [SM_EXCLUDED] = "it gets no LID and no routes",
+    };
+    return texts[effect];
+}
+
+static void emit(struct sm *s, const struct sm_unapproved *unapproved)
 {
     const struct fab_fabric *f = s->model.fabric;
+    const struct fab_unapproved *u = &unapproved->what;
+    const char *effect = effect_text(unapproved->effect);
     const struct fab_place *p = &u->place;
     char place[SM_PLACE_LEN], other[SM_PLACE_LEN] = "", name[FAB_NODE_DESC_LEN + 1] = "",
                               why[SM_PLACE_LEN + 80];
@@ -120,11 +165,11 @@ static void emit(struct sm *s, const struct fab_unapproved *u)
     if (u->why == FAB_UNAPPROVED_LINK)
         event_emit(s->in.bus, link_unapproved, .subject = place, .guid = p->guid,
                    .port = p->near_port, .name = name, .problem = why, .other_place = other,
-                   .holder = u->holder);
+                   .holder = u->holder, .effect = effect);
     else
         event_emit(s->in.bus, node_unapproved, .subject = place, .guid = p->guid,
                    .port = p->near_port, .name = name, .problem = why, .other_place = other,
-                   .holder = u->holder);
+                   .holder = u->holder, .effect = effect);
 }
 
 /* Returns whether the caller may mark this device as reported. Notes the time of the event. If
@@ -161,7 +206,7 @@ static void report(struct sm *s)
             continue;
         u->told = true;
         if (b->untold == untold)
-            emit(s, &u->what);
+            emit(s, u);
     }
     if (b->untold == 0 || (b->summary_us != 0 && now - b->summary_us < SUMMARY_EVERY_US))
         return;
@@ -178,6 +223,7 @@ static void job_free(struct job *j)
     fab_discover_baseline_unref(j->set);
     free(j->was);
     free(j->made);
+    free(j->left_out);
     free(j);
 }
 
@@ -187,6 +233,13 @@ static void drop(struct sm *s, void *ctx)
     job_free(ctx);
 }
 
+static void list_left_out(const struct sm *s, struct job *j)
+{
+    for (uint32_t i = 0; i < s->model.unresponsive_count; i++)
+        if (s->model.unresponsive[i].status == FAB_E_DENIED)
+            j->left_out[j->left_out_count++] = s->model.unresponsive[i].unapproved;
+}
+
 static int make_job(const struct sm *s, struct job **ret)
 {
     const struct sm_baseline *b = &s->apply->baseline;
@@ -194,34 +247,85 @@ static int make_job(const struct sm *s, struct job **ret)
     if (!j)
         return FAB_E_NOMEM;
     j->was = calloc(b->count + 1u, sizeof(*j->was));
-    if (!j->was) {
+    j->left_out = calloc(s->model.unresponsive_count + 1u, sizeof(*j->left_out));
+    if (!j->was || !j->left_out) {
+        free(j->was);
+        free(j->left_out);
         free(j);
         return FAB_E_NOMEM;
     }
     if (b->count > 0)
         memcpy(j->was, b->list, b->count * sizeof(*j->was));
     j->was_count = b->count;
+    list_left_out(s, j);
     j->fabric = fab_fabric_ref(s->model.fabric);
     j->set = fab_discover_baseline_ref(b->set);
+    j->mode = s->in.config->unapproved;
     j->unix_us = clock_unix_us();
     *ret = j;
     return FAB_OK;
 }
 
-static void take_list(struct sm *s, struct job *j)
+/* Counts the quarantined ports. Returns true if they are others than before, so that new P_Key
+ * tables are needed. */
+static bool count_quarantined(struct sm_baseline *b)
+{
+    uint64_t was = b->quarantine, hash = 0;
+    b->quarantined = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->list[i].effect != SM_QUARANTINED)
+            continue;
+        b->quarantined++;
+        hash = fab_base_mix64(hash + 1) ^ fab_base_mix64(b->list[i].what.place.port_guid);
+    }
+    b->quarantine = b->quarantined > 0 && hash == 0 ? 1 : hash;
+    return b->quarantine != was;
+}
+
+static bool take_list(struct sm *s, struct job *j)
 {
     struct sm_baseline *b = &s->apply->baseline;
     free(b->list);
     b->list = j->made;
     b->count = j->count;
     j->made = NULL;
+    return count_quarantined(b);
 }
 
-static void forget_list(struct sm *s)
+static bool forget_list(struct sm *s)
 {
     free(s->apply->baseline.list);
     s->apply->baseline.list = NULL;
     s->apply->baseline.count = 0;
+    return count_quarantined(&s->apply->baseline);
+}
+
+/* A round whose engine runs computes new P_Key tables anyway. */
+static void request_p_keys(struct sm *s)
+{
+    if (s->model.target && s->run.round->engine != SM_ENGINE_ANEW)
+        sm_request(s, SM_REQUEST_REROUTE);
+}
+
+/* A device that was in service before it was left out has an active link, and could send packets.
+ * The manager resets its link, which then stays in state Init. */
+static void reset_links(struct sm *s)
+{
+    static const char note[] = ", as the device at it is not approved";
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t i = 0; i < s->apply->baseline.count; i++) {
+        struct sm_unapproved *u = &s->apply->baseline.list[i];
+        const struct fab_place *p = &u->what.place;
+        uint32_t node = fab_fabric_node_by_guid(f, p->near_guid);
+        if (u->effect != SM_EXCLUDED || u->reset || node == FAB_NONE ||
+            p->near_port > f->nodes[node].num_ports)
+            continue;
+        const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, p->near_port)];
+        if (!port->present || port->info.port_state <= FAB_STATE_INIT)
+            continue;
+        u->reset = sm_port_request(s, p->near_guid, p->near_port, false, note) == FAB_OK &&
+                   sm_port_request(s, p->near_guid, p->near_port, true, note) == FAB_OK;
+    }
 }
 
 static int enter(struct sm *s)
@@ -229,7 +333,8 @@ static int enter(struct sm *s)
     static const struct sm_phase_work part = {work, drop};
     struct job *j;
     if (!s->apply->baseline.set) {
-        forget_list(s);
+        if (forget_list(s))
+            request_p_keys(s);
         return FAB_OK;
     }
     int r = make_job(s, &j);
@@ -245,7 +350,9 @@ static int leave(struct sm *s)
     /* If the baselines differ, an operator changed the baseline during the task, and update() has
      * already compared the fabric with the new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
-        take_list(s, j);
+        if (take_list(s, j))
+            request_p_keys(s);
+        reset_links(s);
         report(s);
     }
     job_free(j);
@@ -277,18 +384,12 @@ static int check_role(const struct sm *s)
     return s->model.fabric ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Makes `set` the baseline, stores it, and compares the fabric with it. `set` NULL removes the
- * baseline. Takes over the reference. */
-static int update(struct sm *s, struct fab_baseline *set)
+/* Compares the fabric with the new baseline. *ret_changed: other ports are quarantined. */
+static int compare_now(struct sm *s, bool *ret_changed)
 {
-    struct sm_baseline *b = &s->apply->baseline;
     struct job *j = NULL;
-    fab_discover_baseline_unref(b->set);
-    b->set = set;
-    if (s->in.store)
-        store_put_baseline(s->in.store, set);
-    if (!set) {
-        forget_list(s);
+    if (!s->apply->baseline.set) {
+        *ret_changed = forget_list(s);
         return FAB_OK;
     }
     int r = make_job(s, &j);
@@ -297,8 +398,26 @@ static int update(struct sm *s, struct fab_baseline *set)
     work(j);
     r = j->status;
     if (r == FAB_OK)
-        take_list(s, j);
+        *ret_changed = take_list(s, j);
     job_free(j);
+    return r;
+}
+
+/* Takes over the new baseline, stores it, and begins what follows from it. */
+static int update(struct sm *s, struct fab_baseline *set)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    bool changed = false;
+    fab_discover_baseline_unref(b->set);
+    b->set = set;
+    if (s->in.store)
+        store_put_baseline(s->in.store, set);
+    int r = compare_now(s, &changed);
+    if (s->in.config->unapproved == CONFIG_EXCLUDE)
+        sm_request_heavy(s);
+    else if (changed)
+        sm_request(s, SM_REQUEST_REROUTE);
+    sm_schedule(s);
     return r;
 }
 
@@ -390,10 +509,52 @@ int sm_baseline_clear(struct sm *s, const char *by)
     return r;
 }
 
+/* ---- sweeps, partitions and settings ----------------------------------------------------------
+ */
+
+struct fab_baseline *sm_baseline_barrier(const struct sm *s)
+{
+    return s->in.config->unapproved == CONFIG_EXCLUDE ? s->apply->baseline.set : NULL;
+}
+
+static int compare_guids(const void *x, const void *y)
+{
+    const uint64_t *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count)
+{
+    const struct sm_baseline *b = &s->apply->baseline;
+    size_t count = 0;
+    uint64_t *guid = calloc(b->quarantined + 1u, sizeof(*guid));
+    if (!guid)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->list[i].effect == SM_QUARANTINED)
+            guid[count++] = b->list[i].what.place.port_guid;
+    if (count > 1)
+        qsort(guid, count, sizeof(*guid), compare_guids);
+    *ret = guid;
+    *ret_count = count;
+    return FAB_OK;
+}
+
+void sm_baseline_reload(struct sm *s)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    uint8_t mode = s->in.config->unapproved;
+    bool excludes = mode == CONFIG_EXCLUDE || b->mode == CONFIG_EXCLUDE;
+    if (b->set && mode != b->mode && excludes)
+        sm_request_heavy(s);
+    b->mode = mode;
+}
+
 /* ---- start and end --------------------------------------------------------------------------- */
 
 int sm_baseline_init(struct sm *s)
 {
+    s->apply->baseline.mode = s->in.config->unapproved;
     return s->in.store ? store_load_baseline(s->in.store, &s->apply->baseline.set) : FAB_OK;
 }
 

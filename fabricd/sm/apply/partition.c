@@ -20,7 +20,7 @@
 
 static bool is_wanted(const struct sm *s)
 {
-    return s->policy.partitions || s->model.observed.pkeys.count;
+    return s->policy.partitions || s->model.observed.pkeys.count || s->apply->baseline.quarantined;
 }
 
 static uint8_t enforce_of(const struct sm *s)
@@ -36,7 +36,8 @@ static uint32_t blocks_of(const struct sm *s, uint32_t port)
     bool guards = fab_fabric_node_is_switch(f, f->ports[port].node) && f->ports[port].num != 0;
     if (!f->ports[port].present || (!guards && !fab_fabric_port_has_lid(f, port)))
         return 0;
-    if (guards && (!enforce_of(s) || peer == FAB_NONE || fab_fabric_node_is_switch(f, peer)))
+    if (guards && ((!enforce_of(s) && !s->apply->baseline.quarantined) || peer == FAB_NONE ||
+                   fab_fabric_node_is_switch(f, peer)))
         return 0;
     return fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, port));
 }
@@ -178,6 +179,7 @@ struct members {           /* the worker task owns all members, except where not
     struct fab_partition_input in;
     struct fab_partitions *partitions;
     struct fab_pins *pins;
+    uint64_t *quarantined;
     struct fab_pkeys pkeys;
     struct fab_partition_report report;
     int status;
@@ -188,6 +190,7 @@ static void members_free(struct members *m)
     fab_target_pkeys_fini(&m->pkeys);
     fab_policy_partitions_unref(m->partitions);
     fab_policy_pins_unref(m->pins);
+    free(m->quarantined);
     free(m);
 }
 
@@ -208,6 +211,7 @@ static void work(void *ctx)
     m->in.held = &m->model.observed.pkeys;
     m->in.partitions = m->partitions;
     m->in.pins = m->pins;
+    m->in.quarantined = m->quarantined;
     m->status = fab_partition_tables(&m->in, &m->pkeys, &m->report);
 }
 
@@ -215,7 +219,7 @@ static int begin(struct sm *s)
 {
     static const struct sm_phase_work part = {work, drop};
     struct members *m = calloc(1, sizeof(*m));
-    int r = m ? FAB_OK : FAB_E_NOMEM;
+    int r = m ? sm_baseline_quarantined(s, &m->quarantined, &m->in.quarantined_count) : FAB_E_NOMEM;
     if (r == FAB_OK && s->policy.partitions)
         m->partitions = fab_policy_partitions_ref(s->policy.partitions);
     else if (r == FAB_OK)
@@ -225,6 +229,7 @@ static int begin(struct sm *s)
         return r;
     }
     m->pins = fab_policy_pins_ref(s->policy.pins);
+    m->in.quarantine_pkey = s->in.config->quarantine_pkey;
     m->in.enforce = enforce_of(s);
     m->in.both = s->policy.both_pkeys;
     sm_model_lend(&s->model, &m->model);

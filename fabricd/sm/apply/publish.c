@@ -214,6 +214,8 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
     ret->repaired = sm_rebalance_entries(s);
     ret->rebalance_due = sm_rebalance_due(s, &at);
     ret->rebalance_in_us = at > now ? at - now : 0;
+    ret->unapproved = a->baseline.count;
+    ret->waiting_names = (uint32_t)a->pins.set->waiting_count;
 }
 
 void sm_apply_reload(struct sm *s)

@@ -87,6 +87,9 @@ struct sm_baseline {            /* state of baseline.c */
     struct fab_baseline *set;   /* the baseline; NULL: there is none */
     struct sm_unapproved *list; /* [count] devices that are not approved, sorted by place */
     uint32_t count;
+    uint32_t quarantined; /* number of quarantined ports in the list */
+    uint64_t quarantine;  /* hash of the port GUIDs of the quarantined ports; 0: there are none */
+    uint8_t mode;         /* enum config_unapproved: the setting before it was read again */
     /* Hash of a switch port to the second of the manager's clock at which the last event about it
      * was emitted. */
     struct fab_map told;
@@ -149,6 +152,8 @@ void sm_pins_fini(struct sm *s);
 /* Functions of baseline.c. */
 int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
+/* Copies the port GUIDs of quarantined ports, sorted. NOMEM. */
+int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
 
 /* Functions of route.c. */
 void sm_route_fini(struct sm *s);

@@ -83,9 +83,6 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
 /* Functions of port_setting.c. */
-/* Requests that a port be enabled or disabled on behalf of the manager itself. `note` is the
- * reason: the end of a sentence, as a string constant. Returns NOMEM. */
-int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
 /* Returns whether an operator disabled the port. */
 bool sm_port_is_operators(const struct sm *s, uint64_t guid, uint8_t port);
 

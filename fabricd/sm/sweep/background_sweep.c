@@ -17,6 +17,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/sweep/state.h"
 
 #define ALONE_MOST 16 /* maximum number of requests in flight while no round runs */
@@ -93,6 +94,7 @@ struct job {
     uint64_t *suspects;        /* GUIDs of the nodes that the next pass reads; NULL: no next pass */
     uint32_t suspect_count;
     struct fab_places *places;
+    struct fab_baseline *baseline;
     int status;
 };
 
@@ -113,7 +115,8 @@ static void work(void *ctx, struct loop_task *task)
     const struct fab_discover_config config = {.base = j->fabric,
                                                .suspects = j->suspects,
                                                .suspect_count = j->suspect_count,
-                                               .places = j->places};
+                                               .places = j->places,
+                                               .baseline = j->baseline};
     j->status = fab_discover_new(&config, &j->discover);
 }
 
@@ -122,6 +125,7 @@ static void job_free(struct job *j)
     fab_discover_free(j->discover);
     fab_fabric_unref(j->fabric);
     fab_discover_places_unref(j->places);
+    fab_discover_baseline_unref(j->baseline);
     free(j->suspects);
     free(j);
 }
@@ -144,6 +148,7 @@ static void take(struct sm_background *v, struct job *j)
     v->asked_count = j->suspect_count;
     v->passes += v->discover != NULL;
     fab_discover_places_unref(j->places);
+    fab_discover_baseline_unref(j->baseline);
     free(j);
 }
 
@@ -192,7 +197,8 @@ static void go_on(struct sm *s)
     }
     *j = (struct job){.discover = v->discover,
                       .fabric = v->fabric,
-                      .places = fab_discover_places_ref(s->model.places)};
+                      .places = fab_discover_places_ref(s->model.places),
+                      .baseline = fab_discover_baseline_ref(sm_baseline_barrier(s))};
     set_suspects(v, j);
     v->discover = NULL;
     v->fabric = NULL;
@@ -273,7 +279,8 @@ bool sm_background_ready(const struct sm *s)
 static void begin(struct sm *s)
 {
     struct sm_background *v = &s->sweep->background;
-    const struct fab_discover_config config = {.places = s->model.places};
+    const struct fab_discover_config config = {.places = s->model.places,
+                                               .baseline = sm_baseline_barrier(s)};
     struct fab_mads_stats stats;
     sm_request_met(s, SM_REQUEST_BACKGROUND);
     if (fab_discover_new(&config, &v->discover) != FAB_OK) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
@@ -16,6 +17,7 @@ struct step { /* the worker task owns all members, except where noted */
     struct fab_discover *discover;
     struct fab_fabric *base;
     struct fab_places *places;
+    struct fab_baseline *baseline;
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_fabric *fabric;
@@ -31,6 +33,7 @@ static void step_free(struct step *l)
     fab_discover_free(l->discover);
     fab_fabric_unref(l->base);
     fab_discover_places_unref(l->places);
+    fab_discover_baseline_unref(l->baseline);
     fab_fabric_unref(l->fabric);
     free(l->suspects);
     if (l->lent)
@@ -61,6 +64,7 @@ static void prepare(void *ctx)
         .suspects = l->suspects,
         .suspect_count = l->suspect_count,
         .places = l->places,
+        .baseline = l->baseline,
     };
     l->status = fab_discover_new(&config, &l->discover);
 }
@@ -108,6 +112,7 @@ static int enter_prepare(struct sm *s)
     if (!l)
         return FAB_E_NOMEM;
     l->places = fab_discover_places_ref(s->model.places);
+    l->baseline = fab_discover_baseline_ref(sm_baseline_barrier(s));
     int r = set_out(s, l);
     if (r != FAB_OK) {
         step_free(l);

@@ -34,4 +34,8 @@ void sm_background_touch(struct sm *s, uint64_t guid);
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
     sm_phase_adopt;
 
+/* Returns the number of ports behind which no device answers. Devices that were left out because
+ * they are not approved do not count. */
+uint32_t sm_unresponsive_count(const struct sm *s);
+
 #endif

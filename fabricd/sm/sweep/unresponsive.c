@@ -27,6 +27,8 @@ static bool listed(const struct fab_unresponsive *list, uint32_t count,
 static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
+    if (place->status == FAB_E_DENIED)
+        return; /* the phase "comparing with the baseline" reports it */
     if (place->status == FAB_E_EXISTS) {
         sm_duplicate_found(s, place);
         return;
@@ -89,11 +91,21 @@ void sm_unresponsive_suspect(struct sm *s)
 
 uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
 {
-    uint32_t n = s->model.unresponsive_count < max ? s->model.unresponsive_count : max;
-    for (uint32_t i = 0; i < n; i++) {
-        sm_place_name(s->model.fabric, s->model.unresponsive[i].near_guid,
-                      s->model.unresponsive[i].near_port, ret[i].place);
-        ret[i].status = s->model.unresponsive[i].status;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->model.unresponsive_count && n < max; i++) {
+        const struct fab_unresponsive *u = &s->model.unresponsive[i];
+        if (u->status == FAB_E_DENIED)
+            continue;
+        sm_place_name(s->model.fabric, u->near_guid, u->near_port, ret[n].place);
+        ret[n++].status = u->status;
     }
+    return n;
+}
+
+uint32_t sm_unresponsive_count(const struct sm *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->model.unresponsive_count; i++)
+        n += s->model.unresponsive[i].status != FAB_E_DENIED;
     return n;
 }

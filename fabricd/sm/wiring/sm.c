@@ -109,6 +109,7 @@ int sm_reload(struct sm *s)
     s->policy = policy;
     sm_keys_reload(s, &m_keys);
     sm_pins_attach(s);
+    sm_baseline_reload(s);
     if (sm_background_active(s))
         sm_request(s, SM_REQUEST_BACKGROUND);
     sm_background_drop(s);
@@ -179,7 +180,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .smps_mismatched = stats.mismatched,
         .window = stats.window,
         .in_flight = stats.in_flight,
-        .unresponsive = s->model.unresponsive_count,
+        .unresponsive = sm_unresponsive_count(s),
         .master_guid = sm_ha_master_guid(s),
         .master_lid = ours ? v->target->lids.base[v->fabric->self_port] : sm_ha_master_lid(s),
         .uptime_us = sm_uptime_us(s),
