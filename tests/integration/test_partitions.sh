@@ -97,6 +97,16 @@ print(*(m["node"] for m in json.load(sys.stdin)["members"] if m["membership"] ==
     check 'what does not wait is not approved' eval '! ctl node approve host-0004 2>/dev/null'
     check 'a pin can be dropped' ctl node approve --forget host-0004
     check 'and is made anew' eval "ctl node pins | grep -q '^host-0004 '"
+    like 'what would be approved is said first' "$(ctl topo approve --dry-run)" '^this would approve '
+    check 'the fabric is approved' ctl topo approve
+    same 'no device waits' 'There are no such devices.' "$(ctl topo baseline --waiting)"
+    check 'a second baseline is refused' eval '! ctl topo approve 2>/dev/null'
+    check 'an approval can be dropped' ctl topo disapprove host-0004
+    like 'the host is new then' "$(ctl topo baseline --waiting)" '^new  *host-0004 '
+    like 'the status counts it' "$(ctl status)" '1 device or link waits for approval'
+    check 'it is approved by its name' ctl topo approve host-0004
+    check 'in JSON, too' eval "ctl -o json topo baseline | grep -q '\"state\": \"present\"'"
+    check 'the baseline is dropped' ctl topo disapprove --all
     [ "$simulator" = fabsim ] || check 'ibsim does not check, which is told' \
         grep -Eq 'partition-not-enforced: .* (does|do) not enforce partitions as configured' fabricd.log
 

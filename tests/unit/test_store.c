@@ -651,6 +651,49 @@ START_TEST(large_fabrics_are_written_cheaply)
 }
 END_TEST
 
+START_TEST(a_baseline_replaces_the_earlier_one)
+{
+    struct store *s = open_store();
+    const struct fab_approved list[] = {
+        {.place = {GUID(1), GUID(2), GUID(3), 1, 7, false},
+         .name = "host",
+         .by = "me",
+         .since_us = 5},
+        {.place = {GUID(3), GUID(3), GUID(4), 1, 2, true}, .since_us = 6}};
+    struct fab_baseline *b = NULL;
+    size_t count = 9;
+    ck_assert_int_eq(store_load_baseline(s, &b), FAB_OK);
+    ck_assert_ptr_null(b);
+    ck_assert_int_eq(fab_discover_baseline_new(list, 2, &b), FAB_OK);
+    store_put_baseline(s, b);
+    fab_discover_baseline_unref(b);
+    store_flush(s);
+    ck_assert_int_eq(store_load_baseline(s, &b), FAB_OK);
+    const struct fab_approved *got = fab_discover_baseline_list(b, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_mem_eq(&got[0].place, &list[0].place, sizeof(struct fab_place));
+    ck_assert_str_eq(got[0].name, "host");
+    ck_assert_str_eq(got[0].by, "me");
+    ck_assert_int_eq(got[1].since_us, 6);
+    fab_discover_baseline_unref(b);
+    ck_assert_int_eq(fab_discover_baseline_new(list, 0, &b), FAB_OK); /* empty is not none */
+    store_put_baseline(s, b);
+    fab_discover_baseline_unref(b);
+    store_close(s);
+    s = open_store();
+    ck_assert_int_eq(store_load_baseline(s, &b), FAB_OK);
+    ck_assert_ptr_nonnull(b);
+    (void)fab_discover_baseline_list(b, &count);
+    ck_assert_uint_eq(count, 0);
+    fab_discover_baseline_unref(b);
+    store_put_baseline(s, NULL);
+    store_flush(s);
+    ck_assert_int_eq(store_load_baseline(s, &b), FAB_OK);
+    ck_assert_ptr_null(b);
+    store_close(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store");
@@ -658,6 +701,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, make_dir, remove_dir);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, leases_come_back);
+    tcase_add_test(tcase, a_baseline_replaces_the_earlier_one);
     tcase_add_test(tcase, absent_ports_keep_their_lease_until_it_is_taken);
     tcase_add_test(tcase, a_port_has_one_lease);
     tcase_add_test(tcase, senseless_leases_are_left_out);
