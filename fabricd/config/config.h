@@ -118,7 +118,8 @@ struct config {
     uint32_t journal_keep; /* number of events kept in the store */
     /* Fabricd makes the M_Key, and main sets policy.m_keys from the key file. */
     bool m_key_generated;
-    /* Each port gets an M_Key of its own. m_key_generated is then true, too. */
+    /* True: each port gets an M_Key of its own (subnet.m_key is "derived"). The member
+     * m_key_generated is then true, too. */
     bool m_key_derived;
     /* True: fabricd makes the CC_Key (congestion.cc_key), and main sets policy.congestion.key from
      * the key file. */

@@ -346,7 +346,7 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
-/* Returns whether fabricd must make the key. */
+/* Returns whether the text of a key setting asks fabricd to make the key. */
 static bool is_made(const char *text)
 {
     return strcmp(text, GENERATED) == 0 || strcmp(text, DERIVED) == 0;

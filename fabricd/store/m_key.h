@@ -64,7 +64,7 @@ int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
 /* Returns the M_Keys for the setting `subnet.m_key: derived`, as store_m_key_generated does. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
-/* Makes a random master secret. Returns IO. */
+/* Makes a random master secret. Returns FAB_E_IO if there are no random numbers. */
 int store_m_key_new_secret(struct fab_m_keys *ret);
 /* Return the current and the previous M_Keys of the file. */
 struct fab_m_keys store_m_key_current(const struct store_m_key *k);

@@ -125,8 +125,8 @@ struct end {
     uint32_t port;            /* id in the snapshot; FAB_NONE: only model.places has the port */
 };
 
-/* Follows a route by the places where ports were last seen. Before the first sweep, these are the
- * places in the store. */
+/* Follows a directed route from port to port, by the places where ports were last seen. Before the
+ * first sweep, the places come from the store. */
 static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
     const struct fab_places *places = s->model.places;
@@ -150,11 +150,12 @@ static struct end find_end(const struct sm *s, const struct fab_path *path)
                         .port = port};
 }
 
-/* Sets the keys of a request if each port has its own. A derived key goes only to the place where
- * its port was last seen, and only after the device there has claimed the GUID of that port. A
- * device of level 2 or 3 tells its GUID only to requests with its key, so there the place must
- * suffice. At a new place no key is sent; sm_phase_identify_keys sends it after the GUID was
- * accepted there. */
+/* Sets the M_Keys of a discovery's request if each port has a key of its own (subnet.m_key:
+ * derived). guid: the node GUID that the device claims; 0: not known. A port's key is sent only to
+ * the place where the port was last seen, and only if the device there has claimed the port's GUID.
+ * A device of protection level 2 or 3 tells its GUID only to requests with its key, so the place
+ * alone must suffice for it. At a new place no key is sent. After a GUID was accepted there,
+ * sm_phase_identify_keys sends the key. */
 static void fill_derived(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);

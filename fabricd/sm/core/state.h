@@ -42,8 +42,8 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* Some port of the snapshot has a known M_Key other than the wanted one, or keys are derived.
-     */
+    /* True: keys are derived, or some port of the snapshot is known to have another M_Key than the
+     * wanted one. */
     bool m_keys_mixed;
     /* Hashes of the directed routes on which only the previous key was answered. */
     struct fab_map former_paths;

@@ -24,7 +24,8 @@ static bool is_asked(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&f->ports[port].info) && sm_model_path(&s->model, port);
 }
 
-/* The discovery has tried the current key of all ports, but derived keys only at known places. */
+/* Returns whether keys must be identified after a discovery. The discovery has tried the current
+ * key of all ports, but derived keys only at places where their ports were known. */
 static bool is_needed(const struct sm *s)
 {
     return fab_policy_m_keys_set(sm_m_key_previous(s)) || s->policy.m_keys.derive;
