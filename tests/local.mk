@@ -605,6 +605,12 @@ tests_unit_test_transition_SOURCES = tests/unit/test_transition.c
 tests_unit_test_transition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_transition_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_transition_nomem
+tests_unit_test_transition_nomem_SOURCES = tests/unit/test_transition_nomem.c
+tests_unit_test_transition_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_transition_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_transition_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_sssp
 tests_unit_test_sssp_SOURCES = tests/unit/test_sssp.c
 tests_unit_test_sssp_CFLAGS = $(TEST_CFLAGS)
