@@ -86,3 +86,6 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/socket.h
 cli_fabsim_SOURCES = cli/sim/main.c
 cli_fabsim_LDADD = cli/libfabsim.la libfabmgr/libfabmgr.la
+
+# Checks certificates of `fabricctl route certify`. In Python, so that it shares no code with fabricd.
+dist_bin_SCRIPTS += cli/certificate/fabric-certificate-check

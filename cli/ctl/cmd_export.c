@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl topo export` and `route export`. The manager sends the contents, and
- * fabricctl writes the file. A regular file is written under a temporary name and renamed when it
- * is complete, so that no other program reads an incomplete file.
+ * The commands `fabricctl topo export`, `route export` and `route certify`. The manager sends the
+ * contents, and fabricctl writes the file. A regular file is written under a temporary name and
+ * renamed when it is complete, so that no other program reads an incomplete file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -31,6 +31,11 @@ static const struct format route_formats[] = {
     {"opensm-fdbs", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_FDBS},
     {"opensm-sl2vl", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_SL2VL},
     {"path-sl", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_PATH_SLS},
+    {NULL, 0},
+};
+
+static const struct format certificate_format[] = {
+    {"certificate", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_CERTIFICATE},
     {NULL, 0},
 };
 
@@ -130,6 +135,11 @@ static int export_route(struct session *s)
     return export(s, route_formats);
 }
 
+static int certify(struct session *s)
+{
+    return export(s, certificate_format);
+}
+
 const struct cmd cmd_topo_export = {
     .noun = "topo",
     .verb = "export",
@@ -147,4 +157,13 @@ const struct cmd cmd_route_export = {
     .options = "f",
     .writes_file = true,
     .run = export_route,
+};
+const struct cmd cmd_route_certify = {
+    .noun = "route",
+    .verb = "certify",
+    .args = "[-o FILE]",
+    .summary = "a certificate that the active tables are deadlock-free",
+    .writes_file = true,
+    .slow = true,
+    .run = certify,
 };

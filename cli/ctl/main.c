@@ -42,12 +42,13 @@ static const struct cmd *const cmds[] = {
     &cmd_route_quality,   &cmd_route_compare,
     &cmd_route_whatif,    &cmd_route_contingency,
     &cmd_route_rebalance, &cmd_route_export,
-    &cmd_reroute_list,    &cmd_reroute_show,
-    &cmd_reroute,         &cmd_sweep,
-    &cmd_topo_export,     &cmd_topo_baseline,
-    &cmd_topo_approve,    &cmd_topo_disapprove,
-    &cmd_event_list,      &cmd_event_watch,
-    &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_route_certify,   &cmd_reroute_list,
+    &cmd_reroute_show,    &cmd_reroute,
+    &cmd_sweep,           &cmd_topo_export,
+    &cmd_topo_baseline,   &cmd_topo_approve,
+    &cmd_topo_disapprove, &cmd_event_list,
+    &cmd_event_watch,     &cmd_sim_unlink,
+    &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -134,8 +135,8 @@ static void print_help(int argc, char **argv)
          "      --explain          also show the reason of each value\n"
          "      --sl N             show the values of this service level (0)\n"
          "      --roce             export settings for RoCE on Ethernet\n"
-         "      --format FORMAT    format of an export; with topo and route export,\n"
-         "                         -o FILE is the file to write\n"
+         "      --format FORMAT    format of an export; with topo and route export and\n"
+         "                         route certify, -o FILE is the file to write\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"

@@ -100,7 +100,7 @@ _fabricctl()
     esac
     case $prev in
     --format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur") && return ;;
-    -o | --output) [[ -n $formats && ${line[*]} != *'cc export'* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;&
+    -o | --output) [[ ${line[*]} =~ (topo|route)\ export|route\ certify ]] && mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;&
     -o | --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") && return ;;
     -s | --server)
         compopt -o nospace
@@ -132,7 +132,7 @@ _fabricctl()
     service | subscription) offer='list' ;;
     key) offer='show rotate' ;;
     link) offer='list flapping unhealthy isolate release' ;;
-    route) offer='show verify quality compare whatif contingency rebalance export' ;;
+    route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
     topo) offer='export baseline approve disapprove' ;;
     event) offer='list watch' ;;

@@ -16,16 +16,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-static struct fab_verify_input verify_input(const struct fab_view *v)
-{
-    return (struct fab_verify_input){.fabric = v->fabric,
-                                     .lids = &v->target->lids,
-                                     .lft = &v->target->lft,
-                                     .vls = &v->target->vls,
-                                     .policy = &v->policy,
-                                     .max_hops = v->policy.max_hops};
-}
-
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Returns the destination LID of the trace. If the client named the destination by a LID,
@@ -117,7 +107,7 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
                                uint32_t to, uint32_t lid)
 {
     struct fab_verify_trace t = {0};
-    const struct fab_verify_input in = verify_input(v);
+    const struct fab_verify_input in = fab_view_verify_input(v);
     Fabric__V1__Path *m = ANSWER_NEW(a, Fabric__V1__Path, fabric__v1__path);
     if (m == NULL)
         return NULL;
@@ -240,7 +230,7 @@ struct proof {
 static void prove(void *ctx)
 {
     struct proof *p = ctx;
-    const struct fab_verify_input in = verify_input(p->view);
+    const struct fab_verify_input in = fab_view_verify_input(p->view);
     p->rc = fab_verify(&in, &p->verdict);
 }
 

@@ -21,6 +21,7 @@ static const struct fab_export_writer *const writers[FAB_EXPORT_COUNT] = {
     [FAB_EXPORT_OPENSM_LFTS] = &fab_export_write_lfts,
     [FAB_EXPORT_OPENSM_SL2VL] = &fab_export_write_sl2vl,
     [FAB_EXPORT_PATH_SLS] = &fab_export_write_path_sls,
+    [FAB_EXPORT_CERTIFICATE] = &fab_export_write_certificate,
 };
 
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,

@@ -11,6 +11,7 @@
 #include "libfabmgr/base/text.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
+#include "libfabmgr/verify/verify.h"
 
 enum fab_export_format {
     FAB_EXPORT_IBNETDISCOVER, /* the output of ibnetdiscover, which ibsim loads */
@@ -22,6 +23,7 @@ enum fab_export_format {
     FAB_EXPORT_OPENSM_LFTS,   /* opensm-lfts.dump, for opensm -R file -U */
     FAB_EXPORT_OPENSM_SL2VL,  /* opensm-sl2vl.dump, for ibdmchk -d */
     FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
+    FAB_EXPORT_CERTIFICATE,   /* channel numbers, for fabric-certificate-check */
     FAB_EXPORT_COUNT
 };
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
@@ -31,11 +33,12 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     const char *engine;        /* shown in JSON */
     uint64_t generation;       /* shown in JSON */
     const struct fab_vls *vls; /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
-    const struct fab_policy *policy; /* used by OPENSM_SL2VL; NULL: the default policy */
+    const struct fab_policy *policy;          /* used by OPENSM_SL2VL; NULL: the default policy */
+    const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };
 struct fab_export;
-/* Begins an export. NOMEM. INVAL: the format is unknown, or in->lft is NULL although the format
- * needs it. */
+/* Begins an export. NOMEM. INVAL: the format is unknown, or in->lft or in->numbers is NULL although
+ * the format needs it. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */

@@ -26,7 +26,8 @@ struct fab_export_writer {
 };
 extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export_write_dot,
     fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,
-    fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls;
+    fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls,
+    fab_export_write_certificate;
 
 /* Returns the LID of a port. For any port of a switch, this is the LID of port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);

@@ -274,18 +274,55 @@ static int shortest_cycle(struct search *s, uint32_t **ret_cycle, uint32_t *ret_
     return FAB_E_CYCLE;
 }
 
+static int search_init(struct search *s, const struct fab_verify_deps *c)
+{
+    size_t room = (size_t)channel_count(c) + 1;
+    *s = (struct search){.c = c, .count = channel_count(c)};
+    s->predecessors = fab_base_arena_alloc(&s->arena, room, sizeof(*s->predecessors));
+    s->remains = fab_base_arena_alloc(&s->arena, room, sizeof(*s->remains));
+    s->queue = fab_base_arena_alloc(&s->arena, room, sizeof(*s->queue));
+    s->from = fab_base_arena_alloc(&s->arena, room, sizeof(*s->from));
+    bool complete =
+        s->predecessors != NULL && s->remains != NULL && s->queue != NULL && s->from != NULL;
+    return complete ? FAB_OK : FAB_E_NOMEM;
+}
+
 int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
                           uint32_t *ret_count)
 {
-    size_t room = (size_t)channel_count(c) + 1;
-    struct search s = {.c = c, .count = channel_count(c)};
-    int ret = FAB_E_NOMEM;
-    s.predecessors = fab_base_arena_alloc(&s.arena, room, sizeof(*s.predecessors));
-    s.remains = fab_base_arena_alloc(&s.arena, room, sizeof(*s.remains));
-    s.queue = fab_base_arena_alloc(&s.arena, room, sizeof(*s.queue));
-    s.from = fab_base_arena_alloc(&s.arena, room, sizeof(*s.from));
-    if (s.predecessors != NULL && s.remains != NULL && s.queue != NULL && s.from != NULL)
-        ret = remove_sources(&s) == 0 ? FAB_OK : shortest_cycle(&s, ret_cycle, ret_count);
+    struct search s;
+    int ret = search_init(&s, c);
+    if (ret == FAB_OK && remove_sources(&s) > 0)
+        ret = shortest_cycle(&s, ret_cycle, ret_count);
+    fab_base_arena_fini(&s.arena);
+    return ret;
+}
+
+/* remove_sources() has queued each channel after all channels that depend on it. */
+static void number_in_queue_order(const struct search *s, uint32_t *ret_number)
+{
+    uint32_t next, channels = 0;
+    for (uint32_t ch = 0; ch < s->count; ch++) {
+        ret_number[ch] = is_channel(s->c, ch);
+        channels += ret_number[ch];
+    }
+    for (uint32_t i = 0; i < channels; i++) {
+        struct successors it = successors_of(s->c, s->queue[i]);
+        while (next_successor(&it, &next)) {
+            if (ret_number[next] <= ret_number[s->queue[i]])
+                ret_number[next] = ret_number[s->queue[i]] + 1;
+        }
+    }
+}
+
+int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number)
+{
+    struct search s;
+    int ret = search_init(&s, c);
+    if (ret == FAB_OK && remove_sources(&s) > 0)
+        ret = FAB_E_CYCLE;
+    if (ret == FAB_OK)
+        number_in_queue_order(&s, ret_number);
     fab_base_arena_fini(&s.arena);
     return ret;
 }

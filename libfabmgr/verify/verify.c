@@ -105,23 +105,75 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     return status;
 }
 
+/* Prepares the walk; on success, the caller ends it with close_walk. NOMEM, INVAL. */
+static int open_walk(const struct fab_verify_input *in, struct fab_verify_graph *graph,
+                     struct fab_verify_walk *walk)
+{
+    if (in->lids->owner == NULL || in->lids->port_count != in->fabric->port_count ||
+        in->lft->switch_count != in->fabric->switch_count || in->lft->stride <= in->lids->top)
+        return FAB_E_INVAL;
+    int status = fab_verify_graph_make(in, graph);
+    if (status != FAB_OK)
+        return status;
+    status = fab_verify_walk_init(walk, graph);
+    if (status != FAB_OK)
+        fab_verify_graph_fini(graph);
+    return status;
+}
+
+static void close_walk(struct fab_verify_graph *graph, struct fab_verify_walk *walk)
+{
+    fab_verify_walk_fini(walk);
+    fab_verify_graph_fini(graph);
+}
+
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
 {
     struct fab_verify_graph graph;
     struct fab_verify_walk walk;
-    if (in->lids->owner == NULL || in->lids->port_count != in->fabric->port_count ||
-        in->lft->switch_count != in->fabric->switch_count || in->lft->stride <= in->lids->top)
-        return FAB_E_INVAL;
-    int status = fab_verify_graph_make(in, &graph);
+    int status = open_walk(in, &graph, &walk);
     if (status != FAB_OK)
         return status;
-    status = fab_verify_walk_init(&walk, &graph);
-    if (status == FAB_OK) {
-        status = judge(&walk, ret);
-        fab_verify_walk_fini(&walk);
-    }
-    fab_verify_graph_fini(&graph);
+    status = judge(&walk, ret);
+    close_walk(&graph, &walk);
     return status;
+}
+
+static int number(struct fab_verify_walk *w, struct fab_verify_numbers *ret)
+{
+    struct fab_verify_deps *deps = w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps;
+    int status = fab_verify_walk_all(w);
+    if (status == FAB_OK && w->bad_lid != 0)
+        status = FAB_E_UNREACHABLE;
+    if (status != FAB_OK)
+        return status;
+    fab_verify_deps_prune(deps);
+    struct fab_verify_numbers n = {.vl_count = deps->vl_count};
+    n.number = calloc((size_t)w->graph->in->fabric->port_count * n.vl_count + 1, sizeof(*n.number));
+    status = n.number != NULL ? fab_verify_deps_number(deps, n.number) : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        *ret = n;
+    else
+        free(n.number);
+    return status;
+}
+
+int fab_verify_number(const struct fab_verify_input *in, struct fab_verify_numbers *ret)
+{
+    struct fab_verify_graph graph;
+    struct fab_verify_walk walk;
+    int status = open_walk(in, &graph, &walk);
+    if (status != FAB_OK)
+        return status;
+    status = number(&walk, ret);
+    close_walk(&graph, &walk);
+    return status;
+}
+
+void fab_verify_numbers_fini(struct fab_verify_numbers *n)
+{
+    free(n->number);
+    memset(n, 0, sizeof(*n));
 }
 
 bool fab_verify_verdict_good(const struct fab_verdict *v)

@@ -64,6 +64,18 @@ struct fab_verify_input {
  * VLs or port classes are out of range. Only pairs of LID owners that links connect are expected to
  * reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
+/* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
+ * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So whoever has
+ * such numbers can check the tables path by path, without looking for cycles. */
+struct fab_verify_numbers {
+    uint32_t vl_count; /* number of VLs, at least 1 */
+    uint32_t *number;  /* [port_count][vl_count] by port id of the sending port: 1 or more; 0: the
+                          port  has no link to another switch */
+};
+/* Numbers the channels of the tables. Returns NOMEM; INVAL as fab_verify does; CYCLE if the tables
+ * are not deadlock-free; UNREACHABLE if some pair has no path. */
+int fab_verify_number(const struct fab_verify_input *in, struct fab_verify_numbers *ret);
+void fab_verify_numbers_fini(struct fab_verify_numbers *n);
 /* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is
  * exceeded. */
 bool fab_verify_verdict_good(const struct fab_verdict *v);

@@ -42,3 +42,13 @@ void fab_view_unref(struct fab_view *v)
     fab_verify_verdict_fini(&v->verdict);
     free(v);
 }
+
+struct fab_verify_input fab_view_verify_input(const struct fab_view *v)
+{
+    return (struct fab_verify_input){.fabric = v->fabric,
+                                     .lids = &v->target->lids,
+                                     .lft = &v->target->lft,
+                                     .vls = &v->target->vls,
+                                     .policy = &v->policy,
+                                     .max_hops = v->policy.max_hops};
+}

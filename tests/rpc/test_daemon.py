@@ -282,6 +282,9 @@ def exports_are_the_same_in_files():
         assert len(json.loads(place.ctl("topo", "export", "--format", "json"))["nodes"]) == 10
         counts = fabsim("check", os.path.join(place.folder, "ibnetdiscover"))
         assert counts == fabsim("check", place.topology)
+        certificate = place.ctl("route", "certify")
+        assert certificate.startswith("certificate 1\n") and certificate.count("\n0x") > 0
+        assert place.ctl("route", "certify", "-o", path) == "" and open(path).read() == certificate
         place.ctl("topo", "export", "-o", place.folder + "/no/such/folder", code=1)
         place.ctl("topo", "export", "--format", "dot", "-o", "/dev/full", code=1)
         place.ctl("topo", "export", "--format", "opensm-fdbs", code=2)

@@ -245,7 +245,7 @@ class Place:
     def show(self, commands, formats=("text", "json")):
         for line in commands:
             words = line.split()
-            if "export" in words and "cc" not in words or "--format" in words:
+            if {"export", "certify"} & set(words) and "cc" not in words or "--format" in words:
                 self.golden.add("fabricctl " + line, self.ctl(*words))
                 continue
             for form in formats:
@@ -264,7 +264,7 @@ class Place:
 # ---- a fat tree with everything switched on
 
 EXPORTS = [f"topo export --format {f}" for f in ("ibnetdiscover", "dot", "json", "slurm", "opensm-lst")] + [
-    f"route export --format {f}" for f in ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl")]
+    f"route export --format {f}" for f in ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl")] + ["route certify"]
 LEAF_SPINE = """
 sweep: {light_interval: 0, heavy_interval: 0}
 smp: {timeout_ms: 20000}
@@ -355,7 +355,7 @@ def registered(place):
 def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
                   {"partitions.conf": PARTITIONS})
-    every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7], lines(ALWAYS)
+    every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
     raw = Golden("messages.txt")
     raw.hidden = place.golden.hidden
     with place.daemon():

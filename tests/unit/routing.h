@@ -217,12 +217,18 @@ static inline struct fab_target *routed(const struct fab_fabric *f, const struct
     return t;
 }
 
+static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
+                                                  const struct fab_target *t, uint32_t max_hops)
+{
+    return (struct fab_verify_input){
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
+}
+
 static inline struct fab_verdict proven(const struct fab_fabric *f, const struct fab_target *t,
                                         uint32_t max_hops)
 {
     struct fab_verdict v;
-    struct fab_verify_input in = {
-        .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
+    struct fab_verify_input in = proof_input(f, t, max_hops);
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     return v;
 }

@@ -7,10 +7,26 @@
 
 #include "tests/unit/routing.h"
 
+/* Made-up numbers of channels: the port id of the sending port. The caller frees them. */
+static struct fab_verify_numbers numbers_of(const struct fab_fabric *f)
+{
+    struct fab_verify_numbers n = {1, calloc(f->port_count, sizeof(uint32_t))};
+    ck_assert_ptr_nonnull(n.number);
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = fab_fabric_peer_node(f, port);
+        if (fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+            fab_fabric_node_is_switch(f, peer))
+            n.number[port] = port;
+    }
+    return n;
+}
+
 static char *exported(const struct fab_fabric *f, const struct fab_target *t,
                       enum fab_export_format format)
 {
-    struct fab_export_input in = {f, &t->lids, &t->lft, "updn", 7, .vls = &t->vls};
+    struct fab_verify_numbers numbers = numbers_of(f);
+    struct fab_export_input in = {
+        f, &t->lids, &t->lft, "updn", 7, .vls = &t->vls, .numbers = &numbers};
     struct fab_export *e = NULL;
     struct fab_text all = {0};
     char *text = NULL;
@@ -25,6 +41,7 @@ static char *exported(const struct fab_fabric *f, const struct fab_target *t,
         fab_base_text_fini(&piece);
     }
     fab_export_free(e);
+    free(numbers.number);
     ck_assert_int_eq(fab_base_text_take(&all, &text, &len), FAB_OK);
     ck_assert_uint_eq(strlen(text), len);
     return text;
@@ -71,6 +88,9 @@ START_TEST(each_format)
     assert_has(text[FAB_EXPORT_OPENSM_LFTS], "Unicast lids [0-17] of switch Lid 13 guid 0x");
     ck_assert_uint_eq(lines_with(text[FAB_EXPORT_OPENSM_SL2VL], "base LID "), 17);
     ck_assert_uint_eq(lines_with(text[FAB_EXPORT_PATH_SLS], " : 0\n"), 17 * 17);
+    assert_has(text[FAB_EXPORT_CERTIFICATE], "certificate 1\n");
+    assert_has(text[FAB_EXPORT_CERTIFICATE], "\nvls 1\n0x");
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_CERTIFICATE], "\n0x"), 2 * 3 * 2);
     for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
         free(text[i]);
     fab_target_unref(t);
@@ -221,6 +241,7 @@ START_TEST(what_is_refused)
     struct fab_export *e = NULL;
     ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_COUNT, &e), FAB_E_INVAL);
     ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_OPENSM_FDBS, &e), FAB_E_INVAL);
+    ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_CERTIFICATE, &e), FAB_E_INVAL);
     ck_assert_int_eq(fab_export_new(&in, (enum fab_export_format) - 1, &e), FAB_E_INVAL);
     ck_assert_ptr_null(e);
     fab_target_unref(t);

@@ -118,6 +118,64 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
+/* Every path passes channels with ascending numbers. */
+static void assert_numbers(const struct fab_fabric *f, const struct fab_target *t,
+                           const struct fab_verify_numbers *n)
+{
+    const struct fab_verify_input in = proof_input(f, t, 64);
+    for (uint32_t src = 0; src < f->port_count; src++) {
+        for (uint32_t lid = 1; lid <= t->lids.top && t->lids.base[src] != 0; lid++) {
+            struct fab_verify_trace trace;
+            if (t->lids.owner[lid] == FAB_NONE || t->lids.owner[lid] == src)
+                continue;
+            uint32_t before = 0;
+            ck_assert_int_eq(fab_verify_trace(&in, src, lid, &trace), FAB_OK);
+            for (uint32_t i = 0; i < trace.count; i++) {
+                if (!naive_is_channel(f, trace.ports[i]))
+                    continue;
+                ck_assert_uint_gt(n->number[trace.ports[i]], before);
+                before = n->number[trace.ports[i]];
+            }
+            fab_verify_trace_fini(&trace);
+        }
+    }
+}
+
+START_TEST(numbers_ascend_or_there_are_none)
+{
+    struct fab_prng prng;
+    unsigned numbered = 0, cyclic = 0, broken = 0;
+    fab_base_prng_init(&prng, test_seed("numbers", 12));
+    for (unsigned i = 0; i < 300; i++) {
+        uint32_t switches = 2 + (uint32_t)fab_base_prng_below(&prng, 9);
+        struct fab_fabric *f = random_fabric(switches, 3, 2, fab_base_prng_next(&prng));
+        struct fab_target *t = routed_by_default(f, 0);
+        if (i % 3 != 0)
+            damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 4));
+        struct fab_verdict v = proven(f, t, 64);
+        const struct fab_verify_input in = proof_input(f, t, 64);
+        struct fab_verify_numbers n = {0};
+        int rc = fab_verify_number(&in, &n);
+        ck_assert_int_eq(rc, v.unreachable_pairs > 0 ? FAB_E_UNREACHABLE
+                             : v.deadlock_free       ? FAB_OK
+                                                     : FAB_E_CYCLE);
+        if (rc == FAB_OK)
+            assert_numbers(f, t, &n);
+        numbered += rc == FAB_OK;
+        cyclic += rc == FAB_E_CYCLE;
+        broken += rc == FAB_E_UNREACHABLE;
+        fab_verify_numbers_fini(&n);
+        fab_verify_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u numbered, %u cyclic, %u with unreachable pairs\n", numbered, cyclic, broken);
+    ck_assert_uint_gt(numbered, 100);
+    ck_assert_uint_gt(cyclic, 0);
+    ck_assert_uint_gt(broken, 20);
+}
+END_TEST
+
 /* In trees many switches have ports that lead to the same switches, and the same tables, which the
  * proof makes use of. */
 START_TEST(agrees_on_trees_full_of_siblings)
@@ -467,6 +525,7 @@ int main(void)
     const TTest *const tests[] = {
         agrees_on_trees_full_of_siblings,
         agrees_with_the_naive_proof,
+        numbers_ascend_or_there_are_none,
         finds_cycles_as_the_naive_proof_does,
         a_missing_entry_is_unreachable,
         a_wrong_host_is_unreachable,

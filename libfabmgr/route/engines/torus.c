@@ -47,7 +47,7 @@ struct torus {
     uint32_t rings;
     /* [rings] dimensions with rings; bit r of the SL belongs to ring[r] */
     uint32_t ring[RINGS_MAX];
-    bool turns_back;     /* some path turns back to an earlier dimension */
+    bool turns_back; /* some path turns back to an earlier dimension */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
