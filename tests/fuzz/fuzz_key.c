@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files: any content gives a key or an error with the name of the file. */
+/* Key files: any content gives a key or an error with the name of the file; and the file m_key. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fabricd/store/key.h"
+#include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,6 +31,21 @@ static void make_folder(void)
         abort();
 }
 
+/* The file m_key: numbers, secrets, and ports in ascending order. */
+static void parse_m_keys(const uint8_t *data, size_t size)
+{
+    struct store_m_key k = {0};
+    char why[512] = "";
+    int r = store_m_key_parse(STORE_KEY_OF_PORTS, (const char *)data, size, &k, why, sizeof why);
+    if (r != FAB_OK && why[0] == '\0')
+        abort(); /* refused without a message */
+    for (size_t i = 1; r == FAB_OK && i < k.count; i++)
+        if (k.port[i - 1] >= k.port[i])
+            abort();
+    if (r == FAB_OK)
+        store_m_key_fini(&k);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[80], why[300] = "";
@@ -43,5 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd);
     if (store_key(folder, "key", &key, why, sizeof why) != FAB_OK && strstr(why, path) == NULL)
         abort(); /* refused without a message */
+    parse_m_keys(data, size);
     return 0;
 }

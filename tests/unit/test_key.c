@@ -317,17 +317,22 @@ END_TEST
  */
 START_TEST(random_damage_to_the_m_key_file_is_survived)
 {
-    static const char good[] = HEAD "previous 0xcd\nrotating\nport 0x1\nport 0x2\nend\n";
-    for (size_t at = 0; at < sizeof good - 1; at++) {
-        char text[sizeof good];
+    static const char *const files[] = {
+        HEAD "previous 0xcd\nrotating\nport 0x1\nport 0x2\nend\n",
+        HEAD "previous secret " SECRET "\nrotating\nport 0x1\nend\n",
+        DERIVED "current secret " SECRET "\nprevious 0xcd\nport 0x1\nend\n"};
+    const char *good = files[_i];
+    size_t len = strlen(good);
+    for (size_t at = 0; at < len; at++) {
+        char text[256];
         struct store_m_key is = {0};
+        ck_assert_uint_lt(len, sizeof text);
         ck_assert_int_eq(store_m_key_parse(STORE_KEY_OF_PORTS, good, at, &is, why, sizeof why),
                          FAB_E_FORMAT);
         for (unsigned byte = 0; byte < 256; byte++) {
-            memcpy(text, good, sizeof text);
+            memcpy(text, good, len);
             text[at] = (char)byte;
-            int r =
-                store_m_key_parse(STORE_KEY_OF_PORTS, text, sizeof text - 1, &is, why, sizeof why);
+            int r = store_m_key_parse(STORE_KEY_OF_PORTS, text, len, &is, why, sizeof why);
             ck_assert(r == FAB_OK || r == FAB_E_FORMAT);
             if (r == FAB_OK)
                 store_m_key_fini(&is);
@@ -353,7 +358,7 @@ int main(void)
     tcase_add_test(t, the_cc_key_has_a_file_of_its_own);
     tcase_add_test(t, a_next_key_lists_ports_until_they_are_struck);
     tcase_add_test(t, a_damaged_m_key_file_is_refused_and_stays);
-    tcase_add_test(t, random_damage_to_the_m_key_file_is_survived);
+    tcase_add_loop_test(t, random_damage_to_the_m_key_file_is_survived, 0, 3);
     suite_add_tcase(s, t);
     return test_run(s);
 }
