@@ -264,6 +264,36 @@ START_TEST(silent_and_odd_devices_are_no_difference)
 }
 END_TEST
 
+/* The light sweep finds a changed LinearFDBTop before the scrub does. Before, it was restored
+ * without an event. */
+START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
+{
+    struct lab lab;
+    struct fab_switch_info info;
+    uint8_t before[FAB_SMP_DATA], data[FAB_SMP_DATA];
+    bring_up(&lab, INTERVAL_S);
+    struct target t = {.node = lab_node(&lab, "leaf-003"), .attr_id = FAB_ATTR_SWITCH_INFO};
+    get(&lab, &t, before);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, before, FAB_SMP_DATA, &info),
+                     FAB_OK);
+    info.linear_fdb_top = (uint16_t)(info.linear_fdb_top + 7); /* the answer must come through */
+    info.port_state_change = 0;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, FAB_SMP_DATA),
+                     FAB_OK);
+    set(&lab, &t, data);
+    lab_run(&lab, 12, is_found, "the change");
+    lab_run_for(&lab, 2);
+    const struct lab_event *e = lab_event(&lab, "settings-changed");
+    ck_assert_str_eq(e->subject, "leaf-003");
+    ck_assert_ptr_nonnull(strstr(e->message, "LinearFDBTop is "));
+    get(&lab, &t, data);
+    ck_assert(memcmp(before, data, sizeof data) == 0);
+    lab_run_for(&lab, 2 * INTERVAL_S);
+    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 1);
+    lab_close(&lab);
+}
+END_TEST
+
 /* The host switches the enforcement of partitions off at its switch port, and makes the manager
  * sweep before the scrub reads the port. Before, the manager took the switch as one that refuses
  * the setting, and left it off. */
@@ -405,6 +435,7 @@ int main(void)
     tcase_add_test(t, without_an_interval_nothing_is_read);
     tcase_add_test(t, silent_and_odd_devices_are_no_difference);
     tcase_add_test(t, a_device_is_asked_for_one_thing_at_a_time);
+    tcase_add_test(t, a_changed_linear_fdb_top_is_named_and_restored);
     tcase_add_test(t, enforcement_that_a_sweep_finds_switched_off_is_restored);
     suite_add_tcase(s, t);
     return test_run(s);

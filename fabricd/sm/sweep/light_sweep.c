@@ -6,11 +6,13 @@
  * whose LinearFDBTop changed, or that do not answer, and for nodes that were unresponsive before.
  * If no switch answers, the fault is near the manager, and a heavy sweep follows.
  */
+#include <stdio.h>
+
 #include "fabricd/sm/sweep/state.h"
 
 static int enter(struct sm *s)
 {
-    s->sweep->next_switch = s->sweep->unanswered = 0;
+    s->sweep->next_switch = s->sweep->unanswered = s->sweep->changed_tops = 0;
     sm_unresponsive_suspect(s);
     if (s->model.fabric->switch_count == 0)
         sm_request_heavy(s);
@@ -44,6 +46,24 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
     }
 }
 
+/* Emits an event if a switch has another LinearFDBTop than the manager wrote, although it did not
+ * restart: a switch that restarted has 0, or reports changed ports. */
+static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
+{
+    const struct fab_node *node = &s->model.fabric->nodes[sw];
+    uint16_t written = s->model.fabric->switches[sw].linear_fdb_top;
+    char name[SM_PLACE_LEN], found[8], wrote[8];
+    if (info->port_state_change || info->linear_fdb_top == 0 || info->linear_fdb_top == written ||
+        s->sweep->changed_tops++ >= SM_EVENTS_A_ROUND)
+        return;
+    sm_node_name(s->model.fabric, sw, name);
+    snprintf(found, sizeof(found), "%u", (unsigned)info->linear_fdb_top);
+    snprintf(wrote, sizeof(wrote), "%u", (unsigned)written);
+    event_emit(s->in.bus, settings_changed, .subject = name, .guid = node->guid,
+               .attribute = sm_attr_name(FAB_ATTR_SWITCH_INFO), .place = "LinearFDBTop",
+               .found = found, .written = wrote, .differences = 1, .author = "author unknown");
+}
+
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -55,6 +75,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         sm_request_target(s, f->nodes[sw].guid);
         suspect_neighbours(s, sw);
     } else if (info.port_state_change || info.linear_fdb_top != f->switches[sw].linear_fdb_top) {
+        report_changed_top(s, sw, &info);
         sm_request_target(s, f->nodes[sw].guid);
     }
 }
