@@ -11,7 +11,6 @@
 #include "fabricd/agent/agent.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
@@ -95,11 +94,10 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
 /* Returns a new session with a random key, so that no host can guess the session's transaction IDs.
  * NULL: there is no memory, or there are no random numbers. Recordings do not hold the key: a
  * replay compares MADs without their transaction IDs. */
-static struct fab_mads *new_session(const struct fab_mads_config *config)
+static struct fab_mads *new_session(const struct loop *l, const struct fab_mads_config *config)
 {
     struct fab_mads_config own = *config;
-    ssize_t got = getrandom(own.tid_key, sizeof(own.tid_key), 0);
-    return got == (ssize_t)sizeof(own.tid_key) ? fab_mads_new(&own) : NULL;
+    return loop_random(l, own.tid_key, sizeof(own.tid_key)) ? fab_mads_new(&own) : NULL;
 }
 
 static int make(struct loop *l, struct transport *t, const struct fab_mads_config *config,
@@ -113,7 +111,7 @@ static int make(struct loop *l, struct transport *t, const struct fab_mads_confi
     a->unsolicited = fn;
     a->ctx = ctx;
     a->out.len = FAB_MAD_SIZE;
-    a->mads = new_session(config);
+    a->mads = new_session(l, config);
     a->timer = loop_timer_new(l, on_timer, a);
     if (!a->mads || !a->timer) {
         agent_free(a);

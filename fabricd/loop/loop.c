@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "fabricd/base/clock.h"
@@ -186,6 +188,14 @@ void loop_free(struct loop *l)
         close(l->mailbox_fd);
     pthread_mutex_destroy(&l->lock);
     free(l);
+}
+
+bool loop_random(const struct loop *l, void *bytes, size_t len)
+{
+    if (l->timeline == NULL)
+        return getrandom(bytes, len, 0) == (ssize_t)len;
+    memset(bytes, 0, len);
+    return true;
 }
 
 static int run_virtual(struct loop *l)

@@ -7,6 +7,7 @@
 #define FABRICD_LOOP_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct event_base;
@@ -22,6 +23,9 @@ struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
 int loop_run(struct loop *l); /* runs the loop until loop_stop. Returns OK or IO */
 void loop_stop(struct loop *l);
+/* Fills `bytes` with random numbers from the kernel, or with zeros if the loop is in virtual time,
+ * where equal runs must give equal bytes. Returns false if the kernel has no random numbers. */
+bool loop_random(const struct loop *l, void *bytes, size_t len);
 /* Returns libevent's event base, for the sockets of rpc and metrics. */
 struct event_base *loop_base(struct loop *l);
 
