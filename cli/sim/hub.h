@@ -41,11 +41,13 @@ struct hub_owner {
     /* Sends a datagram to a client. Returns false if the queue to the client is full. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
-/* A pending request of `client`: the client `with` has received the request and not answered it
- * yet. `with` HUB_CLIENTS: the simulated fabric delays the answer. */
+/* a pending request */
 struct hub_wait {
+    /* client: the client that sent the request. with: the client that has received the request and
+     * not answered it yet; HUB_CLIENTS: the simulated fabric has received it and delays the answer
+     */
     unsigned client, with;
-    uint64_t since_ms;
+    uint64_t since_ms; /* time at which the request was sent */
     uint8_t packet[HUB_PACKET_SIZE];
 };
 struct hub {

@@ -122,8 +122,8 @@ static void send_old(struct follower *f)
     }
 }
 
-/* Returns whether the next event of the follower has left the journal, although the follower had
- * reached the newest event before. */
+/* Returns true if the follower had once caught up with the journal, but has fallen so far behind
+ * since then that the journal no longer holds the next event that the follower needs. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);

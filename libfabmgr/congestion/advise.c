@@ -9,9 +9,11 @@
  * that name the same endport are counted. Only senders that reached the threshold of their table
  * write to their logs. The observed fan-in is the greater of the two bounds.
  *
- * Marked packets alone are no reason for advice, because the marks throttle the senders as long as
- * an incast lasts. While the senders are throttled, queues are short and no other traffic waits for
- * long.
+ * Marked packets alone are no reason for advice. During an incast, switches mark packets all the
+ * time, and the marks keep the senders throttled. This is how congestion control should work: the
+ * queues stay short, and no other traffic waits for long. There is advice if in addition no sender
+ * is throttled, ports wait long for credits nevertheless, or the fan-in is greater than the
+ * settings assume.
  */
 #include "libfabmgr/congestion/advise.h"
 

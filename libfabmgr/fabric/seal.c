@@ -6,9 +6,9 @@
  * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table from the
  * builder's port indexes to port ids translates the links.
  *
- * Two values depend on the port by which a device was asked, and are made uniform. LocalPortNum and
- * PortGUID of NodeInfo become those of port 0 (switches) or of the first port with a known GUID
- * (others). LocalPortNum of PortInfo becomes the port's number.
+ * Three values depend on the port by which a device was asked. They are replaced by values that do
+ * not depend on it. LocalPortNum and PortGUID of NodeInfo become those of port 0 (switches) or of
+ * the first port with a known GUID (others). LocalPortNum of PortInfo becomes the port's number.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,15 +2,18 @@
 /*
  * Finds stale entries and adds writes that make them drop packets.
  *
- * A stale entry leads into a link that is about to become Active, and its value will change. It is
- * left over in a switch that was cut off, and did no harm while the link was dead. Together with
- * newer entries of other switches it could close a loop. So stale entries are set to drop packets
- * until their new values are written with the other tables.
+ * An entry is stale if it leads into a link that is about to become Active, and if the target has
+ * another value for it. Such an entry is left over in a switch that was cut off. It did no harm
+ * while the link was dead. Once the link is Active, the stale entry and newer entries of other
+ * switches could form a loop. So stale entries are set to drop packets until their new values are
+ * written with the other tables.
  *
- * Entries that lead into such a link and keep their value are entries of the target, which has no
- * loop. So every loop of old entries contains at least one entry that changes. A loop remains
- * possible only if none of its changing entries leads into a link that comes up. That requires two
- * components that were cut off at different times. The first write to a switch on the loop ends it.
+ * Every loop contains at least one entry that will change, because entries that keep their value
+ * are entries of the target, and the target has no loop. If one of the changing entries is stale,
+ * it drops the packets, and there is no loop. One case is not covered: a loop none of whose
+ * changing entries leads into a link that comes up, while an entry that keeps its value does. Such
+ * a loop requires two components that were cut off at different times. It ends when the first of
+ * its changing entries is written.
  */
 #include "libfabmgr/plan/lft_stale.h"
 

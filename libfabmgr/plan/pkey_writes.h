@@ -7,9 +7,10 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* Adds the writes of a port's P_Key table for one of two passes. takes: the first pass, with the
- * writes that only remove keys; otherwise the second pass, with all others. Returns NOMEM, or what
- * add() returns. */
+/* Adds the writes of a port's P_Key table for one of two passes. If `takes` is true, this is the
+ * first pass: its writes only remove keys and turn full memberships into limited ones. Otherwise
+ * this is the second pass, which writes everything that still differs. Returns NOMEM, or what add()
+ * returns. */
 int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
                          fab_plan_add_op *add, void *ctx);
 /* Computes the P_Keys that the block holds after the write `op`. */

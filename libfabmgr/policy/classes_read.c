@@ -7,7 +7,10 @@
  *     qos-setup          ignored, as OpenSM does
  *     qos-levels         become classes: sl, mtu-limit, rate-limit, packet-life, pkey
  *     qos-match-rules    source, destination, service-id, qos-class, pkey -> qos-level-name
- *     qos-ulps           "ULP [, what numbers] : SL", which become rules after those above
+ *     qos-ulps           lines like "iser : 3" (ULP : SL) or "iser, port-num 900 : 3" (ULP, kind of
+ *                        number and its values : SL)
+ *
+ * The lines of qos-ulps become rules, too. All rules keep the order that they have in the text.
  *
  * A level named DEFAULT with SL 0 is our class "default"; with another SL it becomes a class of its
  * own for the paths that no rule matches.

@@ -158,8 +158,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* Returns true if the operator's mapping of SLs to VLs can be used: it drops the packets of no
- * class, and routing needs only one VL and one SL. */
+/* Returns true if the operator's mapping of SLs to VLs can be used. It must not drop the packets of
+ * any class, and routing must need only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)

@@ -16,9 +16,9 @@
  * recording with the time of the run. This is necessary for two reasons: computation took time in
  * the recording but takes none in virtual time, and light sweeps follow timers of the run.
  *
- * A recording may end during an activity. If the run sends a MAD in the last second of the
- * recording that is not in the recording, the player does not count it as unexpected: the recorded
- * manager may have sent it just after the end.
+ * A recording may end in the middle of an activity, and the recorded manager may have sent further
+ * MADs just after the end. So from one second before the end, the player does not count a MAD of
+ * the run as unexpected if the recording does not contain it.
  */
 #include "libfabmgr/recording/player.h"
 

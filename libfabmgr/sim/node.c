@@ -69,8 +69,8 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     return FAB_OK;
 }
 
-/* Trains the ports of a booted node one after the other. Port 1 trains at once, and each further
- * port boot_step us later. */
+/* Trains the ports of a booted node one after the other. Port 1 trains at once. Each further port
+ * trains boot_step microseconds after the port before it. */
 static void train_ports(struct fab_sim *s, uint32_t node)
 {
     uint32_t first = s->fabric->nodes[node].first_port;

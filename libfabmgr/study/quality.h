@@ -69,9 +69,10 @@ struct fab_quality_random {
  * path of a flow limits the flow: it gets an equal share of that channel's bandwidth (Hoefler,
  * Schneider, Lumsdaine 2008). */
 struct fab_quality_bisection {
-    /* mean share of a flow over all bisections, as part of an endport's bandwidth (0..1) */
+    /* bandwidth that a flow gets, as a fraction (0..1) of an endport's bandwidth: mean over the
+     * flows of all bisections */
     double mean;
-    double least; /* the mean share of a flow in the worst bisection, 0..1 */
+    double least; /* the same as a mean over the flows of the worst bisection only */
     uint32_t tried;
 };
 struct fab_quality {

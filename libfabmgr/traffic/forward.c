@@ -49,8 +49,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* Returns the mask of the VLs that have a packet, and credits for this packet. Marks channels whose
- * packet has no credits as starved. */
+/* Returns a mask of the VLs that can send. On such a VL packets wait, and there are enough credits
+ * for the next packet. If there are too few credits, marks the VL's channel as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

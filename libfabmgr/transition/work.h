@@ -70,18 +70,19 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
-/* the entries whose dependencies are collected */
+/* The entries whose dependencies are collected. Present entries are those that the switches hold
+ * after the rounds made so far. Waiting LIDs have the place FAB_TRANSITION_WAITS. */
 enum fab_transition_tables {
-    /* Present entries; for waiting LIDs, all mixtures of old and new entries. */
+    /* waiting LIDs: all mixtures of present and new entries; other LIDs: present entries */
     FAB_TRANSITION_ALL,
-    /* Present entries; for waiting LIDs, the dependencies of mode ALONG. */
+    /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
     FAB_TRANSITION_ALL_ALONG,
-    FAB_TRANSITION_STANDING,
-    /* Present entries and new entries, but no mixtures. */
+    FAB_TRANSITION_STANDING, /* all LIDs: present entries */
+    /* waiting LIDs: present and new entries, but no mixtures; other LIDs: present entries */
     FAB_TRANSITION_UNMIXED,
-    FAB_TRANSITION_FINAL,      /* new entries, with the SLs that hosts use now */
-    FAB_TRANSITION_FINAL_BOTH, /* new entries with old and new SLs */
-    /* Present entries; for waiting LIDs, only entries that do not change. */
+    FAB_TRANSITION_FINAL,      /* all LIDs: new entries, with the SLs that hosts use now */
+    FAB_TRANSITION_FINAL_BOTH, /* all LIDs: new entries, with old and new SLs */
+    /* waiting LIDs: only present entries that do not change; other LIDs: present entries */
     FAB_TRANSITION_COMMON
 };
 /* Collects the dependencies of these entries, and returns whether they have no cycle. */

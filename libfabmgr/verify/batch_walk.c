@@ -433,7 +433,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
                         uint32_t *ret_deepest)
 {
     uint32_t deepest = 1;
-    s->depth[b->sw] = 1; /* from here on, depths are ON_PATH only inside resolve() */
+    s->depth[b->sw] = 1;
+    /* In this loop no depth is ON_PATH, because resolve() leaves this value only if it fails. */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)

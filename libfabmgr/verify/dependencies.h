@@ -20,7 +20,8 @@ int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_grap
                          uint32_t vl_count);
 void fab_verify_deps_fini(struct fab_verify_deps *c);
 
-/* Sets the bit of a port of the next switch in the words of one channel. */
+/* Sets the bit of port next_num of the next switch. `words` points to the words that hold the
+ * dependencies of one channel on one VL of the next switch. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)

@@ -182,8 +182,9 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the targeted sweep that checks the result of the probe. If only held-down links changed,
- * no such sweep is needed, because a light sweep finds any other change. */
+/* Requests the targeted sweep that checks the result of the probe. If the probe found changes of
+ * held-down links and nothing else, no such sweep is needed: if something else has changed that the
+ * probe did not see, a light sweep finds it. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

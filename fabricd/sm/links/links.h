@@ -60,8 +60,9 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
 
-/* Requests that a port be enabled or disabled on behalf of the manager itself. `note` is the
- * reason: the end of a sentence, as a string constant. Returns NOMEM. */
+/* Requests that a port be enabled or disabled on behalf of the manager itself. `note` is a string
+ * constant with the reason. It is appended to a sentence in messages, so it begins with a comma,
+ * such as ", because its link was released". Returns NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
 bool sm_port_waits(const struct sm *s); /* returns whether a port waits to be enabled or disabled */
 /* Disables ports again that an operator had disabled and that were enabled since. */

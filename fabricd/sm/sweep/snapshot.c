@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs those parts of a sweep on a worker thread whose time grows with the size of the fabric.
- * Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result. Phase
- * "adopting" computes directed routes to all nodes, compares the snapshot with the previous one,
- * and gives the snapshot to the model.
+ * Some parts of a sweep take longer in larger fabrics. Three phases run these parts on a worker
+ * thread. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result.
+ * Phase "adopting" computes directed routes to all nodes, compares the snapshot with the previous
+ * one, and gives the snapshot to the model.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,17 @@
  * A delta starts with the numbers of changes, blocks, steps, cut and lost entries, its set of
  * labels, and the number of writes. The writes follow in sending order.
  *
- * A write consists of a byte of flags and the differences of its switch, step and block from those
- * of the previous write. The first write of a block contains the changes. For these it has their
- * number, and for each change its position in the block and the new port, one byte each, as
- * differences from the previous change. A further write of the same block refers to these changes,
- * and has the number of entries that this write changes.
+ * A write begins with a byte of flags, and the differences of its switch, step and block from those
+ * of the previous write. The masks `keep` and `drain` of struct fab_repair_write follow if they are
+ * not 0. The rest depends on whether the write is the first one of its block:
+ *
+ * - The first write contains all changes of the block: the number of changes, and for each change
+ *   its position in the block and the new port, one byte each, as differences from the previous
+ *   change.
+ * - A further write contains the index of the block's first change, the number of the block's
+ *   changes, and the number of entries that the further write itself changes. It sends the new
+ *   values of all changes of the block, except as `keep` and `drain` say. Entries to which an
+ *   earlier write gave their new values are sent again, but are not counted.
  *
  * The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports,
  * 1,764 entries in 895 writes take 1 kB.

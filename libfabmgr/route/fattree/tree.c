@@ -103,8 +103,9 @@ struct positions {
      * no links */
     uint32_t *least_port;
     uint32_t *rail; /* [n] rail of each leaf */
-    /* [2n] for each group: vote is the candidate for its number that leads, and votes its lead
-     * (majority algorithm of Boyer and Moore) */
+    /* [2n] for each group, the state of the search for the number that most of its upper switches
+     * have (majority algorithm of Boyer and Moore): `vote` is the number that leads at present, and
+     * `votes` is its lead */
     uint32_t *vote, *votes;
     struct member *members; /* [n] */
 };
@@ -179,8 +180,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the positions in their groups of all switches of a rank: with `upper` as upper switches,
- * otherwise as lower switches. Returns the number of positions in the largest group. */
+/* Finds the position of each switch of a rank in its group. If `upper` is true, this is the group
+ * in which it is an upper switch, otherwise the one in which it is a lower switch; there the leaves
+ * of each rail have positions of their own. Returns the greatest number of
+ * positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {

@@ -56,8 +56,9 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits order[from] to order[to - 1], which is ascending, into groups. The members of a group are
- * within `radius` hops of its first member. Splits each group again by smaller radii. */
+/* Splits the elements order[from] to order[to - 1] into groups, and puts each group's members next
+ * to each other. On entry the elements are in ascending order. The members of a group are within
+ * `radius` hops of its first member. Then splits each group again by smaller radii. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

@@ -103,8 +103,8 @@ struct sweep {
     bool *over;
     /* [n] for each lower class, the lengths of the descending paths from its switches */
     struct row *down;
-    /* [2n] for each row class, a switch whose row all members share, except members that are
-     * destinations; FAB_NONE: not known yet */
+    /* [2n] for each row class, a switch whose row equals the rows of the members; FAB_NONE: not
+     * known yet. Members that are destinations have rows of their own. */
     uint32_t *first;
 };
 

@@ -8,9 +8,10 @@
 #include "libfabmgr/route/updown/switch_order.h"
 
 #define FAB_LEGAL_BATCH 64
-/* A path length is a byte that contains the number of hops and this flag. The flag means that the
- * path from the switch may begin by ascending. In this case no path of an upper neighbour leads
- * through the switch. */
+/* The path length of a switch is a byte that contains the number of hops and this flag. If the flag
+ * is set, the first hop of the path may lead to an upper neighbour. Then the upper neighbours send
+ * no packets for the destination to this switch, because packets that have descended must not
+ * ascend again. */
 #define FAB_LEGAL_CLIMBS 0x80
 #define FAB_LEGAL_HOPS 0x7f /* mask of the number of hops */
 #define FAB_LEGAL_NONE 0xff /* no legal path */
