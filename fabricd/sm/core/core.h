@@ -203,6 +203,9 @@ void sm_run_check(struct sm *s);
 void sm_run_give_up(struct sm *s);
 void sm_run_abort(struct sm *s); /* drops the running round; waiting callers are not called */
 
+/* Returns whether many targeted sweeps have delayed a change of M_Keys (rounds.c). */
+bool sm_keys_overdue(const struct sm *s);
+
 /* Handles a trap from a device (trap.c). */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len);

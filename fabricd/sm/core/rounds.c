@@ -22,6 +22,9 @@
  * round is short, so postponing it gains little. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
+/* Number of targeted sweeps after which a requested change of M_Keys comes first. A device that
+ * does not take the manager's writes causes one targeted sweep after the other, without a pause. */
+#define BEFORE_KEYS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
 #define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 
@@ -30,6 +33,11 @@
 bool sm_is_settling(const struct sm *s)
 {
     return loop_timer_pending(s->core->settle_timer);
+}
+
+bool sm_keys_overdue(const struct sm *s)
+{
+    return s->core->before_keys >= BEFORE_KEYS_MOST;
 }
 
 static struct sm_facts facts_of(const struct sm *s)
@@ -42,7 +50,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .sweep_overdue = sm_sweep_overdue(s),
         .probes = c->probes.count > 0,
         .too_many_probes = c->probes.many,
-        .targets = c->targets.count > 0,
+        .targets = c->targets.count > 0 && !sm_keys_overdue(s),
         .heavy = sm_is_requested(s, SM_REQUEST_HEAVY),
         .reroute = sm_is_requested(s, SM_REQUEST_REROUTE),
         .rebalance = sm_is_requested(s, SM_REQUEST_REBALANCE),
@@ -177,6 +185,10 @@ void sm_round_ended(struct sm *s, int status)
         pause_for_traps(s);
     if (round->light)
         c->light_dropped = 0;
+    if (!sm_is_requested(s, SM_REQUEST_KEYS))
+        c->before_keys = 0;
+    else if (round->scoped)
+        c->before_keys++;
     if (round->whole) {
         c->postponed = 0;
         sm_trap_swept(s);

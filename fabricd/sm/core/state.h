@@ -55,6 +55,8 @@ struct sm_core {
     /* Number of light sweeps that traps aborted since the last light sweep that completed. */
     uint32_t light_dropped;
     /* Number of consecutive rounds at whose end further traps were already waiting. */
+    /* Number of targeted sweeps since a change of M_Keys was requested. */
+    uint32_t before_keys;
     uint32_t backoff;
     /* The targeted sweep found too many changes: a heavy sweep follows without a pause. */
     bool widens;

@@ -11,7 +11,8 @@
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
  * while this round runs (struct sm_round.alone). If a fault waits, the round begins no further port
- * and ends.
+ * and ends. A device that does not take the manager's writes can let a fault wait all the time. So
+ * after many targeted sweeps, a round changes some ports first.
  */
 #include <string.h>
 
@@ -32,7 +33,8 @@ static int enter(struct sm *s)
     struct sm_keys *k = s->keys;
     for (unsigned i = 0; i < SM_KEY_SLOTS; i++)
         k->slot[i] = (struct sm_key_slot){0};
-    k->busy = k->next_port = k->changed = k->refused = 0;
+    k->busy = k->next_port = k->begun = k->changed = k->refused = 0;
+    k->overdue = sm_keys_overdue(s);
     if (!s->model.view || !s->model.target || s->model.lent ||
         s->model.target->lids.port_count != s->model.fabric->port_count)
         return SM_ROUND_OVER;
@@ -62,6 +64,13 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
+/* Returns whether the round begins no further port because a fault waits. */
+static bool yields(const struct sm *s)
+{
+    const struct sm_keys *k = s->keys;
+    return sm_fault_waits(s) && !(k->overdue && k->begun < SM_KEY_SLOTS);
+}
+
 /* Puts the next port into a free slot. Returns NULL if no slot is free, or if no port is left for
  * this round. */
 static struct sm_key_slot *begin_port(struct sm *s)
@@ -71,7 +80,7 @@ static struct sm_key_slot *begin_port(struct sm *s)
     unsigned i = 0;
     while (i < SM_KEY_SLOTS && k->slot[i].step != SM_KEY_FREE)
         i++;
-    if (i == SM_KEY_SLOTS || sm_fault_waits(s))
+    if (i == SM_KEY_SLOTS || yields(s))
         return NULL;
     while (k->next_port < f->port_count && !is_ready(s, k->next_port))
         k->next_port++;
@@ -80,6 +89,7 @@ static struct sm_key_slot *begin_port(struct sm *s)
     k->slot[i] = (struct sm_key_slot){
         .step = SM_KEY_SET, .port = k->next_port, .former = f->ports[k->next_port].info.m_key};
     k->next_port++;
+    k->begun++;
     k->busy++;
     return &k->slot[i];
 }
@@ -253,7 +263,7 @@ static bool finished(const struct sm *s)
     uint32_t port = k->next_port;
     while (port < s->model.fabric->port_count && !is_ready(s, port))
         port++;
-    return k->busy == 0 && (sm_fault_waits(s) || port == s->model.fabric->port_count);
+    return k->busy == 0 && (yields(s) || port == s->model.fabric->port_count);
 }
 
 static int leave(struct sm *s)

@@ -32,7 +32,9 @@ struct sm_keys {
     struct store_m_key file; /* the content of the key file */
     struct sm_key_slot slot[SM_KEY_SLOTS];
     uint32_t busy, next_port; /* in the running round: slots in use; id of the next port to check */
+    uint32_t begun;           /* number of ports whose change has begun */
     uint32_t changed, refused;
+    bool overdue; /* the round changes SM_KEY_SLOTS ports even if a fault waits */
     struct sm_key_ask ask;
     /* Pending while ports that refused the key are not to be asked again. */
     struct loop_timer *retry;
