@@ -431,6 +431,10 @@ UNIT_TESTS += tests/attack/test_derived_keys
 tests_attack_test_derived_keys_SOURCES = tests/attack/test_derived_keys.c tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_derived_keys_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_derived_keys_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/attack/test_foreign_keys
+tests_attack_test_foreign_keys_SOURCES = tests/attack/test_foreign_keys.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_foreign_keys_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_foreign_keys_LDADD = $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/sim/test_sm_control
 tests_sim_test_sm_control_SOURCES = tests/sim/test_sm_control.c tests/sim/lab.c tests/sim/lab.h

@@ -397,6 +397,29 @@ static int take_routers(const struct raw *raw, struct report *report, struct con
     return rc;
 }
 
+/* ---- keys of foreign devices ---- */
+
+static int take_m_key_file(const struct raw *raw, struct report *report, struct config *c)
+{
+    const char *file = raw->subnet != NULL ? raw->subnet->m_key_file : NULL;
+    struct fab_m_key_list_error error;
+    char why[300], *text = NULL;
+    size_t len = 0;
+    if (file == NULL || file[0] == '\0')
+        return FAB_OK;
+    int rc = slurp_secret(file, FAB_M_KEY_LIST_TEXT_MAX, "M_Keys of ports", &text, &len, why,
+                          sizeof(why));
+    if (rc != FAB_OK) {
+        report_key(report, "subnet.m_key_file", "%s", why);
+        return rc;
+    }
+    rc = fab_policy_m_key_list_read(text, len, &c->policy.listed_m_keys, &error);
+    if (rc == FAB_E_FORMAT)
+        report_key(report, "subnet.m_key_file", "%s:%u: %s", file, error.line, error.message);
+    free(text);
+    return rc;
+}
+
 /* ---- checks of the whole config ---- */
 
 static const char *missing_tls(const struct config_tls *tls)
@@ -522,6 +545,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_partitions(raw, report, c);
     if (rc == FAB_OK)
         rc = take_routers(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_m_key_file(raw, report, c);
     if (rc == FAB_OK)
         rc = classes_take(raw->qos, report, c);
     if (rc == FAB_OK)

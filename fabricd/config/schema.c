@@ -104,6 +104,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, m_key),
     WORD(raw_subnet, m_key_protection),
     WORD(raw_subnet, m_key_lease),
+    TEXT(raw_subnet, m_key_file, 0, TEXT_MAX),
     WORD(raw_subnet, pin_names),
     WORD(raw_subnet, unapproved),
     WORD(raw_subnet, quarantine_pkey),

@@ -136,6 +136,7 @@ static const struct setting settings[] = {
     OTHER(KIND_DERIVED, subnet, m_key, m_key_derived, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
     NUMBER(subnet, m_key_lease, policy.m_key_lease_s, 0, 65535, "seconds, 0: for ever"),
+    ELSEWHERE("subnet.m_key_file", "the path of a file as OpenSM's guid2mkey"),
     ELSEWHERE("subnet.pin_names", "first-seen, approved or off"),
     ELSEWHERE("subnet.unapproved", "allow, quarantine or exclude"),
     NUMBER(subnet, quarantine_pkey, quarantine_pkey, 1, 0x7ffe, NULL),

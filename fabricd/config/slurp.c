@@ -4,9 +4,12 @@
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -36,12 +39,13 @@ static int read_all(FILE *stream, size_t most, char **text, size_t *len)
     return ferror(stream) ? FAB_E_IO : FAB_OK;
 }
 
-int slurp(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
-          char *why, size_t why_len)
+/* Reads the file from the stream, which is NULL if the file could not be opened (errno says why).
+ * Closes the stream. */
+static int slurp_stream(FILE *stream, const char *file, size_t most, const char *what,
+                        char **ret_text, size_t *ret_len, char *why, size_t why_len)
 {
     char *text = NULL;
     size_t len = 0;
-    FILE *stream = fopen(file, "re");
     int rc = stream != NULL ? read_all(stream, most, &text, &len) : FAB_E_IO;
     if (rc == FAB_E_IO) {
         rc = status_of_errno(errno);
@@ -60,4 +64,46 @@ int slurp(const char *file, size_t most, const char *what, char **ret_text, size
         fclose(stream);
     free(text);
     return rc;
+}
+
+int slurp(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
+          char *why, size_t why_len)
+{
+    return slurp_stream(fopen(file, "re"), file, most, what, ret_text, ret_len, why, why_len);
+}
+
+/* Checks that only the owner of the open file can read and write it. Returns IO, FORMAT or DENIED,
+ * with a message in why[]. */
+static int check_secret(int fd, const char *file, const char *what, char *why, size_t why_len)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        snprintf(why, why_len, "%s: cannot be read: %s", file, strerror(errno));
+        return FAB_E_IO;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        snprintf(why, why_len, "%s: not a file, expected %s", file, what);
+        return FAB_E_FORMAT;
+    }
+    if (st.st_mode & (S_IRWXG | S_IRWXO)) {
+        snprintf(why, why_len,
+                 "%s: other users can read this file with keys; run 'chmod 600' on it", file);
+        return FAB_E_DENIED;
+    }
+    return FAB_OK;
+}
+
+int slurp_secret(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
+                 char *why, size_t why_len)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
+    int rc = fd >= 0 ? check_secret(fd, file, what, why, why_len) : FAB_OK;
+    if (rc != FAB_OK) {
+        close(fd);
+        return rc;
+    }
+    FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && stream == NULL)
+        close(fd);
+    return slurp_stream(stream, file, most, what, ret_text, ret_len, why, why_len);
 }

@@ -154,18 +154,31 @@ static bool is_smp(const struct fab_mads_request *req)
     return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
+/* Returns the number of M_Keys that the last tries use. */
+static uint32_t last_keys(const struct fab_mads_request *req)
+{
+    uint32_t count = 0;
+    while (count < FAB_MADS_LAST_KEYS && req->m_key_last[count] != 0)
+        count++;
+    return count;
+}
+
 static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
 {
+    uint32_t least = last_keys(&s->req);
     if (s->req.once)
         return 0;
-    return m->config.retries == 0 && s->req.m_key_last != 0 ? 1 : m->config.retries;
+    return m->config.retries > least ? m->config.retries : least;
 }
 
 /* Returns the M_Key of the current try. tries: number of tries before it. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
-    bool is_last = tries > 0 && tries >= retries_of(m, s);
-    return is_last && s->req.m_key_last != 0 ? s->req.m_key_last : s->req.m_key;
+    uint32_t retries = retries_of(m, s), keys = last_keys(&s->req);
+    if (tries > retries)
+        tries = retries;
+    uint32_t left = retries - tries; /* number of tries after this one */
+    return tries > 0 && left < keys ? s->req.m_key_last[keys - 1 - left] : s->req.m_key;
 }
 
 static void encode(const struct fab_mads *m, const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])

@@ -45,6 +45,7 @@ struct fab_mads_answer {
     const struct fab_path *path; /* path of the request; NULL: there was no response */
     uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
+#define FAB_MADS_LAST_KEYS 2
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
 
 struct fab_mads_request {
@@ -52,9 +53,10 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
-    /* M_Key that the device may have instead of the other one; the last try uses it, and at least
-     * two tries are then made. 0: there is no other key. */
-    uint64_t m_key_last;
+    /* M_Keys that the device may have instead of m_key. The last tries use them, one each, in this
+     * order; there are then at least so many tries that m_key is used once. 0: there is no other
+     * key. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+    uint64_t m_key_last[FAB_MADS_LAST_KEYS];
     bool once;     /* the request is not sent again if it gets no response */
     uint16_t dlid; /* destination LID; only for LID-routed MADs (class 0x01 and GMPs) */
     /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the path that retries take, or

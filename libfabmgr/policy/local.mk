@@ -10,6 +10,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/congestion.h \
 	%D%/gid.c \
 	%D%/gid.h \
+	%D%/m_key_list.c \
+	%D%/m_key_list.h \
 	%D%/m_keys.c \
 	%D%/m_keys.h \
 	%D%/partitions.c \

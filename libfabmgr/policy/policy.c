@@ -219,6 +219,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
             return FAB_E_NOMEM;
         memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
     }
+    fab_policy_m_key_list_ref(copy.listed_m_keys);
     fab_policy_tables_ref(copy.tables);
     fab_policy_partitions_ref(copy.partitions);
     fab_policy_pins_ref(copy.pins);
@@ -231,12 +232,14 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
 void fab_policy_fini(struct fab_policy *p)
 {
     free(p->roots);
+    fab_policy_m_key_list_unref(p->listed_m_keys);
     fab_policy_tables_unref(p->tables);
     fab_policy_partitions_unref(p->partitions);
     fab_policy_pins_unref(p->pins);
     fab_policy_routers_unref(p->routers);
     fab_policy_classes_unref(p->classes);
     p->classes = NULL;
+    p->listed_m_keys = NULL;
     p->tables = NULL;
     p->partitions = NULL;
     p->pins = NULL;

@@ -12,6 +12,7 @@
 
 #include "libfabmgr/policy/classes.h"
 #include "libfabmgr/policy/congestion.h"
+#include "libfabmgr/policy/m_key_list.h"
 #include "libfabmgr/policy/m_keys.h"
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/pins.h"
@@ -57,8 +58,10 @@ struct fab_policy {
     uint64_t sm_key;
     uint64_t sa_key; /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
     struct fab_m_keys m_keys; /* M_Keys that the manager writes to ports */
-    uint8_t m_key_protect;    /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
-    uint16_t m_key_lease_s;   /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
+    /* keys that ports may have from another manager; shared; NULL: none are known */
+    struct fab_m_key_list *listed_m_keys;
+    uint8_t m_key_protect;  /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
+    uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
     /* other subnet managers that the operator trusts */
     struct fab_manager managers[FAB_MANAGERS_MAX];
     uint32_t manager_count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files: any content gives a key or an error with the name of the file; and the file m_key. */
+/* Key files: any content gives a key or an error with the name of the file; and the files m_key and
+ * guid2mkey. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "fabricd/store/key.h"
 #include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/m_key_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,6 +48,22 @@ static void parse_m_keys(const uint8_t *data, size_t size)
         store_m_key_fini(&k);
 }
 
+/* The file guid2mkey: each GUID once, and every key is found. */
+static void parse_list(const uint8_t *data, size_t size)
+{
+    struct fab_m_key_list *l = NULL;
+    struct fab_m_key_list_error e = {0};
+    int r = fab_policy_m_key_list_read((const char *)data, size, &l, &e);
+    if (r == FAB_E_FORMAT && (e.line == 0 || e.message[0] == '\0'))
+        abort(); /* refused without a message */
+    for (size_t i = 0; r == FAB_OK && i < l->count; i++)
+        if (l->entry[i].port_guid == 0 ||
+            (i > 0 && l->entry[i - 1].port_guid >= l->entry[i].port_guid) ||
+            fab_policy_m_key_list_find(l, l->entry[i].port_guid) != l->entry[i].m_key)
+            abort();
+    fab_policy_m_key_list_unref(l);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[80], why[300] = "";
@@ -60,5 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (store_key(folder, "key", &key, why, sizeof why) != FAB_OK && strstr(why, path) == NULL)
         abort(); /* refused without a message */
     parse_m_keys(data, size);
+    parse_list(data, size);
     return 0;
 }

@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabricd/config/config.h"
@@ -534,6 +535,8 @@ static const struct {
 } wrong_files[] = {
     {"partitions: {file: %s}\n", "x=1: ALL;\ny=;\n", ":2:3: expected ':' and members"},
     {"subnet: {prefix_routes: %s}\n", "fec0::/64 x\n", ":1: expected a subnet prefix"},
+    {"subnet: {m_key_file: %s}\n", "# ours\n0x0002c90300000001 0x2a\n0x0002c90300000002\n",
+     ":3: expected the M_Key of the port after its GUID"},
     {"qos: {file: %s}\n", "qos-levels\n", ":2: the text ends within qos-levels"},
     {"routing: {engine: file, file: %s}\n", "no tables\n",
      ":1:1: expected a line as in opensm-lfts.dump"},
@@ -570,6 +573,38 @@ START_TEST(other_files_arrive)
     ck_assert_uint_eq(c.policy.partitions->partitions, 2);
     config_fini(&c);
     unlink(path);
+}
+END_TEST
+
+/* A file with keys must not be readable by others. A refused file leaves the old settings as they
+ * are. */
+START_TEST(a_file_with_keys_must_be_private)
+{
+    static const mode_t open_modes[] = {0640, 0604, 0660, 0606};
+    struct config untouched = {.journal_keep = 4711}, c = untouched;
+    char yaml[200], why[600];
+    const char *path =
+        beside("0x0002c90300000001 0x2a\n", "subnet: {m_key_file: %s}\n", yaml, sizeof(yaml));
+    for (size_t i = 0; i < sizeof(open_modes) / sizeof(*open_modes); i++) {
+        ck_assert_int_eq(chmod(path, open_modes[i]), 0);
+        ck_assert_int_eq(load(yaml, &c, why, sizeof(why)), FAB_E_DENIED);
+        ck_assert_msg(strncmp(why, "f.yaml:1:10: /", 14) == 0, "%s", why);
+        ck_assert_ptr_nonnull(strstr(why, path));
+        ck_assert_ptr_nonnull(strstr(why, "run 'chmod 600' on it"));
+        ck_assert_mem_eq(&c, &untouched, sizeof(c));
+    }
+    ck_assert_int_eq(chmod(path, 0400), 0);
+    c = good(yaml);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(c.policy.listed_m_keys, 0x0002c90300000001), 0x2a);
+    config_fini(&c);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(load(yaml, &c, why, sizeof(why)), FAB_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(why, "not a file, expected M_Keys of ports"));
+    unlink(path);
+    c = good("subnet: {m_key_file: ''}\n");
+    ck_assert_ptr_null(c.policy.listed_m_keys);
+    config_fini(&c);
 }
 END_TEST
 
@@ -689,6 +724,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_mistake_in_another_file_has_its_place, 0,
                         (int)(sizeof(wrong_files) / sizeof(*wrong_files)));
     tcase_add_test(tcase, other_files_arrive);
+    tcase_add_test(tcase, a_file_with_keys_must_be_private);
     tcase_add_test(tcase, a_congestion_table_arrives);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

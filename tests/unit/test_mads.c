@@ -484,6 +484,38 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
 }
 END_TEST
 
+/* The last tries carry the other keys that the device may have, one each. */
+START_TEST(the_last_tries_have_other_keys)
+{
+    static const struct {
+        uint32_t retries;
+        uint64_t last[FAB_MADS_LAST_KEYS];
+        uint8_t sent[5]; /* the key of each try; 0: no further try */
+    } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
+                 {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},
+                 {0, {2, 0}, {1, 2}},       {0, {0, 0}, {1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_mads *m = session(4, cases[i].retries);
+        struct outcome o = {0};
+        uint8_t mad[FAB_MAD_SIZE];
+        struct fab_mad_addr to;
+        struct fab_mads_request req = get(&o, 1);
+        uint64_t now = 0;
+        req.m_key = 1;
+        memcpy(req.m_key_last, cases[i].last, sizeof req.m_key_last);
+        ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+        for (size_t n = 0; cases[i].sent[n] != 0; n++) {
+            ck_assert(fab_mads_output(m, now, mad, &to));
+            ck_assert_uint_eq(mad[31], cases[i].sent[n]);
+            now += (uint64_t)TIMEOUT << n;
+            fab_mads_expire(m, now);
+        }
+        ck_assert_int_eq(o.status, FAB_E_TIMEOUT);
+        fab_mads_free(m);
+    }
+}
+END_TEST
+
 static bool one_bad_one_good(void *ctx, struct fab_mads_request *ret)
 {
     struct outcome *o = ctx;
@@ -578,6 +610,7 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, cancels_those_of_one);
     tcase_add_test(tcase, gmps_and_lid_routed_smps_have_their_addresses);
     tcase_add_test(tcase, what_is_lost_by_lid_goes_along_its_path);
+    tcase_add_test(tcase, the_last_tries_have_other_keys);
     tcase_add_test(tcase, a_bad_request_of_the_source_is_done_at_once);
     tcase_add_test(tcase, done_may_submit);
     return tcase;

@@ -188,6 +188,95 @@ START_TEST(routers_are_read)
 }
 END_TEST
 
+static int read_keys(const char *text, struct fab_m_key_list **ret, struct fab_m_key_list_error *e)
+{
+    *ret = NULL;
+    *e = (struct fab_m_key_list_error){0};
+    return fab_policy_m_key_list_read(text, strlen(text), ret, e);
+}
+
+START_TEST(m_keys_of_ports_are_read)
+{
+    static const struct {
+        const char *text;
+        unsigned line; /* of the error; 0: none */
+        size_t count;
+        const char *message;
+    } cases[] = {{"", 0, 0, ""},
+                 {"\n# only\n  # words", 0, 0, ""},
+                 {"0x0002c90300000001 0x000000000000002a\n\n0x0002c90300000002 0x0\n\n", 0, 2, ""},
+                 {"0x2 0x9#x\r\n\t0X1\t0xAb # y", 0, 2, ""},
+                 {"0x1 0x2\n0x3", 2, 0, "expected the M_Key"},
+                 {"0x1 0x2\n0x1 0x2", 2, 0, "the GUID is in line 1 already"},
+                 {"0x2 1\n", 1, 0, "expected the M_Key"},
+                 {"1 0x2", 1, 0, "expected the GUID"},
+                 {"0x0 0x2", 1, 0, "expected the GUID"},
+                 {"0xfffffffffffffffff 0x1", 1, 0, "expected the GUID"},
+                 {"0x1 0x", 1, 0, "expected the M_Key"},
+                 {"0x1 -1", 1, 0, "expected the M_Key"},
+                 {"0x1 0x2 0x3", 1, 0, "expected nothing after"}};
+    struct fab_m_key_list *l;
+    struct fab_m_key_list_error e;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = read_keys(cases[i].text, &l, &e);
+        ck_assert_int_eq(status, cases[i].line ? FAB_E_FORMAT : FAB_OK);
+        ck_assert_uint_eq(e.line, cases[i].line);
+        ck_assert_msg(strncmp(e.message, cases[i].message, strlen(cases[i].message)) == 0, "%s",
+                      e.message);
+        ck_assert_uint_eq(l ? l->count : 0, cases[i].count);
+        fab_policy_m_key_list_unref(l);
+    }
+    ck_assert_int_eq(read_keys("0x2 0x9\n0x1 0xAb", &l, &e), FAB_OK);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(l, 1), 0xab);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(l, 2), 9);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(l, 3), 0);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(NULL, 1), 0);
+    struct fab_policy p, copy;
+    fab_policy_defaults(&p);
+    p.listed_m_keys = l;
+    ck_assert_int_eq(fab_policy_copy(&p, &copy), FAB_OK);
+    fab_policy_fini(&p);
+    ck_assert_int_eq(l->refs, 1);
+    ck_assert_int_eq(read_keys("0x1 0xab\n0x2 0x9", &p.listed_m_keys, &e), FAB_OK);
+    ck_assert(fab_policy_m_key_list_same(p.listed_m_keys, l));
+    ck_assert(!fab_policy_m_key_list_same(p.listed_m_keys, NULL));
+    ck_assert(fab_policy_m_key_list_same(NULL, NULL));
+    fab_policy_fini(&p);
+    ck_assert_int_eq(read_keys("0x1 0xac\n0x2 0x9", &p.listed_m_keys, &e), FAB_OK);
+    ck_assert(!fab_policy_m_key_list_same(p.listed_m_keys, l));
+    fab_policy_fini(&p);
+    fab_policy_fini(&copy);
+}
+END_TEST
+
+/* A text is refused that is too long as a whole, in a line, or in the number of ports. */
+START_TEST(m_keys_of_ports_have_limits)
+{
+    struct fab_m_key_list *l = NULL;
+    struct fab_m_key_list_error e = {0};
+    char *text = malloc(FAB_M_KEY_LIST_TEXT_MAX + 1);
+    size_t len = 0, room = FAB_M_KEY_LIST_TEXT_MAX;
+    ck_assert_ptr_nonnull(text);
+    for (unsigned i = 1; i <= FAB_M_KEY_LIST_MAX; i++)
+        len += (size_t)snprintf(text + len, room - len, "0x%016x 0x%016x\n\n", i, i);
+    ck_assert_int_eq(fab_policy_m_key_list_read(text, len, &l, &e), FAB_OK);
+    ck_assert_uint_eq(l->count, FAB_M_KEY_LIST_MAX);
+    ck_assert_uint_eq(fab_policy_m_key_list_find(l, FAB_M_KEY_LIST_MAX), FAB_M_KEY_LIST_MAX);
+    fab_policy_m_key_list_unref(l);
+    len += (size_t)snprintf(text + len, room - len, "0x10001 0x1\n");
+    ck_assert_int_eq(fab_policy_m_key_list_read(text, len, &l, &e), FAB_E_FORMAT);
+    ck_assert_uint_eq(e.line, 2 * FAB_M_KEY_LIST_MAX + 1);
+    ck_assert_str_eq(e.message, "expected at most 65536 ports");
+    memset(text, ' ', FAB_M_KEY_LIST_TEXT_MAX + 1);
+    ck_assert_int_eq(fab_policy_m_key_list_read(text, FAB_M_KEY_LIST_TEXT_MAX + 1, &l, &e),
+                     FAB_E_LIMIT);
+    ck_assert_int_eq(fab_policy_m_key_list_read(text, FAB_M_KEY_LIST_LINE_MAX + 1, &l, &e),
+                     FAB_E_FORMAT);
+    ck_assert_uint_eq(e.line, 1);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("policy");
@@ -201,6 +290,8 @@ int main(void)
     tcase_add_test(tcase, the_sentence_is_cut_to_fit);
     tcase_add_test(tcase, copies_are_deep);
     tcase_add_test(tcase, routers_are_read);
+    tcase_add_test(tcase, m_keys_of_ports_are_read);
+    tcase_add_test(tcase, m_keys_of_ports_have_limits);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -222,6 +222,9 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
  * snapshot does not contain the port, `port` is FAB_NONE. */
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port);
+/* Returns the M_Key that subnet.m_key_file lists for a port of the snapshot, or for port 0 of its
+ * switch; 0: none. */
+uint64_t sm_m_key_listed(const struct sm *s, uint32_t port);
 /* Returns the M_Key for requests to a port of the snapshot: the key that was read from the port, or
  * from port 0 of its switch. If that key is not known, returns sm_m_key_wanted. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
@@ -235,11 +238,12 @@ bool sm_m_key_proves(const struct sm *s, uint64_t key);
  * the port whose key is used. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of an SMP of a discovery. guid: the node GUID that the device claims; 0: not
- * known. All tries but the last use the key that sm_m_key_fill chooses. The last try uses the
- * previous key, because a device of protection level 2 or 3 does not answer a wrong key. */
+ * known. The first tries use the key that sm_m_key_fill chooses. The last tries use the previous
+ * key and the listed key, because a device of protection level 2 or 3 does not answer a wrong key.
+ */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
 /* Call this function with each answer to a discovery's request. It notes the routes on which only
- * the previous key was answered. */
+ * the previous or the listed key was answered. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot, or an M_Key in it, changed. */
 void sm_m_key_recount(struct sm *s);

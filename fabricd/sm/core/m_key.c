@@ -8,12 +8,19 @@
  * manager's current key if that port's key is not known. While all known keys equal the current
  * one, which is the usual case, the manager need not find out where a request ends.
  *
- * A device of protection level 2 or 3 does not answer a wrong key. So the last try of a discovery's
- * request carries the previous key, if there is one. If only this try was answered, requests on the
- * same route carry the previous key until the snapshot knows the device.
+ * A device of protection level 2 or 3 does not answer a wrong key. So the last tries of a
+ * discovery's request carry the previous key and the listed key, if there are such keys. If only
+ * such a try was answered, requests on the same route carry the same key until the snapshot knows
+ * the device.
+ *
+ * Listed keys (subnet.m_key_file) are those of another manager. A listed key goes only to the place
+ * of the port for which it is listed, under the same conditions as a derived key.
  */
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
+
+/* The key that was answered on a directed route instead of the wanted one. */
+enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
 {
@@ -42,6 +49,12 @@ uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port)
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port)
 {
     return key_of(s, &s->core->previous_m_keys, port);
+}
+
+uint64_t sm_m_key_listed(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return fab_policy_m_key_list_find(s->policy.listed_m_keys, f->ports[keyed_port(f, port)].guid);
 }
 
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
@@ -104,16 +117,19 @@ static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request
     return req->path ? end_of(f, req->path) : sm_m_key_port_of_lid(s, req->dlid);
 }
 
-static bool is_former_path(const struct sm *s, const struct fab_path *path)
+static enum path_key key_of_path(const struct sm *s, const struct fab_path *path)
 {
-    const struct fab_map *m = &s->core->former_paths;
-    return path && m->count > 0 && fab_base_map_has(m, hash_of(path));
+    const struct fab_map *m = &s->core->key_paths;
+    uint32_t key = PATH_WANTED;
+    if (path && m->count > 0)
+        (void)fab_base_map_get(m, hash_of(path), &key);
+    return (enum path_key)key;
 }
 
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 {
     uint32_t port = end_of_request(s, req);
-    bool former = port == FAB_NONE && is_former_path(s, req->path);
+    bool former = port == FAB_NONE && key_of_path(s, req->path) == PATH_FORMER;
     req->m_key = former ? sm_m_key_former(s, port) : sm_m_key_of_port(s, port);
 }
 
@@ -150,13 +166,28 @@ static struct end find_end(const struct sm *s, const struct fab_path *path)
                         .port = port};
 }
 
-/* Sets the M_Keys of a discovery's request if each port has a key of its own (subnet.m_key:
- * derived). guid: the node GUID that the device claims; 0: not known. A port's key is sent only to
- * the place where the port was last seen, and only if the device there has claimed the port's GUID.
- * A device of protection level 2 or 3 tells its GUID only to requests with its key, so the place
- * alone must suffice for it. At a new place no key is sent. After a GUID was accepted there,
- * sm_phase_identify_keys sends the key. */
-static void fill_derived(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
+/* Returns the listed key of the port at the end of a directed route. The manager's own port is at
+ * the end of the route without hops. port_guid: the port whose place is there; 0: not known. */
+static uint64_t listed_at(const struct sm *s, const struct fab_path *path, uint64_t port_guid)
+{
+    return fab_policy_m_key_list_find(s->policy.listed_m_keys,
+                                      path->hops == 0 ? s->role.guid : port_guid);
+}
+
+static void add_last_key(struct fab_mads_request *req, uint64_t key)
+{
+    uint64_t *last = req->m_key_last;
+    if (key != 0 && key != req->m_key && key != last[0])
+        last[last[0] != 0] = key;
+}
+
+/* Sets the M_Keys of a discovery's request if a port can have a key of its own (subnet.m_key:
+ * derived, and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. A
+ * port's own key is sent only to the place where the port was last seen, and only if the device
+ * there has claimed the port's GUID. A device of protection level 2 or 3 tells its GUID only to
+ * requests with its key, so the place alone must suffice for it. At a new place no such key is
+ * sent. After a GUID was accepted there, sm_phase_identify_keys sends the key. */
+static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);
     bool established = guid != 0 ? guid == e.guid : s->policy.m_key_protect > 1;
@@ -164,33 +195,45 @@ static void fill_derived(const struct sm *s, uint64_t guid, struct fab_mads_requ
     uint64_t wanted = fab_policy_m_key(&s->policy.m_keys, port_guid);
     uint64_t former = fab_policy_m_key(&s->core->previous_m_keys, port_guid);
     uint64_t known = established && e.port != FAB_NONE ? sm_m_key_of_port(s, e.port) : wanted;
-    req->m_key = is_former_path(s, req->path) ? former : known;
-    if (req->m_key == wanted)
-        req->m_key_last = former;
+    uint64_t listed = listed_at(s, req->path, port_guid);
+    enum path_key answered = key_of_path(s, req->path);
+    req->m_key = answered == PATH_FORMER                  ? former
+                 : answered == PATH_LISTED && listed != 0 ? listed
+                                                          : known;
+    if (req->m_key != wanted)
+        return;
+    add_last_key(req, former);
+    add_last_key(req, listed);
 }
 
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
-    if (s->policy.m_keys.derive || s->core->previous_m_keys.derive) {
-        fill_derived(s, guid, req);
+    if (s->policy.m_keys.derive || s->core->previous_m_keys.derive || s->policy.listed_m_keys) {
+        fill_by_place(s, guid, req);
         return;
     }
     uint32_t port = end_of_request(s, req);
     sm_m_key_fill(s, req);
     if (req->m_key == sm_m_key_wanted(s, port))
-        req->m_key_last = sm_m_key_former(s, port);
+        add_last_key(req, sm_m_key_former(s, port));
 }
 
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
 {
     struct sm_core *c = s->core;
-    if (a->status != FAB_OK || a->m_key == 0 || !a->path ||
-        !fab_policy_m_keys_set(&c->previous_m_keys))
+    bool any = fab_policy_m_keys_set(&c->previous_m_keys) || s->policy.listed_m_keys;
+    if (a->status != FAB_OK || a->m_key == 0 || !a->path || !any)
         return;
-    uint64_t guid = c->previous_m_keys.derive ? find_end(s, a->path).port_guid : 0;
+    uint64_t guid = find_end(s, a->path).port_guid;
+    enum path_key key = PATH_WANTED;
     if (a->m_key == fab_policy_m_key(&c->previous_m_keys, guid))
-        (void)fab_base_map_put(&c->former_paths, hash_of(a->path),
-                               1); /* NOMEM: a later discovery notes the route again */
+        key = PATH_FORMER;
+    else if (a->m_key != fab_policy_m_key(&s->policy.m_keys, guid) &&
+             a->m_key == listed_at(s, a->path, guid))
+        key = PATH_LISTED;
+    if (key != PATH_WANTED)
+        (void)fab_base_map_put(&c->key_paths, hash_of(a->path),
+                               key); /* NOMEM: a later discovery notes the route again */
 }
 
 void sm_m_key_recount(struct sm *s)
@@ -203,7 +246,7 @@ void sm_m_key_recount(struct sm *s)
         others += key != 0 && sm_m_key_has_own(f, port) && key != sm_m_key_wanted(s, port);
     }
     s->core->m_keys_mixed = derived || others > 0;
-    fab_base_map_fini(&s->core->former_paths);
+    fab_base_map_fini(&s->core->key_paths);
 }
 
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s)

@@ -325,7 +325,7 @@ void sm_core_fini(struct sm *s)
     sm_runner_fini(s);
     sm_requests_fini(s);
     loop_timer_free(s->core->settle_timer);
-    fab_base_map_fini(&s->core->former_paths);
+    fab_base_map_fini(&s->core->key_paths);
     free(s->core);
     s->core = NULL;
 }

@@ -45,8 +45,9 @@ struct sm_core {
     /* True: keys are derived, or some port of the snapshot is known to have another M_Key than the
      * wanted one. */
     bool m_keys_mixed;
-    /* Hashes of the directed routes on which only the previous key was answered. */
-    struct fab_map former_paths;
+    /* Hashes of the directed routes on which only another key than the wanted one was answered,
+     * with this key (enum path_key). */
+    struct fab_map key_paths;
 
     /* Members of rounds.c: the begin and end of rounds. */
     struct loop_timer *settle_timer;
@@ -54,9 +55,9 @@ struct sm_core {
     uint32_t postponed; /* rounds postponed because of faults since the last heavy sweep */
     /* Number of light sweeps that traps aborted since the last light sweep that completed. */
     uint32_t light_dropped;
-    /* Number of consecutive rounds at whose end further traps were already waiting. */
     /* Number of targeted sweeps since a change of M_Keys was requested. */
     uint32_t before_keys;
+    /* Number of consecutive rounds at whose end further traps were already waiting. */
     uint32_t backoff;
     /* The targeted sweep found too many changes: a heavy sweep follows without a pause. */
     bool widens;

@@ -4,12 +4,17 @@
  * the port carry the right key.
  *
  * A port of protection level 1 answers every SubnGet, but shows an M_Key of 0 to a request without
- * its key. The manager asks each such port with the current key and then with the previous key. At
- * protection level 1, a SubnGet with a wrong key is no key violation and starts no lease period
- * (IBA 14.2.4).
+ * its key. The manager asks each such port with the current key, with the previous key, and with
+ * the key that subnet.m_key_file lists for the port's GUID. At protection level 1, a SubnGet with a
+ * wrong key is no key violation and starts no lease period (IBA 14.2.4).
+ *
+ * The sweep has accepted the GUIDs of the snapshot: a second device that claims the GUID of a port
+ * is not in the snapshot while the port answers at its last place.
  */
 #include "fabricd/sm/keys/state.h"
 #include "libfabmgr/base/status.h"
+
+enum { ASK_CURRENT, ASK_PREVIOUS, ASK_LISTED, ASKS };
 
 static int enter(struct sm *s)
 {
@@ -28,28 +33,38 @@ static bool is_asked(const struct sm *s, uint32_t port)
  * key of all ports, but derived keys only at places where their ports were known. */
 static bool is_needed(const struct sm *s)
 {
-    return fab_policy_m_keys_set(sm_m_key_previous(s)) || s->policy.m_keys.derive;
+    return fab_policy_m_keys_set(sm_m_key_previous(s)) || s->policy.m_keys.derive ||
+           s->policy.listed_m_keys != NULL;
+}
+
+/* Returns the next key to try at `at->port`; 0: all keys were tried. */
+static uint64_t next_key(const struct sm *s, struct sm_key_ask *at)
+{
+    uint64_t key = 0;
+    while (key == 0 && at->key < ASKS) {
+        key = at->key == ASK_CURRENT    ? sm_m_key_wanted(s, at->port)
+              : at->key == ASK_PREVIOUS ? sm_m_key_former(s, at->port)
+                                        : sm_m_key_listed(s, at->port);
+        at->key++;
+    }
+    return key;
 }
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_key_ask *at = &s->keys->ask;
-    bool any = is_needed(s);
-    while (any && at->port < f->port_count && !is_asked(s, at->port))
+    if (!is_needed(s))
+        return false;
+    while (at->port < f->port_count &&
+           !(is_asked(s, at->port) && (ret->m_key = next_key(s, at)) != 0))
         *at = (struct sm_key_ask){.port = at->port + 1};
-    if (!any || at->port >= f->port_count)
+    if (at->port >= f->port_count)
         return false;
     ret->path = sm_model_path(&s->model, at->port);
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = f->ports[at->port].num;
-    uint64_t former = sm_m_key_former(s, at->port);
-    bool asks_former = at->previous || !fab_policy_m_keys_set(&s->policy.m_keys);
-    bool last = asks_former || former == 0;
-    ret->m_key = asks_former ? former : sm_m_key_wanted(s, at->port);
     ret->tag = at->port;
-    at->port += last;
-    at->previous = !last;
     return true;
 }
 

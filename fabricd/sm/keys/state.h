@@ -25,7 +25,7 @@ struct sm_key_slot {
 /* The position of identify.c in the list of ports whose keys are hidden. */
 struct sm_key_ask {
     uint32_t port;
-    bool previous; /* the next request to `port` carries the previous key; false: the current key */
+    unsigned key; /* the next key to try at `port` (identify.c) */
 };
 struct sm_keys {
     struct sm *s;

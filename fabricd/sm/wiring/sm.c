@@ -105,6 +105,7 @@ int sm_reload(struct sm *s)
         return r;
     sm_apply_reload(s);
     struct fab_m_keys m_keys = s->policy.m_keys;
+    bool keys_listed = !fab_policy_m_key_list_same(s->policy.listed_m_keys, policy.listed_m_keys);
     fab_policy_fini(&s->policy);
     s->policy = policy;
     sm_keys_reload(s, &m_keys);
@@ -117,10 +118,11 @@ int sm_reload(struct sm *s)
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
     /* The plan of the running round may be based on the old policy. */
-    if (sm_run_busy(s)) {
+    bool aborted = sm_run_busy(s);
+    if (aborted)
         sm_run_abort(s);
+    if (aborted || keys_listed) /* a heavy sweep tries the listed keys */
         sm_request_heavy(s);
-    }
     sm_request(s, SM_REQUEST_REROUTE);
     sm_multicast_reload(s);
     sm_scrub_reload(s);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * M_Keys of ports that another subnet manager configured, from a file in the format of OpenSM's
+ * guid2mkey. A line of this file has a port GUID and the M_Key of this port, both hexadecimal with
+ * 0x. For a switch, the GUID is that of its port 0. # begins a comment.
+ */
+#ifndef LIBFABMGR_POLICY_M_KEY_LIST_H
+#define LIBFABMGR_POLICY_M_KEY_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAB_M_KEY_LIST_TEXT_MAX ((size_t)8 << 20) /* bytes */
+#define FAB_M_KEY_LIST_LINE_MAX 256               /* bytes of a line */
+#define FAB_M_KEY_LIST_MAX 65536                  /* greatest number of ports */
+
+struct fab_listed_m_key {
+    uint64_t port_guid;
+    uint64_t m_key; /* 0: the other manager gave the port no key */
+    unsigned line;  /* line of the text, from 1 */
+};
+struct fab_m_key_list {
+    struct fab_listed_m_key *entry; /* [count] sorted by GUID; no GUID is repeated */
+    size_t count;
+    int refs; /* private, atomic */
+};
+struct fab_m_key_list_error {
+    unsigned line;    /* from 1 */
+    char message[96]; /* contains no key */
+};
+/* Reads the text (refs == 1). Returns FORMAT (*ret_error has the line and the reason), LIMIT (the
+ * text is longer than FAB_M_KEY_LIST_TEXT_MAX) or NOMEM. */
+int fab_policy_m_key_list_read(const char *text, size_t len, struct fab_m_key_list **ret,
+                               struct fab_m_key_list_error *ret_error);
+struct fab_m_key_list *fab_policy_m_key_list_ref(struct fab_m_key_list *l); /* l may be NULL */
+void fab_policy_m_key_list_unref(struct fab_m_key_list *l);
+/* Returns the key listed for a port GUID; 0: the GUID is not listed, or l is NULL. */
+uint64_t fab_policy_m_key_list_find(const struct fab_m_key_list *l, uint64_t port_guid);
+/* Returns true if both lists have the same keys. NULL is a list without keys. */
+bool fab_policy_m_key_list_same(const struct fab_m_key_list *a, const struct fab_m_key_list *b);
+
+#endif
