@@ -85,14 +85,14 @@ static void say_end(struct out *o, const void *last_page)
 
 static int baseline(struct session *s)
 {
-    static const struct list list = {
+    const struct list list = {
         .method = "ListBaseline",
         .reply = &fabric__v1__list_baseline_response__descriptor,
         .items = "entries",
         .columns = columns,
         .column_count = COLUMNS,
         .say_row = say_row,
-        .none = "There are no such devices.",
+        .none = s->waiting ? "No device waits for an approval." : "No device is approved.",
         .say_end = say_end,
     };
     Fabric__V1__ListBaselineRequest q = FABRIC__V1__LIST_BASELINE_REQUEST__INIT;

@@ -72,7 +72,7 @@ static void say(struct out *o, const Fabric__V1__GetKeyResponse *r)
     out_time_utc(o, "since", r->since);
     out_number(o, "ports", "Ports", OUT_PLAIN, r->ports);
     out_number(o, "current", "This key", OUT_PLAIN, r->current);
-    out_number(o, "previous", "Another key", tone, r->previous);
+    out_number(o, "previous", "Previous key", tone, r->previous);
     out_number(o, "unknown", "Unknown key", tone, r->unknown);
     out_number(o, "absent", "Absent", OUT_PLAIN, r->absent);
     if (r->behind[0])

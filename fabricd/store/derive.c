@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Derives M_Keys of ports (derive.h), and caches the newest ones. One derivation takes several
- * microseconds, and each comparison with the key that a port has needs a derived key. The cache has
- * room for 64 Ki keys, enough for the current and the previous keys of 11,664 hosts.
+ * microseconds, and the manager derives a key whenever it checks which M_Key a port has. The cache
+ * has room for 64 Ki keys, enough for the current and the previous keys of 11,664 hosts.
  */
 #include "fabricd/store/derive.h"
 

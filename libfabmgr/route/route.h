@@ -52,12 +52,12 @@ struct fab_route_chain {
  * contains that name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX names. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
-/* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the number that every
- * working ISL has under the policy, divided by the number of VL sets that the traffic classes need.
- * *ret_port is a port of the first ISL (lowest port id) that has no more VLs; FAB_NONE: there are
- * no ISLs. Links to endports do not limit the number. Packets leave the fabric there, so no channel
- * depends on these links, and their SLtoVLMappingTables map the engine's VLs to those that the link
- * has. */
+/* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
+ * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
+ * need. *ret_port is a port of an ISL with that smallest number (of several, the one with the
+ * lowest port id); FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets
+ * leave the fabric there, so no channel depends on these links, and their SLtoVLMappingTables map
+ * the engine's VLs to those that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

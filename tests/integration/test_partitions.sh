@@ -99,7 +99,7 @@ print(*(m["node"] for m in json.load(sys.stdin)["members"] if m["membership"] ==
     check 'and is made anew' eval "ctl node pins | grep -q '^host-0004 '"
     like 'what would be approved is said first' "$(ctl topo approve --dry-run)" '^this would approve '
     check 'the fabric is approved' ctl topo approve
-    same 'no device waits' 'There are no such devices.' "$(ctl topo baseline --waiting)"
+    same 'no device waits' 'No device waits for an approval.' "$(ctl topo baseline --waiting)"
     check 'a second baseline is refused' eval '! ctl topo approve 2>/dev/null'
     check 'an approval can be dropped' ctl topo disapprove host-0004
     like 'the host is new then' "$(ctl topo baseline --waiting)" '^new  *host-0004 '

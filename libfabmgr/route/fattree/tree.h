@@ -57,9 +57,9 @@ struct fab_tree {
     /* [neighbours] the port to the neighbour if there is a single link; 0: several links */
     uint8_t *single_port;
     uint8_t *slot_nbrs; /* [n] number of distinct neighbours in slots */
-    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Element [1] is equal for switches with equal
-     * ports to all neighbours. Element [0] is equal for switches with equal ports to the upper
-     * neighbours and the same number of lower neighbours. */
+    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches with the same [0] have the same port
+     * numbers towards upper neighbours, and equally many lower neighbours. Switches with the same
+     * [1] have the same port numbers towards all neighbours. */
     uint32_t *port_class;
     uint32_t *full_class;   /* [n][2] like port_class, but members have the same neighbours on the
                                same ports */

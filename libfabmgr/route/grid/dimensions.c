@@ -39,8 +39,8 @@ struct classes {
     uint32_t edges;
     uint32_t *edge; /* [neighbours] number of the link, equal for both directions */
     uint32_t *set;  /* [edges] disjoint sets (sets.h) */
-    /* [edges] row of each link: the root of its set when triangles have joined links, but squares
-     * have not yet */
+    /* [edges] row of each link: the root of the link's set, saved after the links of each triangle
+     * are joined and before the links of squares are joined */
     uint32_t *row;
     bool *square; /* [edges] whether the link is a side of a square */
     /* [n] 1 + id of the corner from which the switch was last reached in two hops; 0: never */

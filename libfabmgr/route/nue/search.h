@@ -12,8 +12,8 @@
 #define FAB_NUE_UNREACHED UINT16_MAX
 #define FAB_NUE_LEVELS 16 /* greater than the number of levels that any arc spans (search.c) */
 
-/* An arc that may be used only after a search for cycles, because its dependency is not in the
- * order of the CDG. */
+/* An arc that may be used only after a search for cycles, because the dependency on it runs against
+ * the topological order of the CDG. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;

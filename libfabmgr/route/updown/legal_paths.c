@@ -3,10 +3,11 @@
  * Finds the legal paths to 64 destinations at once, by two sweeps over the order of the switches.
  *
  * The sweep from the bottom up computes the length of the path that only descends. The sweep from
- * the top down computes the length of the path that first ascends to a neighbour, and chooses
- * between the two paths. A packet that has descended must not ascend again, and LFTs do not
- * consider where a packet came from. So a switch through which an upper neighbour has to descend
- * must descend, too. Packets reach all other switches from below only. These switches take the
+ * the top down computes the length of the path that first ascends to a neighbour. It then chooses
+ * one of the two paths for each switch, by this rule: a packet that has descended must not ascend
+ * again, and LFTs do not consider where a packet came from. If an upper neighbour sends packets
+ * down through a switch, this switch therefore takes its descending path, even if the other one is
+ * shorter. If no upper neighbour does, packets arrive from below only, and the switch takes the
  * shorter of the two paths, or both if the lengths are equal.
  *
  * A row of 64 lengths is one cache line, and all arithmetic is on whole rows without branches,
@@ -92,8 +93,8 @@ static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, u
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
-/* Pointers that the sweeps use: to the rows of path lengths, and to the arrays behind the rows
- * (legal_paths.h). */
+/* Pointers that the sweeps use: to the rows of path lengths, and to the arrays that follow the rows
+ * in the same block of memory (legal_paths.h). */
 struct sweep {
     const struct fab_updown *s;
     struct row *row;
