@@ -154,9 +154,10 @@ void cc_tick(void *ctx)
         if (cc_applies(cc) && cc->generation == v->generation) {
             cc_program(cc, now);
             cc_keys_tick(cc, now);
-            tell_outcome(cc);
         }
     }
+    if (cc_applies(cc) && cc->generation != 0)
+        tell_outcome(cc); /* also while the subnet manager is busy: the devices have answered */
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
     loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);
