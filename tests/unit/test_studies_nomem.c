@@ -123,7 +123,7 @@ START_TEST(each_allocation_of_exports)
     set_up();
     ck_assert_uint_lt(f->port_count, 1000);
     for (format = 0; format < FAB_EXPORT_COUNT; format++)
-        ck_assert_uint_gt(fail_each_allocation(export, FAB_E_NOMEM), 1);
+        ck_assert_uint_gt(fail_each_allocation(export, FAB_E_NOMEM), 2);
     ck_assert_uint_gt(fail_each_allocation(number, FAB_E_NOMEM), 5);
     tear_down();
 }
