@@ -35,9 +35,10 @@ static void count_nodes(const struct fab_fabric *f, struct counts *c)
 static void count_isls(const struct fab_fabric *f, struct counts *c)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = f->ports[p].peer;
-        c->isls += peer != FAB_NONE && peer > p && fab_fabric_node_is_switch(f, f->ports[p].node) &&
-                   fab_fabric_node_is_switch(f, f->ports[peer].node);
+        uint32_t peer = fab_fabric_port(f, p)->peer;
+        c->isls += peer != FAB_NONE && peer > p &&
+                   fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) &&
+                   fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node);
     }
 }
 
@@ -61,9 +62,9 @@ static int count_components(const struct fab_fabric *f, struct counts *c)
         of[n] = n;
     c->components = f->node_count;
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (f->ports[p].peer == FAB_NONE)
+        if (fab_fabric_port(f, p)->peer == FAB_NONE)
             continue;
-        uint32_t x = component_of(of, f->ports[p].node),
+        uint32_t x = component_of(of, fab_fabric_port(f, p)->node),
                  y = component_of(of, fab_fabric_peer_node(f, p));
         c->components -= x != y;
         of[x > y ? x : y] = x > y ? y : x;

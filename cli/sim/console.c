@@ -42,8 +42,9 @@ static uint32_t count_down(const struct fab_sim *sim)
     const struct fab_fabric *f = fab_sim_fabric(sim);
     uint32_t down = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
-        down += f->ports[p].peer != FAB_NONE && p < f->ports[p].peer &&
-                fab_sim_port(sim, f->ports[p].node, f->ports[p].num)->phys_state != FAB_PHYS_LINKUP;
+        down += fab_fabric_port(f, p)->peer != FAB_NONE && p < fab_fabric_port(f, p)->peer &&
+                fab_sim_port(sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num)
+                        ->phys_state != FAB_PHYS_LINKUP;
     return down;
 }
 

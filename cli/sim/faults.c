@@ -291,7 +291,7 @@ static int plug_all(const struct fault_call *o, struct place at)
     const struct fab_fabric *f = fab_sim_fabric(o->sim);
     (void)at;
     for (uint32_t p = 0; p < f->port_count; p++)
-        (void)fab_sim_relink(o->sim, f->ports[p].node, f->ports[p].num);
+        (void)fab_sim_relink(o->sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
     return FAB_OK;
 }
 

@@ -476,7 +476,7 @@ static bool get_vendor(struct hub *h, struct hub_client *c, uint8_t data[DATA_SI
 static uint64_t port_guid(const struct hub *h, const struct hub_client *c)
 {
     const struct fab_fabric *f = fab_sim_fabric(h->sim);
-    uint64_t guid = f->ports[fab_fabric_port_id(f, c->at.node, c->at.port)].guid;
+    uint64_t guid = fab_fabric_port(f, fab_fabric_port_id(f, c->at.node, c->at.port))->guid;
     return guid != 0 ? guid : f->nodes[c->at.node].guid + c->at.port;
 }
 

@@ -223,9 +223,9 @@ uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, ui
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret)
 {
-    uint32_t node = f->ports[port].node, i;
+    uint32_t node = fab_fabric_port(f, port)->node, i;
     uint32_t owner = fab_fabric_node_is_switch(f, node) ? f->nodes[node].first_port : port;
-    if (!fab_base_map_get(&cc->index, f->ports[owner].guid, &i))
+    if (!fab_base_map_get(&cc->index, fab_fabric_port(f, owner)->guid, &i))
         return false;
     *ret = status_of(&cc->devices[i]);
     return true;

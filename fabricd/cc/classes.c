@@ -29,7 +29,8 @@ static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher
     uint64_t groups = sending_groups(m->classes, class);
     uint32_t count = 0;
     for (uint32_t p = 0; groups != 0 && m->groups && p < m->ports; p++)
-        count += f->nodes[f->ports[p].node].type != FAB_NODE_SWITCH && (m->groups[p] & groups) != 0;
+        count += f->nodes[fab_fabric_port(f, p)->node].type != FAB_NODE_SWITCH &&
+                 (m->groups[p] & groups) != 0;
     return count;
 }
 

@@ -119,19 +119,19 @@ static int make_settings(struct cc_work *w)
 static void want_device(struct cc_work *w, uint32_t port)
 {
     const struct fab_fabric *f = w->fabric;
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
-    bool is_switch = fab_fabric_node_is_switch(f, f->ports[port].node);
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
+    bool is_switch = fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
     uint32_t lid = w->lid[port];
-    if (lid == 0 || lid > FAB_LID_UNICAST_MAX || f->ports[port].guid == 0 ||
+    if (lid == 0 || lid > FAB_LID_UNICAST_MAX || fab_fabric_port(f, port)->guid == 0 ||
         (!is_switch && w->settings.of_port[port] == FAB_CONGESTION_NONE))
         return;
     struct cc_wanted *d = &w->wanted[w->wanted_count++];
     *d = (struct cc_wanted){
-        .port_guid = f->ports[port].guid,
+        .port_guid = fab_fabric_port(f, port)->guid,
         .node_guid = n->guid,
         .port = port,
         .lid = (uint16_t)lid,
-        .num = f->ports[port].num,
+        .num = fab_fabric_port(f, port)->num,
         .ports = n->num_ports,
     };
     d->digest = digest_device(w, d);

@@ -301,7 +301,7 @@ static uint64_t interval_us(const struct pm *pm)
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (p->num == 0 || p->info.phys_state != FAB_PHYS_LINKUP)
         return 0;
     return v->target->lids
@@ -311,7 +311,7 @@ static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
 {
     uint32_t lid = lid_for(v, port);
-    const struct fab_port *p = &v->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
     struct pm_node *n = lid ? node_of(pm, &v->fabric->nodes[p->node]) : NULL;
     if (!n)
         return false;

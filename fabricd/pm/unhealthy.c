@@ -91,7 +91,7 @@ static struct pm_watch *room(struct pm *pm)
 
 static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN])
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     const struct fab_node *n = &f->nodes[p->node];
     if (n->desc[0])
         snprintf(place, PM_PLACE_LEN, "%s/%u", n->desc, (unsigned)p->num);
@@ -109,14 +109,14 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
     struct pm_watch *w = NULL;
     if (node != FAB_NONE && port <= v->fabric->nodes[node].num_ports) {
         end[0] = fab_fabric_port_id(v->fabric, node, port);
-        end[1] = v->fabric->ports[end[0]].peer;
+        end[1] = fab_fabric_port(v->fabric, end[0])->peer;
     }
     if (end[1] != FAB_NONE)
         w = room(pm);
     if (w)
         *w = (struct pm_watch){.counter = FAB_COUNTERS};
     for (int i = 0; w && i < 2; i++) {
-        const struct fab_port *p = &v->fabric->ports[end[i]];
+        const struct fab_port *p = fab_fabric_port(v->fabric, end[i]);
         w->guid[i] = v->fabric->nodes[p->node].guid;
         w->port[i] = p->num;
         name_place(v->fabric, end[i], w->place[i]);

@@ -38,7 +38,7 @@ static_assert((int)FAB_SM_NOT_ACTIVE + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_RO
 
 static uint32_t lid_of(const struct fab_view *v, uint32_t port)
 {
-    const struct fab_port *p = &v->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
     if (v->target != NULL && port < v->target->lids.port_count)
         return v->target->lids.base[port];
     return p->present ? p->info.lid : 0;
@@ -51,7 +51,7 @@ static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
     if (fab_fabric_node_is_switch(f, node))
         return n->first_port;
     for (uint32_t i = 1; i <= n->num_ports; i++)
-        if (f->ports[n->first_port + i].present)
+        if (fab_fabric_port(f, n->first_port + i)->present)
             return n->first_port + i;
     return n->first_port + 1;
 }
@@ -60,7 +60,8 @@ static uint32_t count_active(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t active = 0;
     for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++)
-        active += f->ports[f->nodes[node].first_port + i].info.port_state == FAB_STATE_ACTIVE;
+        active +=
+            fab_fabric_port(f, f->nodes[node].first_port + i)->info.port_state == FAB_STATE_ACTIVE;
     return active;
 }
 
@@ -76,7 +77,7 @@ Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint3
     m->type = (Fabric__V1__NodeType)n->type;
     m->aggregation_node = n->aggregation;
     m->system_guid = answer_guid(a, n->info.system_guid);
-    m->port_guid = answer_guid(a, v->fabric->ports[port].guid);
+    m->port_guid = answer_guid(a, fab_fabric_port(v->fabric, port)->guid);
     m->lid = lid_of(v, port);
     m->port_count = n->num_ports;
     m->active_port_count = count_active(v->fabric, node);
@@ -91,7 +92,7 @@ Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v
     Fabric__V1__PortRef *m = ANSWER_NEW(a, Fabric__V1__PortRef, fabric__v1__port_ref);
     if (m == NULL)
         return NULL;
-    const struct fab_port *p = &v->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
     const struct fab_node *n = &v->fabric->nodes[p->node];
     m->node_guid = answer_guid(a, n->guid);
     m->node_name = answer_text(a, n->desc);
@@ -116,7 +117,7 @@ Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info 
 
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port)
 {
-    const struct fab_port *p = &v->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
     Fabric__V1__Port *m = ANSWER_NEW(a, Fabric__V1__Port, fabric__v1__port);
     if (m == NULL)
         return NULL;
@@ -142,8 +143,8 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
 
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port)
 {
-    const struct fab_port *x = &v->fabric->ports[port];
-    const struct fab_port *y = &v->fabric->ports[x->peer];
+    const struct fab_port *x = fab_fabric_port(v->fabric, port);
+    const struct fab_port *y = fab_fabric_port(v->fabric, x->peer);
     Fabric__V1__Link *m = ANSWER_NEW(a, Fabric__V1__Link, fabric__v1__link);
     if (m == NULL)
         return NULL;

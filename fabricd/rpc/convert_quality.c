@@ -16,7 +16,7 @@ static void fill_worst(struct answer *a, const struct fab_view *v, const struct 
         if (c == NULL)
             return;
         c->from = convert_port_ref(a, v, q->worst[i]);
-        c->to = convert_port_ref(a, v, v->fabric->ports[q->worst[i]].peer);
+        c->to = convert_port_ref(a, v, fab_fabric_port(v->fabric, q->worst[i])->peer);
         c->load = q->worst_load[i];
         m->worst[m->n_worst++] = c;
     }

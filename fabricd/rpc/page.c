@@ -93,8 +93,8 @@ struct page_key page_key_of_node(const struct fab_fabric *f, uint32_t node)
 
 struct page_key page_key_of_port(const struct fab_fabric *f, uint32_t port, char list)
 {
-    struct page_key k = page_key_of_node(f, f->ports[port].node);
+    struct page_key k = page_key_of_node(f, fab_fabric_port(f, port)->node);
     k.list = list;
-    k.port = f->ports[port].num;
+    k.port = fab_fabric_port(f, port)->num;
     return k;
 }

@@ -79,7 +79,7 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
 {
     const struct fab_fabric *f = r->s->view->fabric;
     struct measure *m = r->m;
-    if (fab_fabric_node_is_switch(f, f->ports[port].node))
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is a switch, and no end of a job");
     if (!fab_fabric_port_is_up(f, port) || fab_fabric_peer_node(f, port) >= f->switch_count)
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no active link to a switch");

@@ -86,9 +86,9 @@ static bool is_present(const struct fab_view *v, const struct fab_place *p)
     uint32_t node = fab_fabric_node_by_guid(f, p->guid);
     if (node == FAB_NONE || p->port > f->nodes[node].num_ports)
         return false;
-    uint32_t peer = f->ports[fab_fabric_port_id(f, node, p->port)].peer;
-    return peer != FAB_NONE && f->nodes[f->ports[peer].node].guid == p->near_guid &&
-           f->ports[peer].num == p->near_port;
+    uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, node, p->port))->peer;
+    return peer != FAB_NONE && f->nodes[fab_fabric_port(f, peer)->node].guid == p->near_guid &&
+           fab_fabric_port(f, peer)->num == p->near_port;
 }
 
 static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struct fab_view *v,

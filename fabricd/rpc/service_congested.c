@@ -74,11 +74,11 @@ static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t port = lids->owner[lid];
         if (senders[lid] > 0 && port != FAB_NONE)
-            all[count++] =
-                (struct pm_congested){.guid = v->fabric->nodes[v->fabric->ports[port].node].guid,
-                                      .port = v->fabric->ports[port].num,
-                                      .kind = PM_CONGESTED,
-                                      .senders = senders[lid]};
+            all[count++] = (struct pm_congested){
+                .guid = v->fabric->nodes[fab_fabric_port(v->fabric, port)->node].guid,
+                .port = fab_fabric_port(v->fabric, port)->num,
+                .kind = PM_CONGESTED,
+                .senders = senders[lid]};
     }
     pm_congested_sort(all, count);
     return count;

@@ -222,7 +222,7 @@ static void fill_port(struct call *c, struct answer *a, const struct fab_congest
                       Fabric__V1__GetPortCongestionResponse *m)
 {
     const struct fab_policy *policy = &call_rpc(c)->in.config->policy;
-    bool is_switch = fab_fabric_node_is_switch(v->fabric, v->fabric->ports[port].node);
+    bool is_switch = fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, port)->node);
     struct cc_device_status device;
     uint16_t i = s->of_port[port];
     m->port = convert_port_ref(a, v, port);

@@ -223,7 +223,7 @@ find(struct call *c, const struct fab_view *v, const char *what, const struct sm
     if (row != NULL)
         return row;
     if (port ? peer == FAB_NONE || !fab_fabric_node_is_switch(v->fabric, peer) ||
-                   !fab_fabric_node_is_switch(v->fabric, v->fabric->ports[id].node)
+                   !fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, id)->node)
              : !fab_fabric_node_is_switch(v->fabric, id))
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
                     "\"%.200s\" is neither a switch nor a link between switches; its failure would "

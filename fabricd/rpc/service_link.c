@@ -35,10 +35,10 @@ static int read_query(struct call *c, const struct fab_view *v,
 
 static bool is_wanted(const struct fab_fabric *f, uint32_t port, uint32_t node)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (p->peer == FAB_NONE || p->peer < port)
         return false;
-    return node == FAB_NONE || p->node == node || f->ports[p->peer].node == node;
+    return node == FAB_NONE || p->node == node || fab_fabric_port(f, p->peer)->node == node;
 }
 
 static void fill_links(struct answer *a, const struct fab_view *v, struct query q,
@@ -109,7 +109,7 @@ void release_link(struct call *c, const void *request)
         return;
     /* Keep a reference, because the request can begin a round, which replaces the view. */
     fab_view_ref(v);
-    const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
+    const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
     if (rc == FAB_OK)
         log_notice("rpc", "%s released the link at %s/%u", call_peer(c), n->desc, q->port_number);

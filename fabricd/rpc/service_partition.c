@@ -114,7 +114,7 @@ static Fabric__V1__PartitionMember *convert_member(struct answer *a, const struc
     if (m == NULL)
         return NULL;
     m->port = convert_port_ref(a, v, port);
-    m->guid = answer_guid(a, v->fabric->ports[port].guid);
+    m->guid = answer_guid(a, fab_fabric_port(v->fabric, port)->guid);
     m->lid = v->target->lids.base[port];
     m->membership =
         full ? FABRIC__V1__MEMBERSHIP__MEMBERSHIP_FULL : FABRIC__V1__MEMBERSHIP__MEMBERSHIP_LIMITED;

@@ -25,7 +25,7 @@ static Fabric__V1__PortRef *place_of(struct answer *a, const struct fab_view *v,
 {
     const struct fab_node *n = &v->fabric->nodes[node];
     for (uint32_t num = 1; num <= n->num_ports; num++) {
-        uint32_t peer = v->fabric->ports[n->first_port + num].peer;
+        uint32_t peer = fab_fabric_port(v->fabric, n->first_port + num)->peer;
         if (peer != FAB_NONE)
             return convert_port_ref(a, v, peer);
     }

@@ -35,7 +35,7 @@ int read_port_range(struct call *c, const struct fab_view *v, char kind, const c
 
 static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__PortState state)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (p->num == 0 && !fab_fabric_node_is_switch(f, p->node))
         return false;
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
@@ -115,7 +115,7 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     }
     /* Keep a reference, because the request can begin a round, which replaces the view. */
     fab_view_ref(v);
-    const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
+    const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
                n->desc, number);
     request_begin(c);

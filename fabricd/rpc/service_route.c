@@ -35,8 +35,10 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
-    uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
-    if (i == 1 && fab_fabric_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
+    uint32_t out = t->ports[i],
+             in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
+    if (i == 1 &&
+        fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
         in = t->ports[0]; /* the switch itself is the source, so the packet enters through port 0 */
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
@@ -47,14 +49,14 @@ static void fill_hops(struct answer *a, const struct fab_view *v, const struct f
     const struct fab_fabric *f = v->fabric;
     m->hops = answer_alloc(a, t->count, sizeof *m->hops);
     for (uint32_t i = 0; m->hops != NULL && i < t->count; i++) {
-        uint32_t peer = f->ports[t->ports[i]].peer;
+        uint32_t peer = fab_fabric_port(f, t->ports[i])->peer;
         Fabric__V1__Hop *hop =
             peer == FAB_NONE ? NULL : ANSWER_NEW(a, Fabric__V1__Hop, fabric__v1__hop);
         if (hop == NULL)
             continue;
         hop->from = convert_port_ref(a, v, t->ports[i]);
         hop->to = convert_port_ref(a, v, peer);
-        hop->rate = convert_rate(a, &f->ports[t->ports[i]].info);
+        hop->rate = convert_rate(a, &fab_fabric_port(f, t->ports[i])->info);
         hop->virtual_lane = lane(v, t, i, m->service_level);
         m->hops[m->n_hops++] = hop;
     }

@@ -262,7 +262,7 @@ static void fill_counters(struct call *c, struct answer *a, const struct fab_vie
     struct pm_counters p;
     m->ports = answer_alloc(a, want, sizeof *m->ports);
     for (i = r.first; m->ports != NULL && i < r.end; i++) {
-        const struct fab_port *port = &v->fabric->ports[i];
+        const struct fab_port *port = fab_fabric_port(v->fabric, i);
         if (!pm_counters(call_rpc(c)->in.pm, v->fabric->nodes[port->node].guid, port->num, &p) ||
             (q->errors_only && !has_errors(&p)))
             continue;

@@ -283,7 +283,7 @@ static int add_node(struct whatif_study *w, struct call *c, const struct fab_fab
 {
     int rc = FAB_OK;
     for (uint32_t i = 1; i <= f->nodes[node].num_ports && rc == FAB_OK; i++)
-        if (f->ports[f->nodes[node].first_port + i].peer != FAB_NONE)
+        if (fab_fabric_port(f, f->nodes[node].first_port + i)->peer != FAB_NONE)
             rc = add_cable(w, c, f->nodes[node].first_port + i);
     return rc;
 }
@@ -313,7 +313,7 @@ static int add_failure(struct whatif_study *w, struct call *c, const struct fab_
         return rc == FAB_OK ? add_node(w, c, v->fabric, id) : rc;
     }
     int rc = find_port(c, v, node, number, &id);
-    if (rc == FAB_OK && v->fabric->ports[id].peer == FAB_NONE) {
+    if (rc == FAB_OK && fab_fabric_port(v->fabric, id)->peer == FAB_NONE) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "\"%.200s\" has no link that could fail", text);
         return FAB_E_INVAL;
     }

@@ -120,7 +120,8 @@ struct change {
 
 static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
 {
-    return from != FAB_NONE && v->fabric->ports[from].node == v->fabric->ports[port].node;
+    return from != FAB_NONE &&
+           fab_fabric_port(v->fabric, from)->node == fab_fabric_port(v->fabric, port)->node;
 }
 
 static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
@@ -137,8 +138,8 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     c->port = c->record.lid <= lids->top ? lids->owner[c->record.lid] : FAB_NONE;
     if (c->port == FAB_NONE)
         return FAB_SA_NO_RECORDS;
-    uint32_t cap = c->v->fabric->ports[c->port].info.guid_cap;
-    c->own = c->v->fabric->ports[c->port].guid;
+    uint32_t cap = fab_fabric_port(c->v->fabric, c->port)->info.guid_cap;
+    c->own = fab_fabric_port(c->v->fabric, c->port)->guid;
     c->first = c->record.block * FAB_SA_ALIAS_BLOCK;
     c->end = c->first + FAB_SA_ALIAS_BLOCK < cap ? c->first + FAB_SA_ALIAS_BLOCK : cap;
     c->places = (uint8_t)(req->comp_mask >> FIRST_GUID);

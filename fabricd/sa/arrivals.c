@@ -36,7 +36,7 @@ enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE
 
 static bool is_in_service(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return fab_fabric_port_has_lid(f, port) && p->guid != 0 &&
            (p->num == 0 || p->peer != FAB_NONE || port == f->self_port);
 }
@@ -71,7 +71,7 @@ static int list_ends(const struct fab_view *v, struct sa_ends *ret)
             return FAB_E_NOMEM;
         }
         ret->end = more;
-        more[ret->count] = (struct sa_end){.guid = f->ports[p].guid};
+        more[ret->count] = (struct sa_end){.guid = fab_fabric_port(f, p)->guid};
         take_keys(v, p, more[ret->count].key);
         sorted &= ret->count == 0 || more[ret->count - 1].guid <= more[ret->count].guid;
         ret->count++;
@@ -87,7 +87,7 @@ static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 static uint16_t own_lid(const struct fab_view *v, uint64_t *ret_guid)
 {
     uint32_t self = v->fabric->self_port;
-    *ret_guid = self != FAB_NONE ? v->fabric->ports[self].guid : 0;
+    *ret_guid = self != FAB_NONE ? fab_fabric_port(v->fabric, self)->guid : 0;
     return self != FAB_NONE ? (uint16_t)v->target->lids.base[self] : 0;
 }
 
@@ -200,7 +200,8 @@ void sa_arrivals_notice(void *ctx, const struct fab_notice *notice)
     uint32_t port = lids != NULL && lid <= lids->top ? lids->owner[lid] : FAB_NONE;
     if (port != FAB_NONE && !is_repeated(s->registry, notice)) {
         struct fab_event_notice n = {
-            .is = *notice, .issuer = {v->policy.subnet_prefix, v->fabric->ports[port].guid}};
+            .is = *notice,
+            .issuer = {v->policy.subnet_prefix, fab_fabric_port(v->fabric, port)->guid}};
         take_keys(v, port, n.key);
         while (n.keys < FAB_NOTICE_KEYS && n.key[n.keys] != 0)
             n.keys++;

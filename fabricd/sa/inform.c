@@ -123,7 +123,8 @@ uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
     if (fab_wire_attr_unpack(&fab_wire_attr_inform_info, req->data, FAB_SA_DATA_LEN, &info) ==
             FAB_OK &&
         info.subscribe <= 1 && req->from != FAB_NONE) {
-        const uint64_t gid[2] = {v->policy.subnet_prefix, v->fabric->ports[req->from].guid};
+        const uint64_t gid[2] = {v->policy.subnet_prefix,
+                                 fab_fabric_port(v->fabric, req->from)->guid};
         if (info.subscribe || info.qpn == 0)
             info.qpn = mad->addr.qpn & 0xffffff;
         status = info.subscribe ? subscribe(s, req, gid, &info) : unsubscribe(s, gid, &info);

@@ -102,7 +102,7 @@ static bool may_join(const struct change *c)
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
-    uint64_t from = c->view->fabric->ports[c->req->from].guid;
+    uint64_t from = fab_fabric_port(c->view->fabric, c->req->from)->guid;
     if (g == NULL)
         return true; /* no fabric is known yet; sm_mgroup_join will return BUSY */
     const struct sa_quota_use groups = {
@@ -136,15 +136,16 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
         return FAB_SA_REQ_INVALID;
     if (!is_within_quota(s, &c))
         return FAB_SA_NO_RESOURCES;
-    const struct fab_port_info *port = &c.view->fabric->ports[c.port].info;
-    const struct fab_mcast_request ask = {.record = &c.record,
-                                          .comp_mask = req->comp_mask,
-                                          .port_guid = c.view->fabric->ports[c.port].guid,
-                                          .mtu = port->neighbor_mtu,
-                                          .rate = fab_sa_rate(fab_wire_link_rate(port)),
-                                          .life = c.view->policy.subnet_timeout,
-                                          .proxy = req->from != c.port,
-                                          .from_guid = c.view->fabric->ports[req->from].guid};
+    const struct fab_port_info *port = &fab_fabric_port(c.view->fabric, c.port)->info;
+    const struct fab_mcast_request ask = {
+        .record = &c.record,
+        .comp_mask = req->comp_mask,
+        .port_guid = fab_fabric_port(c.view->fabric, c.port)->guid,
+        .mtu = port->neighbor_mtu,
+        .rate = fab_sa_rate(fab_wire_link_rate(port)),
+        .life = c.view->policy.subnet_timeout,
+        .proxy = req->from != c.port,
+        .from_guid = fab_fabric_port(c.view->fabric, req->from)->guid};
     status = sm_mgroup_join(s->in.sm, &ask, &is);
     return answer(&c, status, &is, ret_data);
 }

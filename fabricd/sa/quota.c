@@ -79,13 +79,14 @@ void sa_quota_stop(struct sa *s)
  * are replaced, because a NodeDescription comes from the device. */
 static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME_LEN])
 {
-    uint32_t peer = port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
+    uint32_t peer = port != FAB_NONE ? fab_fabric_port(f, port)->peer : FAB_NONE;
     uint32_t at = peer != FAB_NONE ? peer : port;
     snprintf(name, NAME_LEN, "an unknown port");
     if (at == FAB_NONE)
         return;
     char text[NAME_LEN];
-    snprintf(text, sizeof(text), "%s/%u", f->nodes[f->ports[at].node].desc, f->ports[at].num);
+    snprintf(text, sizeof(text), "%s/%u", f->nodes[fab_fabric_port(f, at)->node].desc,
+             fab_fabric_port(f, at)->num);
     log_clean(text, name, NAME_LEN);
 }
 
@@ -123,8 +124,9 @@ static void refuse(struct sa *s, uint32_t from, uint8_t kind, bool in_all, uint3
 {
     const struct fab_fabric *f = fab_sa_view(s->view->sa)->fabric;
     uint64_t now = clock_now_us();
-    const struct row like = {
-        .guid = from != FAB_NONE ? f->ports[from].guid : 0, .kind = kind, .in_all = in_all};
+    const struct row like = {.guid = from != FAB_NONE ? fab_fabric_port(f, from)->guid : 0,
+                             .kind = kind,
+                             .in_all = in_all};
     struct row *r = find_row(s->quota, &like, now);
     if (r == NULL)
         return;

@@ -85,7 +85,7 @@ static uint8_t sl_to(const struct fab_view *v, uint32_t port)
         return 0;
     uint32_t ends[2] = {self, port}, sw[2];
     for (int i = 0; i < 2; i++) {
-        uint32_t node = f->ports[ends[i]].node;
+        uint32_t node = fab_fabric_port(f, ends[i])->node;
         sw[i] = fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, ends[i]);
         if (sw[i] == FAB_NONE || !fab_fabric_node_is_switch(f, sw[i]))
             return 0;

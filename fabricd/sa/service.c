@@ -111,7 +111,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     if (!given(req, "ServiceID") || !given(req, "ServiceGID") || req->from == FAB_NONE)
         return FAB_SA_REQ_INVALID;
     read_service(req, &c->service, &c->record);
-    c->from = c->view->fabric->ports[req->from].guid;
+    c->from = fab_fabric_port(c->view->fabric, req->from)->guid;
     c->old = fab_registry_services_find(&s->registry->services, &c->service.key);
     return is_served(c) && may_change(c) ? 0 : FAB_SA_REQ_INVALID;
 }
@@ -156,7 +156,8 @@ static bool is_own_gid(const struct change *c)
     uint64_t alias_of = fab_sa_aliases_port(c->aliases, c->record.gid[1]);
     uint32_t port = fab_fabric_port_by_guid(f, alias_of ? alias_of : c->record.gid[1]);
     return c->req->trusted || c->record.gid[0] >> 56 == MULTICAST ||
-           (port != FAB_NONE && f->ports[port].node == f->ports[c->req->from].node);
+           (port != FAB_NONE &&
+            fab_fabric_port(f, port)->node == fab_fabric_port(f, c->req->from)->node);
 }
 
 uint16_t sa_service_set(struct sa *s, const struct fab_sa_request *req,

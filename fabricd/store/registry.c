@@ -44,7 +44,7 @@ static void mix_text(struct hash *h, const char *text)
 
 static bool is_cable(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     return peer != FAB_NONE && port < peer;
 }
 
@@ -60,7 +60,7 @@ static uint64_t hash_view(const struct fab_fabric *f, const struct fab_lids *lid
         mix_text(&h, node->desc);
     }
     for (uint32_t p = 0; p < f->port_count; p++) {
-        const struct fab_port *port = &f->ports[p];
+        const struct fab_port *port = fab_fabric_port(f, p);
         if (lids->base[p] != 0) {
             mix(&h, port->guid);
             mix(&h, (uint64_t)p << 32 | lids->base[p] | (uint64_t)lids->lmc[p] << 28);
@@ -97,7 +97,7 @@ static int put_port(struct sql *q, const struct fab_view *v, uint32_t port, int6
 {
     const struct fab_fabric *f = v->fabric;
     const struct fab_lids *lids = &v->target->lids;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return sql_run(q, SQL_PORT_PUT, "gigiii", f->nodes[p->node].guid, (int64_t)p->num, p->guid,
                    (int64_t)lids->base[port], (int64_t)lids->lmc[port], now);
 }
@@ -117,7 +117,7 @@ static struct cable_ends order(uint64_t guid, uint8_t port, uint64_t guid_2, uin
 
 static int put_cable(struct sql *q, const struct fab_fabric *f, uint32_t port, int64_t now)
 {
-    const struct fab_port *p = &f->ports[port], *peer = &f->ports[p->peer];
+    const struct fab_port *p = fab_fabric_port(f, port), *peer = fab_fabric_port(f, p->peer);
     struct cable_ends e =
         order(f->nodes[p->node].guid, p->num, f->nodes[peer->node].guid, peer->num);
     return sql_run(q, SQL_LINK_PUT, "gigiiti", e.guid_a, (int64_t)e.port_a, e.guid_b,
@@ -161,7 +161,7 @@ static int put_cable_at(struct sql *q, const struct fab_fabric *f, uint64_t guid
     if (node == FAB_NONE || port > f->nodes[node].num_ports)
         return FAB_OK;
     uint32_t id = fab_fabric_port_id(f, node, port);
-    return f->ports[id].peer != FAB_NONE ? put_cable(q, f, id, now) : FAB_OK;
+    return fab_fabric_port(f, id)->peer != FAB_NONE ? put_cable(q, f, id, now) : FAB_OK;
 }
 
 static int put_change(struct sql *q, const struct fab_fabric *f, const struct fab_change *c,
@@ -190,7 +190,7 @@ static int put_change(struct sql *q, const struct fab_fabric *f, const struct fa
 
 static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint32_t node = fab_fabric_node_by_guid(r->fabric, f->nodes[p->node].guid);
     if (node == FAB_NONE || p->num > r->fabric->nodes[node].num_ports)
         return 0;

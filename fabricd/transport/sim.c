@@ -180,7 +180,7 @@ static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_po
         return true;
     }
     for (unsigned num = 1; num <= f->nodes[node].num_ports; num++) {
-        if (f->ports[fab_fabric_port_id(f, node, (uint8_t)num)].peer != FAB_NONE) {
+        if (fab_fabric_port(f, fab_fabric_port_id(f, node, (uint8_t)num))->peer != FAB_NONE) {
             *ret_port = (uint8_t)num;
             return true;
         }
@@ -224,7 +224,7 @@ static const struct transport_ops sim_ops = {
 static void describe(struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);
-    uint64_t guid = f->ports[fab_fabric_port_id(f, t->node, t->port)].guid;
+    uint64_t guid = fab_fabric_port(f, fab_fabric_port_id(f, t->node, t->port))->guid;
     t->base.ops = &sim_ops;
     t->base.window_max = WINDOW_MAX;
     t->base.port_guid = guid != 0 ? guid : f->nodes[t->node].guid;
@@ -244,7 +244,8 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
         uint32_t node = queue[head++];
         for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
             uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i);
-            uint32_t far = f->ports[port].peer != FAB_NONE ? fab_fabric_peer_node(f, port) : node;
+            uint32_t far =
+                fab_fabric_port(f, port)->peer != FAB_NONE ? fab_fabric_peer_node(f, port) : node;
             if (seen[far] || (node != self && !fab_fabric_node_is_switch(f, node)))
                 continue;
             seen[far] = true;

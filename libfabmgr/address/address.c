@@ -99,7 +99,7 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 {
     for (uint32_t i = 0; i < claims->count; i++) {
         const struct fab_claim *c = &claims->by_guid[i];
-        uint32_t read = g->in->fabric->ports[c->port].info.lid;
+        uint32_t read = fab_fabric_port(g->in->fabric, c->port)->info.lid;
         uint32_t has = g->lids.base[c->port];
         if (read == 0 || read == PERMISSIVE_LID || read == has)
             continue;
@@ -160,9 +160,9 @@ static int place_endports_of(struct ledger *g, uint32_t sw, const bool *wanted)
     const struct fab_fabric *f = g->in->fabric;
     uint32_t endports[256], count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
         if (peer != FAB_NONE && wanted[peer] && g->lids.base[peer] == 0 &&
-            !fab_fabric_node_is_switch(f, f->ports[peer].node))
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
             endports[count++] = peer;
     }
     return count > 0 ? place(g, endports, count, g->in->policy->lmc) : FAB_OK;
@@ -181,7 +181,7 @@ static int place_rest(struct ledger *g, const bool *wanted)
     for (uint32_t port = 0; port < f->port_count && ret == FAB_OK; port++) {
         if (!wanted[port] || g->lids.base[port] != 0)
             continue;
-        if (fab_fabric_node_is_switch(f, f->ports[port].node))
+        if (fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
             switches[count++] = port;
         else
             ret = place(g, &port, 1, g->in->policy->lmc);

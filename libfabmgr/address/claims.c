@@ -31,14 +31,14 @@ static bool needs_lid(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(f, port))
         return false;
-    return fab_fabric_node_is_switch(f, f->ports[port].node) || f->ports[port].peer != FAB_NONE ||
-           port == f->self_port;
+    return fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) ||
+           fab_fabric_port(f, port)->peer != FAB_NONE || port == f->self_port;
 }
 
 static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t port,
                                  uint32_t max_lid)
 {
-    const struct fab_port *p = &in->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(in->fabric, port);
     bool is_switch = fab_fabric_node_is_switch(in->fabric, p->node);
     struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
     if (is_switch) {

@@ -153,11 +153,11 @@ static uint16_t entries_of(const struct fab_congestion_input *in, uint32_t node)
 static int add_port(struct work *w, uint32_t port, uint16_t *ret)
 {
     const struct fab_fabric *f = w->in->fabric;
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     struct fab_congestion_basis b;
     /* Copies the padding, too, because bases are compared as bytes. */
     memcpy(&b, &w->common, sizeof b);
-    b.rate = fab_wire_link_rate(&f->ports[port].info);
+    b.rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
     if (!fab_fabric_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);
         set_fan_in(w, w->in->port_fan_in != NULL ? w->in->port_fan_in[port] : 0, &b);
@@ -177,8 +177,8 @@ static int add_ports(struct work *w, uint16_t *of_port)
     int rc = FAB_OK;
     for (uint32_t p = 0; rc == FAB_OK && p < f->port_count; p++) {
         of_port[p] = FAB_CONGESTION_NONE;
-        bool of_switch = fab_fabric_node_is_switch(f, f->ports[p].node);
-        if (of_switch ? f->ports[p].num > 0 && fab_fabric_port_is_up(f, p)
+        bool of_switch = fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node);
+        if (of_switch ? fab_fabric_port(f, p)->num > 0 && fab_fabric_port_is_up(f, p)
                       : fab_congestion_is_edge(f, p))
             rc = add_port(w, p, &of_port[p]);
     }
@@ -235,7 +235,8 @@ void fab_congestion_fini(struct fab_congestion *c)
 static uint16_t index_of(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port,
                          bool of_switch)
 {
-    if (port >= c->ports || fab_fabric_node_is_switch(f, f->ports[port].node) != of_switch)
+    if (port >= c->ports ||
+        fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) != of_switch)
         return FAB_CONGESTION_NONE;
     return c->of_port[port];
 }

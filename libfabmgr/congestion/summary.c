@@ -21,7 +21,7 @@
 
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
@@ -30,8 +30,8 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (!fab_congestion_is_edge(f, p))
             continue;
-        uint32_t rate = fab_wire_link_rate(&f->ports[p].info);
-        uint16_t mtu = (uint16_t)fab_wire_mtu_bytes(f->ports[p].info.mtu_cap);
+        uint32_t rate = fab_wire_link_rate(&fab_fabric_port(f, p)->info);
+        uint16_t mtu = (uint16_t)fab_wire_mtu_bytes(fab_fabric_port(f, p)->info.mtu_cap);
         s->endports++;
         s->slowest = rate > 0 && (s->slowest == 0 || rate < s->slowest) ? rate : s->slowest;
         s->mtu = mtu > s->mtu ? mtu : s->mtu;
@@ -57,9 +57,9 @@ static void add_tapers(const struct fab_fabric *f, struct fab_congestion_summary
             if (!fab_fabric_port_is_up(f, port))
                 continue;
             if (fab_fabric_node_is_switch(f, peer))
-                out += fab_wire_link_rate(&f->ports[port].info);
+                out += fab_wire_link_rate(&fab_fabric_port(f, port)->info);
             else
-                in += fab_wire_link_rate(&f->ports[port].info);
+                in += fab_wire_link_rate(&fab_fabric_port(f, port)->info);
         }
         s->taper[sw] = taper_of(in, out);
     }
@@ -69,7 +69,8 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
         uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i);
-        if (fab_fabric_port_is_up(f, port) && fab_congestion_is_edge(f, f->ports[port].peer))
+        if (fab_fabric_port_is_up(f, port) &&
+            fab_congestion_is_edge(f, fab_fabric_port(f, port)->peer))
             return true;
     }
     return false;
@@ -124,7 +125,7 @@ static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t sw = f->ports[port].node, to = fab_fabric_peer_node(f, port);
+        uint32_t sw = fab_fabric_port(f, port)->node, to = fab_fabric_peer_node(f, port);
         if (!fab_fabric_node_is_switch(f, sw) || to == FAB_NONE ||
             !fab_fabric_node_is_switch(f, to) || rank[to] != r || rank[sw] != UINT8_MAX ||
             !fab_fabric_port_is_up(f, port))

@@ -274,10 +274,10 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
 
 bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, struct fab_place *ret)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (p->peer == FAB_NONE)
         return false;
-    const struct fab_port *peer = &f->ports[p->peer];
+    const struct fab_port *peer = fab_fabric_port(f, p->peer);
     const struct fab_node *node = &f->nodes[p->node], *near = &f->nodes[peer->node];
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     bool is_near = fab_fabric_node_is_switch(f, peer->node);
@@ -285,7 +285,7 @@ bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, stru
     /* A link between switches has one place: its end with the lower GUID. */
     if (is_switch && (!is_near || !is_lower))
         return false;
-    uint64_t guid = is_switch ? f->ports[node->first_port].guid : p->guid;
+    uint64_t guid = is_switch ? fab_fabric_port(f, node->first_port)->guid : p->guid;
     *ret = (struct fab_place){.guid = node->guid,
                               .port_guid = guid,
                               .near_guid = near->guid,

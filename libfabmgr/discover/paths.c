@@ -30,7 +30,7 @@ static void step(struct search *s, uint32_t node, uint8_t num)
 
 static void search(struct search *s)
 {
-    const struct fab_port *self = &s->f->ports[s->f->self_port];
+    const struct fab_port *self = fab_fabric_port(s->f, s->f->self_port);
     s->paths[self->node].hops = 0;
     s->queue[s->tail++] = self->node;
     if (!fab_fabric_node_is_switch(s->f, self->node))

@@ -75,16 +75,16 @@ out:
 
 static uint64_t port_guid(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node;
-    return fab_fabric_node_is_switch(f, node) ? f->ports[f->nodes[node].first_port].guid
-                                              : f->ports[port].guid;
+    uint32_t node = fab_fabric_port(f, port)->node;
+    return fab_fabric_node_is_switch(f, node) ? fab_fabric_port(f, f->nodes[node].first_port)->guid
+                                              : fab_fabric_port(f, port)->guid;
 }
 
 /* Finds the place of a port of the fabric. Returns false if the port has no known place. */
 static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab_places *old,
                      struct fab_place *ret)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint64_t guid = f->nodes[p->node].guid;
     if (p->peer == FAB_NONE) {
         const struct fab_place *was = fab_discover_place(old, guid, p->num);
@@ -92,7 +92,7 @@ static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab
             *ret = *was;
         return was != NULL;
     }
-    const struct fab_port *peer = &f->ports[p->peer];
+    const struct fab_port *peer = fab_fabric_port(f, p->peer);
     *ret = (struct fab_place){.guid = guid,
                               .port_guid = port_guid(f, port),
                               .near_guid = f->nodes[peer->node].guid,

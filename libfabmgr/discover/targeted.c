@@ -60,8 +60,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
         status = add_suspects(d, config);
     if (status != FAB_OK)
         return status;
-    d->self = d->base->ports[d->base->self_port].node;
-    d->self_port = d->base->ports[d->base->self_port].num;
+    d->self = fab_fabric_port(d->base, d->base->self_port)->node;
+    d->self_port = fab_fabric_port(d->base, d->base->self_port)->num;
     d->paths_stale = true;
     /* After `base` was sealed, links may have been removed from it, so some nodes may be
      * unreachable. */

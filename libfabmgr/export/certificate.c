@@ -35,7 +35,7 @@ static bool write_certificate(struct fab_export *e, uint64_t row, struct fab_tex
         heading(e, t);
         return true;
     }
-    const struct fab_port *p = &f->ports[row - 1];
+    const struct fab_port *p = fab_fabric_port(f, (uint32_t)(row - 1));
     const uint32_t *number = e->in.numbers->number + (row - 1) * vls;
     if (number[0] == 0)
         return true;

@@ -66,7 +66,7 @@ int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done)
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port)
 {
     const struct fab_fabric *f = e->in.fabric;
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     return e->in.lids->base[fab_fabric_node_is_switch(f, node) ? f->nodes[node].first_port : port];
 }
 

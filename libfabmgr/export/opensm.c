@@ -34,9 +34,9 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
     static const char *const types[] = {
         [FAB_NODE_CA] = "CA", [FAB_NODE_SWITCH] = "SW", [FAB_NODE_ROUTER] = "Rt"};
     const struct fab_fabric *f = e->in.fabric;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     const struct fab_node *n = &f->nodes[p->node];
-    uint64_t guid = n->type == FAB_NODE_SWITCH ? f->ports[n->first_port].guid : p->guid;
+    uint64_t guid = n->type == FAB_NODE_SWITCH ? fab_fabric_port(f, n->first_port)->guid : p->guid;
     fab_base_text_addf(t, "{ %s Ports:%02X SystemGUID:%016" PRIx64 " NodeGUID:%016" PRIx64,
                        types[n->type], n->num_ports, n->info.system_guid, n->guid);
     fab_base_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
@@ -73,11 +73,11 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
     if (row >= f->port_count)
         return false;
     uint32_t port = (uint32_t)row;
-    const struct fab_port_info *info = &f->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
     if (!fab_fabric_port_is_up(f, port))
         return true;
     lst_side(e, port, t);
-    lst_side(e, f->ports[port].peer, t);
+    lst_side(e, fab_fabric_port(f, port)->peer, t);
     unsigned width = fab_wire_link_width(info);
     fab_base_text_addf(t, "PHY=%ux LOG=%s SPD=%s\n", width, log_state(info->port_state),
                        lane_speed(info));
@@ -118,12 +118,13 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;
-    uint32_t owner = owner_of(e, lid), goal = owner != FAB_NONE ? f->ports[owner].node : FAB_NONE;
+    uint32_t owner = owner_of(e, lid),
+             goal = owner != FAB_NONE ? fab_fabric_port(f, owner)->node : FAB_NONE;
     for (unsigned hops = 0; hops < HOPS_MAX; hops++) {
         if (sw == goal)
             return hops;
         uint8_t num =
-            sw < f->switch_count ? fab_target_lft_row(e->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+            sw < f->switch_count ? fab_target_lft_at(e->in.lft, sw, lid) : FAB_LFT_NO_ROUTE;
         if (sw >= f->switch_count || num == 0 || num > f->nodes[sw].num_ports)
             break;
         sw = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, num));
@@ -143,7 +144,7 @@ static bool write_fdbs(struct fab_export *e, uint64_t row, struct fab_text *t)
                            "LID    : Port : Hops : Optimal\n",
                            n->guid);
     for (uint32_t lid = at.from; lid < at.to; lid++) {
-        uint8_t num = fab_target_lft_row(e->in.lft, at.sw)[lid];
+        uint8_t num = fab_target_lft_at(e->in.lft, at.sw, lid);
         unsigned hops = hops_to(e, at.sw, lid);
         if (owner_of(e, lid) == FAB_NONE || num > n->num_ports)
             fab_base_text_addf(t, "0x%04X : UNREACHABLE\n", lid);
@@ -165,12 +166,14 @@ static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_te
                                         [FAB_NODE_SWITCH] = "Switch",
                                         [FAB_NODE_ROUTER] = "Router"};
     const struct fab_fabric *f = e->in.fabric;
-    const struct fab_node *n = owner != FAB_NONE ? &f->nodes[f->ports[owner].node] : NULL;
+    const struct fab_node *n =
+        owner != FAB_NONE ? &f->nodes[fab_fabric_port(f, owner)->node] : NULL;
     if (n == NULL) {
         fab_base_text_add(t, "unknown node and type");
         return;
     }
-    fab_base_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type], f->ports[owner].guid);
+    fab_base_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type],
+                       fab_fabric_port(f, owner)->guid);
     fab_export_add_plain(t, n->desc);
     fab_base_text_add(t, "'");
 }
@@ -188,7 +191,7 @@ static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
         fab_base_text_add(t, "'):\n");
     }
     for (uint32_t lid = at.from; lid < at.to; lid++) {
-        uint8_t num = fab_target_lft_row(e->in.lft, at.sw)[lid];
+        uint8_t num = fab_target_lft_at(e->in.lft, at.sw, lid);
         if (num > n->num_ports)
             continue;
         fab_base_text_addf(t, "0x%04x %03u # ", lid, num);

@@ -16,9 +16,9 @@ static const char *type_name(uint8_t type)
 
 static void heading(const struct fab_export *e, uint32_t owner, struct fab_text *t)
 {
-    const struct fab_node *n = &e->in.fabric->nodes[e->in.fabric->ports[owner].node];
+    const struct fab_node *n = &e->in.fabric->nodes[fab_fabric_port(e->in.fabric, owner)->node];
     fab_base_text_addf(t, "%s 0x%016" PRIx64 ", base LID %u, \"", type_name(n->type),
-                       e->in.fabric->ports[owner].guid, e->in.lids->base[owner]);
+                       fab_fabric_port(e->in.fabric, owner)->guid, e->in.lids->base[owner]);
     fab_export_add_plain(t, n->desc);
     fab_base_text_add(t, "\"\n");
 }
@@ -39,8 +39,9 @@ static void map_line(const struct fab_export *e, uint32_t in, uint32_t out, stru
     const struct fab_vls *v = e->in.vls != NULL ? e->in.vls : &one;
     const struct fab_policy *p = e->in.policy != NULL ? e->in.policy : &e->policy;
     const struct fab_fabric *f = e->in.fabric;
-    bool sw = fab_fabric_node_is_switch(f, f->ports[out].node);
-    fab_base_text_addf(t, "%-3u %-3u :", sw ? f->ports[in].num : 0, sw ? f->ports[out].num : 0);
+    bool sw = fab_fabric_node_is_switch(f, fab_fabric_port(f, out)->node);
+    fab_base_text_addf(t, "%-3u %-3u :", sw ? fab_fabric_port(f, in)->num : 0,
+                       sw ? fab_fabric_port(f, out)->num : 0);
     uint64_t map = fab_target_sl2vl(f, p, v, in, out);
     for (unsigned sl = 0; sl < FAB_SLS; sl++)
         fab_base_text_addf(t, " %-2u", (unsigned)(map >> (FAB_SLS - 1 - sl) * 4 & 15));
@@ -53,19 +54,19 @@ static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
     if (row >= f->port_count)
         return false;
     uint32_t out = (uint32_t)row;
-    const struct fab_node *n = &f->nodes[f->ports[out].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, out)->node];
     bool sw = n->type == FAB_NODE_SWITCH, owner = e->in.lids->base[out] != 0;
     if (owner) {
         heading(e, out, t);
         fab_base_text_add(t, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n" RULE);
     }
-    for (uint32_t in = 0; in <= n->num_ports && sw && f->ports[out].num > 0; in++) {
+    for (uint32_t in = 0; in <= n->num_ports && sw && fab_fabric_port(f, out)->num > 0; in++) {
         if (fab_fabric_port_is_up(f, out))
             map_line(e, n->first_port + in, out, t);
     }
     if (owner && !sw)
         map_line(e, out, out, t);
-    if (sw ? f->ports[out].num == n->num_ports : owner)
+    if (sw ? fab_fabric_port(f, out)->num == n->num_ports : owner)
         fab_base_text_add(t, RULE "\n\n");
     return true;
 }

@@ -115,7 +115,7 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
 {
     struct host *h = &s->hosts[s->host_count++];
     *h = (struct host){.id = port, .sw = sw};
-    name_of(s->f, s->f->ports[port].node, 'H', h->name);
+    name_of(s->f, fab_fabric_port(s->f, port)->node, 'H', h->name);
 }
 
 /* Makes hosts of the adapters. Adapters with the same name become one host; if there are more than
@@ -132,7 +132,7 @@ static void merge_adapters(struct slurm *s)
             struct host *h = &s->hosts[kept++];
             *h = s->hosts[i];
             if (many)
-                snprintf(h->name, NAME_LEN, "H-%016" PRIx64, s->f->ports[h->id].guid);
+                snprintf(h->name, NAME_LEN, "H-%016" PRIx64, fab_fabric_port(s->f, h->id)->guid);
             split_name(h, !many);
         }
     }
@@ -146,7 +146,7 @@ static int find_hosts(struct slurm *s)
     if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, sw = fab_fabric_peer_node(f, port);
+        uint32_t node = fab_fabric_port(f, port)->node, sw = fab_fabric_peer_node(f, port);
         if (f->nodes[node].type == FAB_NODE_CA && sw < f->switch_count &&
             !f->nodes[node].aggregation && fab_fabric_port_is_up(f, port))
             add_host(s, port, sw);

@@ -26,8 +26,8 @@ static int open_ibnetdiscover(struct fab_export *e)
     for (uint32_t port = 0; port < e->copy->port_count; port++) {
         uint32_t lid = e->in.lids->base[port];
         if (lid != 0 && lid <= UINT16_MAX) {
-            e->copy->ports[port].info.lid = (uint16_t)lid;
-            e->copy->ports[port].info.lmc = e->in.lids->lmc[port];
+            fab_fabric_edit_port(e->copy, port)->info.lid = (uint16_t)lid;
+            fab_fabric_edit_port(e->copy, port)->info.lmc = e->in.lids->lmc[port];
         }
     }
     return FAB_OK;
@@ -48,7 +48,7 @@ const struct fab_export_writer fab_export_write_ibnetdiscover = {.open = open_ib
 
 static bool is_first_end(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].peer != FAB_NONE && port < f->ports[port].peer;
+    return fab_fabric_port(f, port)->peer != FAB_NONE && port < fab_fabric_port(f, port)->peer;
 }
 
 static void dot_node(const struct fab_export *e, uint32_t id, struct fab_text *t)
@@ -70,7 +70,7 @@ static void dot_node(const struct fab_export *e, uint32_t id, struct fab_text *t
 static void dot_cable(const struct fab_export *e, uint32_t port, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
-    const struct fab_port *a = &f->ports[port], *b = &f->ports[a->peer];
+    const struct fab_port *a = fab_fabric_port(f, port), *b = fab_fabric_port(f, a->peer);
     fab_base_text_addf(t, "  \"%016" PRIx64 "\" -- \"%016" PRIx64 "\" [taillabel=\"%u\", ",
                        f->nodes[a->node].guid, f->nodes[b->node].guid, a->num);
     fab_base_text_addf(t, "headlabel=\"%u\", tooltip=\"%ux %s\"", b->num,
@@ -118,7 +118,7 @@ static void json_ports(const struct fab_export *e, uint32_t id, struct fab_text 
             continue;
         fab_base_text_addf(
             t, "%s{\"port\": %u, \"guid\": \"0x%016" PRIx64 "\", \"lid\": %u, \"lmc\": %u}", comma,
-            i, f->ports[port].guid, e->in.lids->base[port], e->in.lids->lmc[port]);
+            i, fab_fabric_port(f, port)->guid, e->in.lids->base[port], e->in.lids->lmc[port]);
         comma = ", ";
     }
     fab_base_text_add(t, "]");
@@ -142,17 +142,18 @@ static void json_end(const struct fab_export *e, uint32_t port, struct fab_text 
 {
     const struct fab_fabric *f = e->in.fabric;
     fab_base_text_addf(t, "{\"guid\": \"0x%016" PRIx64 "\", \"port\": %u}",
-                       f->nodes[f->ports[port].node].guid, f->ports[port].num);
+                       f->nodes[fab_fabric_port(f, port)->node].guid,
+                       fab_fabric_port(f, port)->num);
 }
 
 static void json_cable(const struct fab_export *e, uint32_t port, bool first, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
-    const struct fab_port_info *info = &f->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
     fab_base_text_add(t, first ? "    {\"a\": " : ",\n    {\"a\": ");
     json_end(e, port, t);
     fab_base_text_add(t, ", \"b\": ");
-    json_end(e, f->ports[port].peer, t);
+    json_end(e, fab_fabric_port(f, port)->peer, t);
     fab_base_text_addf(t, ", \"up\": %s, \"state\": \"%s\", \"width\": %u, \"speed\": \"%s\", ",
                        fab_fabric_port_is_up(f, port) ? "true" : "false",
                        fab_wire_port_state_name(info->port_state), fab_wire_link_width(info),

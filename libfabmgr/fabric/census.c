@@ -11,11 +11,11 @@ static void count_node(const struct fab_node *n, struct fab_census *c)
 
 static void count_port(const struct fab_fabric *f, uint32_t port, struct fab_census *c)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     c->endports += p->num > 0 && fab_fabric_port_has_lid(f, port) && fab_fabric_port_is_up(f, port);
     c->active_links += p->peer != FAB_NONE && port < p->peer &&
                        p->info.port_state == FAB_STATE_ACTIVE &&
-                       f->ports[p->peer].info.port_state == FAB_STATE_ACTIVE;
+                       fab_fabric_port(f, p->peer)->info.port_state == FAB_STATE_ACTIVE;
 }
 
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret)

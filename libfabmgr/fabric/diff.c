@@ -51,14 +51,14 @@ static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
 {
     if (q->peer == FAB_NONE)
         return false;
-    const struct fab_port *x = &f->ports[p->peer], *y = &other->ports[q->peer];
+    const struct fab_port *x = fab_fabric_port(f, p->peer), *y = fab_fabric_port(other, q->peer);
     return x->num == y->num && f->nodes[x->node].guid == other->nodes[y->node].guid;
 }
 
 static struct fab_change link_change(const struct fab_fabric *f, const struct fab_port *p,
                                      enum fab_change_kind kind)
 {
-    const struct fab_port *x = &f->ports[p->peer];
+    const struct fab_port *x = fab_fabric_port(f, p->peer);
     uint64_t guid_p = f->nodes[p->node].guid, guid_x = f->nodes[x->node].guid;
     bool turn = guid_x < guid_p || (guid_x == guid_p && x->num < p->num);
     return (struct fab_change){.kind = kind,
@@ -76,11 +76,12 @@ static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_
 {
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
         uint32_t id = fab_fabric_port_id(f, node, (uint8_t)i);
-        const struct fab_port *p = &f->ports[id];
+        const struct fab_port *p = fab_fabric_port(f, id);
         if (p->peer == FAB_NONE || p->peer < id)
             continue;
         if (o == FAB_NONE ||
-            !same_link(f, p, other, &other->ports[fab_fabric_port_id(other, o, (uint8_t)i)]))
+            !same_link(f, p, other,
+                       fab_fabric_port(other, fab_fabric_port_id(other, o, (uint8_t)i))))
             add(c, link_change(f, p, kind));
     }
 }
@@ -101,7 +102,8 @@ static void compare_node(struct changes *c, const struct fab_fabric *old, uint32
     if (strcmp(x->desc, y->desc) != 0)
         add(c, (struct fab_change){.kind = FAB_CHANGE_NODE_RENAMED, .guid_a = y->guid});
     for (unsigned i = 0; i <= y->num_ports; i++)
-        if (!same_state(&old->ports[x->first_port + i], &now->ports[y->first_port + i]))
+        if (!same_state(fab_fabric_port(old, x->first_port + i),
+                        fab_fabric_port(now, y->first_port + i)))
             add(c, (struct fab_change){
                        .kind = FAB_CHANGE_PORT_STATE, .guid_a = y->guid, .port_a = (uint8_t)i});
 }

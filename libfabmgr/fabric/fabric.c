@@ -28,7 +28,7 @@ void fab_fabric_free(struct fab_fabric *f)
         fab_base_map_fini(&f->index->ports);
     free(f->index);
     free(f->nodes);
-    free(f->ports);
+    free(f->all_ports);
     free(f->switches);
     free(f);
 }
@@ -68,7 +68,7 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
         return FAB_E_NOMEM;
     }
     memcpy(c->nodes, f->nodes, f->node_count * sizeof *f->nodes);
-    memcpy(c->ports, f->ports, f->port_count * sizeof *f->ports);
+    memcpy(c->all_ports, f->all_ports, f->port_count * sizeof *f->all_ports);
     memcpy(c->switches, f->switches, f->switch_count * sizeof *f->switches);
     *ret_clone = c;
     return FAB_OK;
@@ -83,11 +83,11 @@ static void unplug(struct fab_port *p)
 
 void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     if (peer == FAB_NONE)
         return;
-    unplug(&f->ports[port]);
-    unplug(&f->ports[peer]);
+    unplug(fab_fabric_edit_port(f, port));
+    unplug(fab_fabric_edit_port(f, peer));
     f->link_count--;
 }
 
@@ -126,22 +126,22 @@ uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid)
 
 bool fab_fabric_port_has_lid(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return fab_fabric_node_is_switch(f, p->node) ? p->num == 0 : p->num > 0 && p->present;
 }
 
 bool fab_fabric_port_is_up(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return p->peer != FAB_NONE && p->info.phys_state == FAB_PHYS_LINKUP &&
-           f->ports[p->peer].info.phys_state == FAB_PHYS_LINKUP;
+           fab_fabric_port(f, p->peer)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
 bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_peer_node(f, port);
     return peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) &&
-           fab_fabric_node_is_switch(f, f->ports[port].node);
+           fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
 bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port)

@@ -9,7 +9,7 @@
  * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
  * and tables of switches are indexed by node id.
  *
- * The ports of node n are ports[n.first_port + 0 .. n.first_port + num_ports]. Index 0 is the
+ * The ports of node n have the ids n.first_port + 0 to n.first_port + num_ports. Port 0 is the
  * management port of a switch, and unused (present == false) for other nodes.
  */
 #ifndef LIBFABMGR_FABRIC_FABRIC_H
@@ -35,7 +35,7 @@ struct fab_port {
 };
 
 struct fab_node {
-    uint32_t first_port; /* index of the node's port 0 in fabric->ports */
+    uint32_t first_port; /* id of the node's port 0 */
     uint8_t num_ports;   /* external ports, 1..254 */
     uint8_t type;        /* enum fab_node_type */
     /* the node aggregates data in the network, as with SHARP (classify.h) */
@@ -53,7 +53,7 @@ struct fab_fabric {
     uint32_t link_count;              /* number of links */
     uint32_t self_port;               /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes;           /* [node_count] */
-    struct fab_port *ports;           /* [port_count] */
+    struct fab_port *all_ports;       /* private: [port_count]; fab_fabric_port reads them */
     struct fab_switch_info *switches; /* [switch_count] SwitchInfo as last read from the device */
     struct fab_fabric_index *index;   /* private: finds port ids by port GUID */
     int refs;                         /* private, atomic */
@@ -144,6 +144,15 @@ void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 
+static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f, uint32_t port)
+{
+    return &f->all_ports[port];
+}
+/* Returns a port that the caller may change. f must be a copy that no reader has yet. */
+static inline struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port)
+{
+    return &f->all_ports[port];
+}
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
 {
     return node < f->switch_count;
@@ -155,8 +164,8 @@ static inline uint32_t fab_fabric_port_id(const struct fab_fabric *f, uint32_t n
 /* Returns the node at the other end of the link of `port`, or FAB_NONE. */
 static inline uint32_t fab_fabric_peer_node(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    return peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    return peer == FAB_NONE ? FAB_NONE : fab_fabric_port(f, peer)->node;
 }
 /* Returns true if the port can have a LID: port 0 of switches, and present ports of adapters and
  * routers. */

@@ -49,7 +49,7 @@ int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_rea
     if (reached == NULL || queue == NULL)
         goto out;
     if (f->self_port != FAB_NONE)
-        count = mark(f, f->ports[f->self_port].node, reached, queue);
+        count = mark(f, fab_fabric_port(f, f->self_port)->node, reached, queue);
     status = FAB_OK;
     if (count == f->node_count)
         *ret_reachable = fab_fabric_ref(f);

@@ -62,7 +62,7 @@ static void sort_nodes(struct sealing *s)
 
 static void settle_node_info(const struct fab_fabric *f, struct fab_node *n)
 {
-    const struct fab_port *p = &f->ports[n->first_port];
+    const struct fab_port *p = fab_fabric_port(f, n->first_port);
     uint8_t num = n->type == FAB_NODE_SWITCH ? 0 : 1;
     while (num > 0 && num < n->num_ports && p[num].guid == 0)
         num++;
@@ -73,9 +73,9 @@ static void settle_node_info(const struct fab_fabric *f, struct fab_node *n)
 static void copy_ports(struct sealing *s, uint32_t id, uint32_t from, uint32_t to)
 {
     unsigned count = s->f->nodes[id].num_ports + 1u;
-    memcpy(&s->f->ports[to], &s->b->ports[from], count * sizeof *s->f->ports);
+    memcpy(fab_fabric_edit_port(s->f, to), &s->b->ports[from], count * sizeof *s->f->all_ports);
     for (unsigned i = 0; i < count; i++) {
-        struct fab_port *p = &s->f->ports[to + i];
+        struct fab_port *p = fab_fabric_edit_port(s->f, to + i);
         p->node = id;
         if (p->present)
             p->info.local_port = p->num;
@@ -105,10 +105,10 @@ static void translate_links(struct sealing *s)
 {
     struct fab_fabric *f = s->f;
     for (uint32_t i = 0; i < f->port_count; i++) {
-        if (f->ports[i].peer == FAB_NONE)
+        if (fab_fabric_port(f, i)->peer == FAB_NONE)
             continue;
-        f->ports[i].peer = s->port_id[f->ports[i].peer];
-        f->link_count += f->ports[i].peer > i;
+        fab_fabric_edit_port(f, i)->peer = s->port_id[fab_fabric_port(f, i)->peer];
+        f->link_count += fab_fabric_port(f, i)->peer > i;
     }
     f->self_port = s->b->self == FAB_NONE ? FAB_NONE : s->port_id[s->b->self];
 }
@@ -118,21 +118,21 @@ static int index_ports(struct fab_fabric *f)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->port_count; i++)
-        count += f->ports[i].guid != 0;
+        count += fab_fabric_port(f, i)->guid != 0;
     int status = fab_base_map_reserve(&f->index->ports, count);
     for (uint32_t i = 0; i < f->port_count && status == FAB_OK; i++)
-        if (f->ports[i].guid != 0)
-            fab_base_map_add(&f->index->ports, f->ports[i].guid, i);
+        if (fab_fabric_port(f, i)->guid != 0)
+            fab_base_map_add(&f->index->ports, fab_fabric_port(f, i)->guid, i);
     return status;
 }
 
 int fab_fabric_alloc(struct fab_fabric *f)
 {
     f->nodes = fab_base_alloc_array(f->node_count, sizeof *f->nodes);
-    f->ports = fab_base_alloc_array(f->port_count, sizeof *f->ports);
+    f->all_ports = fab_base_alloc_array(f->port_count, sizeof *f->all_ports);
     f->switches = fab_base_alloc_array(f->switch_count, sizeof *f->switches);
     f->index = calloc(1, sizeof *f->index);
-    bool good = f->nodes != NULL && f->ports != NULL && f->switches != NULL && f->index != NULL;
+    bool good = f->nodes != NULL && f->all_ports != NULL && f->switches != NULL && f->index != NULL;
     return good ? FAB_OK : FAB_E_NOMEM;
 }
 

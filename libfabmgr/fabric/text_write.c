@@ -40,18 +40,18 @@ static void write_desc(struct fab_text *t, const struct fab_node *n)
 static unsigned lid_of(const struct fab_fabric *f, const struct fab_port *p)
 {
     const struct fab_node *n = &f->nodes[p->node];
-    return n->type == FAB_NODE_SWITCH ? f->ports[n->first_port].info.lid : p->info.lid;
+    return n->type == FAB_NODE_SWITCH ? fab_fabric_port(f, n->first_port)->info.lid : p->info.lid;
 }
 
 static void write_header(struct fab_text *t, const struct fab_fabric *f, uint32_t id)
 {
     const struct fab_node *n = &f->nodes[id];
-    const struct fab_port_info *own = &f->ports[n->first_port].info;
+    const struct fab_port_info *own = &fab_fabric_port(f, n->first_port)->info;
     fab_base_text_addf(t, "vendid=0x%x\ndevid=0x%x\nsysimgguid=0x%" PRIx64 "\n%s=0x%" PRIx64,
                        n->info.vendor_id, n->info.device_id, n->info.system_guid,
                        types[n->type].guid, n->guid);
     if (fab_fabric_node_is_switch(f, id))
-        fab_base_text_addf(t, "(%" PRIx64 ")", f->ports[n->first_port].guid);
+        fab_base_text_addf(t, "(%" PRIx64 ")", fab_fabric_port(f, n->first_port)->guid);
     fab_base_text_addf(t, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# ", types[n->type].header,
                        n->num_ports, types[n->type].letter, n->guid);
     write_desc(t, n);
@@ -64,7 +64,7 @@ static void write_header(struct fab_text *t, const struct fab_fabric *f, uint32_
 
 static void write_cable(struct fab_text *t, const struct fab_fabric *f, const struct fab_port *p)
 {
-    const struct fab_port *peer = &f->ports[p->peer];
+    const struct fab_port *peer = fab_fabric_port(f, p->peer);
     const struct fab_node *n = &f->nodes[p->node], *far = &f->nodes[peer->node];
     fab_base_text_addf(t, "[%u]", p->num);
     if (n->type != FAB_NODE_SWITCH)
@@ -86,8 +86,8 @@ static void write_node(struct fab_text *t, const struct fab_fabric *f, uint32_t 
     const struct fab_node *n = &f->nodes[id];
     write_header(t, f, id);
     for (uint32_t i = 1; i <= n->num_ports; i++)
-        if (f->ports[n->first_port + i].peer != FAB_NONE)
-            write_cable(t, f, &f->ports[n->first_port + i]);
+        if (fab_fabric_port(f, n->first_port + i)->peer != FAB_NONE)
+            write_cable(t, f, fab_fabric_port(f, n->first_port + i));
     fab_base_text_add(t, "\n");
 }
 
@@ -98,7 +98,8 @@ static void write_top(struct fab_text *t, const struct fab_fabric *f)
                        f->switch_count, f->node_count - f->switch_count, f->link_count);
     if (f->self_port != FAB_NONE)
         fab_base_text_addf(t, "# Initiated from node %016" PRIx64 " port %016" PRIx64 "\n",
-                           f->nodes[f->ports[f->self_port].node].guid, f->ports[f->self_port].guid);
+                           f->nodes[fab_fabric_port(f, f->self_port)->node].guid,
+                           fab_fabric_port(f, f->self_port)->guid);
     fab_base_text_add(t, "\n");
 }
 
@@ -109,7 +110,8 @@ uint32_t fab_fabric_text_parts(const struct fab_fabric *f)
 
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t)
 {
-    uint32_t first = f->self_port != FAB_NONE ? f->ports[f->self_port].node : f->switch_count;
+    uint32_t first =
+        f->self_port != FAB_NONE ? fab_fabric_port(f, f->self_port)->node : f->switch_count;
     if (part == 0)
         write_top(t, f);
     else if (first >= f->node_count) /* there are only switches */

@@ -73,8 +73,9 @@ static void assign_guids(struct varying *d)
  * switches are below those of all other nodes. */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    return peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[peer].node);
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    return peer != FAB_NONE && peer > port &&
+           fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node);
 }
 
 static int list_links(struct varying *d)
@@ -102,7 +103,7 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     fab_base_sets_init(sets, f->switch_count);
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
-        if (fab_base_sets_join(sets, f->ports[p].node, fab_fabric_peer_node(f, p)))
+        if (fab_base_sets_join(sets, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p)))
             fab_base_bits_set(d->missing,
                               p); /* in this function, a set bit means that the link must stay */
     }
@@ -189,10 +190,10 @@ static void vary_node(struct varying *d, uint32_t node)
 
 static void vary_link(struct varying *d, uint32_t port)
 {
-    const struct fab_port *p = &d->plain->ports[port];
+    const struct fab_port *p = fab_fabric_port(d->plain, port);
     if (p->peer == FAB_NONE || p->peer < port || fab_base_bits_get(d->missing, port))
         return;
-    const struct fab_port *q = &d->plain->ports[p->peer];
+    const struct fab_port *q = fab_fabric_port(d->plain, p->peer);
     d->m.rate = d->variation->rate != NULL ? *d->variation->rate : p->info;
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }

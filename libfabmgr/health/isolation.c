@@ -84,7 +84,7 @@ static void count_links(struct chooser *c, const struct fab_isolation_link *link
     const struct fab_fabric *f = c->f;
     for (uint32_t p = 0; p < f->port_count; p++)
         if (fab_fabric_isl_is_up(f, p))
-            share_of(c, f->ports[p].node, fab_fabric_peer_node(f, p))->links++;
+            share_of(c, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p))->links++;
     for (size_t i = 0; i < count; i++) {
         uint32_t a = link[i].node[0], b = link[i].node[1];
         if (link[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
@@ -111,7 +111,7 @@ static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t 
 static struct fab_isolation apply_limit(struct chooser *c, uint32_t port)
 {
     const struct fab_fabric *f = c->f;
-    uint32_t near = f->ports[port].node, far = fab_fabric_peer_node(f, port);
+    uint32_t near = fab_fabric_port(f, port)->node, far = fab_fabric_peer_node(f, port);
     if (!fab_fabric_isl_is_up(f, port))
         return refuse(FAB_ISOLATION_HOST, fab_fabric_node_is_switch(f, near) ? far : near, NULL);
     struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
@@ -122,13 +122,14 @@ static struct fab_isolation apply_limit(struct chooser *c, uint32_t port)
     a->out++;
     b->out++;
     fab_base_bits_set(c->out, port);
-    fab_base_bits_set(c->out, f->ports[port].peer);
+    fab_base_bits_set(c->out, fab_fabric_port(f, port)->peer);
     return refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
 }
 
 static bool joins(struct chooser *c, uint32_t port)
 {
-    return fab_base_sets_join(c->sets, c->f->ports[port].node, fab_fabric_peer_node(c->f, port));
+    return fab_base_sets_join(c->sets, fab_fabric_port(c->f, port)->node,
+                              fab_fabric_peer_node(c->f, port));
 }
 
 static void apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
@@ -179,7 +180,7 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
  * continue only through switches, because other nodes do not forward. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
-    uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
+    uint32_t self = fab_fabric_port(f, f->self_port)->node, head = 0, tail = 0;
     fab_base_bits_set(seen, self);
     queue[tail++] = self;
     while (head < tail) {
@@ -205,8 +206,8 @@ int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *por
     bool good = out && seen && queue;
     for (size_t i = 0; good && i < count; i++) {
         fab_base_bits_set(out, port[i]);
-        if (f->ports[port[i]].peer != FAB_NONE)
-            fab_base_bits_set(out, f->ports[port[i]].peer);
+        if (fab_fabric_port(f, port[i])->peer != FAB_NONE)
+            fab_base_bits_set(out, fab_fabric_port(f, port[i])->peer);
     }
     if (good) {
         reach(f, out, seen, queue);

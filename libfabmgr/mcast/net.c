@@ -38,19 +38,19 @@ static int allocate(struct fab_mcast_net *n)
 
 static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+    uint32_t node = fab_fabric_port(f, port)->node, peer = fab_fabric_peer_node(f, port);
     if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, peer) ||
         !fab_fabric_port_is_up(f, port) || f->switches[peer].multicast_fdb_cap == 0)
         return FAB_NONE;
     if (fab_fabric_node_is_switch(f, node) && f->switches[node].multicast_fdb_cap == 0)
         return FAB_NONE;
-    return f->ports[port].peer;
+    return fab_fabric_port(f, port)->peer;
 }
 
 /* Returns the GUID by which a port can be a member of groups; 0 if the port cannot be a member. */
 static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     bool owns = p->guid != 0 && (!fab_fabric_node_is_switch(f, p->node) || p->num == 0) &&
                 fab_fabric_port_by_guid(f, p->guid) == port;
     return owns ? p->guid : 0;
@@ -58,7 +58,7 @@ static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 
 static void note_endport(const struct fab_fabric *f, uint32_t port, uint64_t *has_ends)
 {
-    uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+    uint32_t node = fab_fabric_port(f, port)->node, peer = fab_fabric_peer_node(f, port);
     if (fab_fabric_node_is_switch(f, node) && peer != FAB_NONE &&
         !fab_fabric_node_is_switch(f, peer))
         fab_base_bits_set(has_ends, node);
@@ -67,7 +67,7 @@ static void note_endport(const struct fab_fabric *f, uint32_t port, uint64_t *ha
 static int read_port(struct fab_mcast_net *n, const struct fab_fabric *f, uint32_t port)
 {
     uint64_t guid = member_guid(f, port);
-    n->node[port] = f->ports[port].node;
+    n->node[port] = fab_fabric_port(f, port)->node;
     n->peer[port] = peer_of(f, port);
     n->port_guid[port] = guid;
     note_endport(f, port, n->has_ends);
@@ -147,7 +147,8 @@ static int compare_port(const struct fab_mcast_net *n, const struct fab_fabric *
                         struct fab_mcast_net_diff *d)
 {
     uint32_t peer = peer_of(now, port);
-    if (n->node[port] != now->ports[port].node || n->port_guid[port] != member_guid(now, port))
+    if (n->node[port] != fab_fabric_port(now, port)->node ||
+        n->port_guid[port] != member_guid(now, port))
         return FAB_E_EXISTS;
     note_endport(now, port, d->has_ends);
     return peer != n->peer[port] ? add_change(d, port, peer) : FAB_OK;

@@ -72,7 +72,7 @@ struct incast {
 
 static bool is_endport(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 

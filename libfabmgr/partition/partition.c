@@ -64,7 +64,7 @@ static void add_member(void *ctx, uint32_t port)
 
 static bool is_quarantined(const struct fab_partition_input *in, uint32_t port)
 {
-    uint64_t guid = in->fabric->ports[port].guid;
+    uint64_t guid = fab_fabric_port(in->fabric, port)->guid;
     size_t low = 0, high = in->quarantined_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -249,7 +249,7 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
 /* Returns enum fab_enforce bits for a switch port. */
 static uint8_t enforcement_at(const struct draft *d, uint32_t port)
 {
-    uint32_t peer = d->in->fabric->ports[port].peer;
+    uint32_t peer = fab_fabric_port(d->in->fabric, port)->peer;
     return peer != FAB_NONE && is_quarantined(d->in, peer) ? FAB_ENFORCE_IN | FAB_ENFORCE_OUT
                                                            : d->in->enforce;
 }
@@ -279,9 +279,10 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
     const struct fab_fabric *f = d->in->fabric;
     if (fab_fabric_port_has_lid(f, port))
         return port;
-    uint32_t peer = f->ports[port].peer;
-    bool enforces = fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
-                    !fab_fabric_node_is_switch(f, f->ports[peer].node) &&
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    bool enforces = fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+                    peer != FAB_NONE &&
+                    !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node) &&
                     enforcement_at(d, port) != 0;
     return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }

@@ -42,14 +42,14 @@ static uint32_t next_of(const struct fab_lft_ordering *o, uint32_t sw, uint8_t e
     uint32_t port = fab_fabric_port_id(f, sw, entry);
     if (entry == 0)
         return o->owner == port ? FAB_LFT_ORDERING_ENDPORT : FAB_LFT_ORDERING_DROPS;
-    if (o->hop[port] == FAB_LFT_ORDERING_ENDPORT && f->ports[port].peer != o->owner)
+    if (o->hop[port] == FAB_LFT_ORDERING_ENDPORT && fab_fabric_port(f, port)->peer != o->owner)
         return FAB_LFT_ORDERING_DROPS;
     return o->hop[port];
 }
 
 static uint8_t new_entry(const struct fab_lft_ordering *o, uint32_t sw)
 {
-    return fab_target_lft_row(&o->in->target->lft, sw)[o->lid];
+    return fab_target_lft_at(&o->in->target->lft, sw, o->lid);
 }
 
 static uint32_t new_hop(const struct fab_lft_ordering *o, uint32_t sw)
@@ -62,7 +62,7 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
     uint32_t i = o->slot[sw];
     if (i == FAB_NONE)
         return new_hop(o, sw);
-    return o->items[i].known ? next_of(o, sw, fab_target_lft_row(&o->in->observed->lft, sw)[o->lid])
+    return o->items[i].known ? next_of(o, sw, fab_target_lft_at(&o->in->observed->lft, sw, o->lid))
                              : FAB_LFT_ORDERING_DROPS;
 }
 

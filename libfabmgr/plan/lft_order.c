@@ -138,9 +138,10 @@ static void find_hops(struct fab_lft_ordering *o)
 {
     const struct fab_fabric *f = o->in->fabric;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = f->ports[port].node < f->switch_count && fab_fabric_port_is_up(f, port)
-                            ? fab_fabric_peer_node(f, port)
-                            : FAB_LFT_ORDERING_DROPS;
+        uint32_t peer =
+            fab_fabric_port(f, port)->node < f->switch_count && fab_fabric_port_is_up(f, port)
+                ? fab_fabric_peer_node(f, port)
+                : FAB_LFT_ORDERING_DROPS;
         o->hop[port] = peer == FAB_LFT_ORDERING_DROPS || fab_fabric_node_is_switch(f, peer)
                            ? peer
                            : FAB_LFT_ORDERING_ENDPORT;

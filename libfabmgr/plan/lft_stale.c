@@ -25,8 +25,8 @@ static bool comes_up(const struct fab_fabric *f, uint32_t port)
     uint32_t peer = fab_fabric_peer_node(f, port);
     if (!fab_fabric_port_is_up(f, port) || peer == FAB_NONE || !fab_fabric_node_is_switch(f, peer))
         return false;
-    return f->ports[port].info.port_state != FAB_STATE_ACTIVE ||
-           f->ports[f->ports[port].peer].info.port_state != FAB_STATE_ACTIVE;
+    return fab_fabric_port(f, port)->info.port_state != FAB_STATE_ACTIVE ||
+           fab_fabric_port(f, fab_fabric_port(f, port)->peer)->info.port_state != FAB_STATE_ACTIVE;
 }
 
 static uint64_t stale_in(const struct fab_plan_input *in, uint32_t sw, uint32_t block,

@@ -74,7 +74,7 @@ int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool re
                          fab_plan_add_op *add, void *ctx)
 {
     const struct fab_fabric *f = in->fabric;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint32_t count, blocks = fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, port));
     int ret = 0;
     if (fab_target_pkeys_table(&in->target->pkeys, port, &count) == NULL)

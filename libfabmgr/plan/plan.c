@@ -51,7 +51,7 @@ static int add_op(void *ctx, struct fab_plan_op op)
 
 static int add_port(struct draft *d, uint32_t port, uint8_t state)
 {
-    return add(d, (struct fab_plan_op){.node = d->in->fabric->ports[port].node,
+    return add(d, (struct fab_plan_op){.node = fab_fabric_port(d->in->fabric, port)->node,
                                        .port = port,
                                        .attr_id = FAB_ATTR_PORT_INFO,
                                        .state = state});
@@ -65,7 +65,8 @@ static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fa
 {
     struct fab_arb arb;
     if (in->policy->classes == NULL || !fab_target_vls_multiple(&in->target->vls) ||
-        in->fabric->ports[port].num == 0 || in->fabric->ports[port].peer == FAB_NONE)
+        fab_fabric_port(in->fabric, port)->num == 0 ||
+        fab_fabric_port(in->fabric, port)->peer == FAB_NONE)
         return;
     if (fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb) &&
         arb.highs > 0)
@@ -81,8 +82,8 @@ static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab
     if (in->ask && fab_fabric_port_has_lid(f, port))
         ret->client_reregister = fab_target_can_reregister(ret);
     want_limit(in, port, ret);
-    if (pkeys->ports == 0 || f->ports[port].num == 0 ||
-        !fab_fabric_node_is_switch(f, f->ports[port].node))
+    if (pkeys->ports == 0 || fab_fabric_port(f, port)->num == 0 ||
+        !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
         return;
     if (in->observed != NULL &&
         fab_target_held_pkeys_refused_enforce(&in->observed->pkeys, port, pkeys->enforce[port]))
@@ -93,7 +94,7 @@ static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab
 
 static bool port_differs(const struct draft *d, uint32_t port)
 {
-    const struct fab_port *p = &d->in->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
     struct fab_port_info want;
     want_port(d->in, port, &want);
     if (fab_plan_port_differs(&p->info, &want, p->num == 0))
@@ -109,15 +110,16 @@ static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))
         return false;
-    return f->ports[port].info.port_state >= FAB_STATE_INIT &&
-           f->ports[f->ports[port].peer].info.port_state >= FAB_STATE_INIT;
+    return fab_fabric_port(f, port)->info.port_state >= FAB_STATE_INIT &&
+           fab_fabric_port(f, fab_fabric_port(f, port)->peer)->info.port_state >= FAB_STATE_INIT;
 }
 
 static bool can_be_written(const struct fab_fabric *f, uint32_t port)
 {
     if (port == f->self_port)
         return true;
-    return fab_fabric_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT;
+    return fab_fabric_port_is_up(f, port) &&
+           fab_fabric_port(f, port)->info.port_state >= FAB_STATE_INIT;
 }
 
 /* ---- the stages ------------------------------------------------------------------------------ */
@@ -133,7 +135,7 @@ static int plan_switch(struct draft *d, uint32_t sw)
                                           .port = fab_fabric_port_id(f, sw, 0),
                                           .attr_id = FAB_ATTR_SWITCH_INFO});
     uint32_t port0 = fab_fabric_port_id(f, sw, 0);
-    if (ret == FAB_OK && f->ports[port0].present && port_differs(d, port0))
+    if (ret == FAB_OK && fab_fabric_port(f, port0)->present && port_differs(d, port0))
         ret = add_port(d, port0, FAB_STATE_NOP);
     return ret;
 }
@@ -172,7 +174,7 @@ static int plan_routes(struct draft *d, uint32_t sw)
 static int plan_port(struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (p->num == 0 || !p->present || !can_be_written(f, port))
         return FAB_OK;
     if (p->info.port_state == FAB_STATE_INIT && can_come_up(f, port))
@@ -182,7 +184,7 @@ static int plan_port(struct draft *d, uint32_t port)
 
 static int plan_up(struct draft *d, uint32_t port)
 {
-    const struct fab_port *p = &d->in->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
     if (p->num == 0 || !p->present || p->info.port_state == FAB_STATE_ACTIVE)
         return FAB_OK;
     return can_come_up(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
@@ -211,7 +213,7 @@ static int plan_sl2vl_pair(struct draft *d, uint32_t sw)
 static int plan_pkeys(struct draft *d, uint32_t port, bool removes)
 {
     const struct fab_fabric *f = d->in->fabric;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (!p->present || (p->num != 0 && !can_be_written(f, port)))
         return FAB_OK;
     return fab_plan_pkey_writes(d->in, port, removes, add_op, d);
@@ -241,7 +243,7 @@ static int plan_endport(struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
     int ret = fab_fabric_port_is_isl(f, port) ? FAB_OK : plan_port(d, port);
-    if (ret == FAB_OK && !fab_fabric_node_is_switch(f, f->ports[port].node))
+    if (ret == FAB_OK && !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
         ret = fab_plan_vl_writes_of_endport(d->in, port, add_op, d);
     return ret;
 }
@@ -365,7 +367,7 @@ static void encode_block(const struct fab_plan_input *in, const struct fab_plan_
     memcpy(data, fab_target_lft_row(&in->target->lft, op->node) + offset, FAB_LFT_BLOCK);
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->keep != 0; i++)
         if (op->keep >> i & 1)
-            data[i] = fab_target_lft_row(&in->observed->lft, op->node)[offset + i];
+            data[i] = fab_target_lft_at(&in->observed->lft, op->node, offset + i);
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->drain != 0; i++)
         if (op->drain >> i & 1)
             data[i] = FAB_LFT_NO_ROUTE;
@@ -400,7 +402,7 @@ int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *o
         ret = encode_switch(in, op, data);
         break;
     case FAB_ATTR_PORT_INFO:
-        attr_mod = in->fabric->ports[op->port].num;
+        attr_mod = fab_fabric_port(in->fabric, op->port)->num;
         ret = encode_port(in, op, data);
         break;
     case FAB_ATTR_LFT:

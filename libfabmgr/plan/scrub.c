@@ -54,7 +54,7 @@ static bool find_lft(const struct fab_plan_input *in, uint32_t node, uint32_t ro
 
 static bool is_served(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return p->present && (p->num == 0 || port == f->self_port ||
                           (fab_fabric_port_is_up(f, port) && p->info.port_state >= FAB_STATE_INIT));
 }
@@ -98,7 +98,7 @@ static struct fab_observed_vl_port lanes_of(const struct fab_plan_input *in, uin
 
 static bool maps_sls(const struct fab_fabric *f, uint32_t port)
 {
-    return (f->ports[port].info.cap_mask & CAP_SL_MAPPING) != 0;
+    return (fab_fabric_port(f, port)->info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
 /* Finds the SLtoVLMappingTable of a switch for row number in port << 8 | out port. */
@@ -148,7 +148,7 @@ static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t 
     ret->attr_id = FAB_ATTR_VLARB;
     ret->block = block;
     ret->mod = block << VLARB_BLOCK | (fab_fabric_node_is_switch(in->fabric, node) ? num : 0);
-    return fab_target_arb_has_block(&arb, &in->fabric->ports[ret->port].info, block);
+    return fab_target_arb_has_block(&arb, &fab_fabric_port(in->fabric, ret->port)->info, block);
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -301,7 +301,7 @@ static uint64_t count_lanes(const struct fab_plan_input *in)
             if (!is_served(f, port))
                 continue;
             live++;
-            count += arb_blocks(&f->ports[port].info);
+            count += arb_blocks(&fab_fabric_port(f, port)->info);
         }
         count += fab_fabric_node_is_switch(f, node) ? (live + 1) * live : live;
     }
@@ -424,7 +424,7 @@ static void compare_pkeys(const struct fab_plan_input *in, const struct fab_scru
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret)
 {
-    const struct fab_port *p = &in->fabric->ports[item->port];
+    const struct fab_port *p = fab_fabric_port(in->fabric, item->port);
     struct fab_port_info port;
     struct fab_switch_info sw;
     *ret = (struct fab_scrub_difference){.field = ""};
@@ -449,7 +449,7 @@ bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_sc
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data)
 {
-    const struct fab_port_info *was = &in->fabric->ports[item->port].info;
+    const struct fab_port_info *was = &fab_fabric_port(in->fabric, item->port)->info;
     struct fab_port_info port;
     struct fab_switch_info sw;
     if (item->attr_id == FAB_ATTR_SWITCH_INFO)

@@ -43,9 +43,10 @@
  */
 static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].present &&
-           (f->ports[port].num == 0 ||
-            (fab_fabric_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT));
+    return fab_fabric_port(f, port)->present &&
+           (fab_fabric_port(f, port)->num == 0 ||
+            (fab_fabric_port_is_up(f, port) &&
+             fab_fabric_port(f, port)->info.port_state >= FAB_STATE_INIT));
 }
 
 static struct fab_observed_vl_port wanted(const struct fab_plan_input *in, uint32_t port)
@@ -91,7 +92,7 @@ static bool arb_differs(const struct fab_arb *now, const struct fab_arb *want, u
 static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
                      struct fab_observed_vl_port held, fab_plan_add_op *add, void *ctx)
 {
-    const struct fab_port *p = &in->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(in->fabric, port);
     const uint32_t num = fab_fabric_node_is_switch(in->fabric, p->node) ? p->num : 0;
     struct fab_arb want, now = {0};
     int ret = FAB_OK;
@@ -170,7 +171,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
                s->now[s->count].class == s->want[s->count].class;
         s->count++;
     }
-    bool able = (f->ports[first].info.cap_mask & CAP_SL_MAPPING) != 0;
+    bool able = (fab_fabric_port(f, first)->info.cap_mask & CAP_SL_MAPPING) != 0;
     return able && !(same && fab_target_vls_multiple(&in->target->vls)) &&
            (s->known || fab_target_vls_multiple(&in->target->vls));
 }
@@ -369,7 +370,7 @@ int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx)
 {
-    const struct fab_port *p = &in->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(in->fabric, port);
     const bool many = fab_target_vls_multiple(&in->target->vls),
                is_init = p->info.port_state == FAB_STATE_INIT;
     if (nothing_to_do(in) || !is_live(in->fabric, port))

@@ -57,7 +57,7 @@ static bool in_other(const struct membership *c, uint32_t port, const char *name
 
 static bool is_in(const struct membership *c, uint32_t port, const struct fab_class_member *m)
 {
-    uint64_t guid = c->f->ports[port].guid;
+    uint64_t guid = fab_fabric_port(c->f, port)->guid;
     switch (m->kind) {
     case FAB_CLASS_GUIDS:
         return guid >= m->first && guid <= m->last;
@@ -66,12 +66,13 @@ static bool is_in(const struct membership *c, uint32_t port, const struct fab_cl
     case FAB_CLASS_PARTITION:
         return in_partition(c, port, m->name);
     case FAB_CLASS_NODES:
-        return (m->port == 0 || m->port == c->f->ports[port].num) &&
-               fab_target_node_matches(c->p->pins, &c->f->nodes[c->f->ports[port].node], m->name);
+        return (m->port == 0 || m->port == fab_fabric_port(c->f, port)->num) &&
+               fab_target_node_matches(c->p->pins, &c->f->nodes[fab_fabric_port(c->f, port)->node],
+                                       m->name);
     case FAB_CLASS_OF_OTHERS:
         return in_other(c, port, m->name);
     case FAB_CLASS_TYPES:
-        return m->first >> c->f->nodes[c->f->ports[port].node].type & 1;
+        return m->first >> c->f->nodes[fab_fabric_port(c->f, port)->node].type & 1;
     case FAB_CLASS_SELF:
         return port == c->f->self_port;
     }

@@ -132,7 +132,7 @@ static int list_revived(struct job *j)
  * names no channel, or a dead one. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
-    uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
+    uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_at(j->lft, sw, lid));
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
@@ -148,9 +148,9 @@ static void find_stale(struct job *j, uint32_t lid)
         uint32_t channel = j->revived[i], to = b->peer_sw[channel],
                  from = fab_repair_switch_of(b, channel);
         if (c->mark[to] == FAB_MARK_NONE || to == c->home || from == c->home ||
-            fab_target_lft_row(j->lft, from)[lid] != channel - b->first[from])
+            fab_target_lft_at(j->lft, from, lid) != channel - b->first[from])
             continue;
-        uint32_t onward = fab_repair_channel(b, to, fab_target_lft_row(j->lft, to)[lid]);
+        uint32_t onward = fab_repair_channel(b, to, fab_target_lft_at(j->lft, to, lid));
         if (onward == FAB_NONE || c->label[channel] < c->label[onward])
             continue;
         c->stale[from] = true;
@@ -180,7 +180,7 @@ static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
         uint32_t from = b->peer_sw[port];
         if (!descends && from != FAB_NONE && from != c->home &&
             !fab_base_bits_get(j->r->is_dead, port) &&
-            fab_target_lft_row(j->lft, from)[lid] == b->peer_num[port])
+            fab_target_lft_at(j->lft, from, lid) == b->peer_num[port])
             descends = turn_descends(j, fab_repair_peer_port(b, port), lid);
     }
     if (descends && !c->stale[sw]) {
@@ -196,7 +196,7 @@ static int add_stale(struct job *j)
     for (size_t i = 0; i < j->stales; i++) {
         uint32_t sw = j->stale[i];
         if (status == FAB_OK && c->mark[sw] == FAB_MARK_NONE)
-            status = note_change(j, c->lid, sw, fab_target_lft_row(j->lft, sw)[c->lid]);
+            status = note_change(j, c->lid, sw, fab_target_lft_at(j->lft, sw, c->lid));
         c->stale[sw] = false;
     }
     j->stales = 0;

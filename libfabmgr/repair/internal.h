@@ -211,7 +211,7 @@ struct fab_repair {
 /* Returns the switch's entry for the column's LID in the active tables. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)
 {
-    return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
+    return c->table != NULL ? c->table[sw] : fab_target_lft_at(c->lft, sw, c->lid);
 }
 /* Returns the switch's entry for the column's LID: entry[] if the switch has a mark, else the value
  * in the active tables. */

@@ -38,7 +38,7 @@ static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
             b->peer_sw[port] = FAB_NONE;
             if (num == 0 || !fab_fabric_port_is_up(f, port))
                 continue;
-            const struct fab_port *peer = &f->ports[f->ports[port].peer];
+            const struct fab_port *peer = fab_fabric_port(f, fab_fabric_port(f, port)->peer);
             if (!fab_fabric_node_is_switch(f, peer->node)) {
                 b->attached[sw]++;
                 continue;
@@ -55,11 +55,12 @@ static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
  * switch. */
 static uint32_t home_of(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (fab_fabric_node_is_switch(f, p->node))
         return p->node;
-    return fab_fabric_port_is_up(f, port) && fab_fabric_node_is_switch(f, f->ports[p->peer].node)
-               ? f->ports[p->peer].node
+    return fab_fabric_port_is_up(f, port) &&
+                   fab_fabric_node_is_switch(f, fab_fabric_port(f, p->peer)->node)
+               ? fab_fabric_port(f, p->peer)->node
                : FAB_NONE;
 }
 
@@ -69,7 +70,7 @@ static void find_homes(struct fab_repair_network *b, const struct fab_repair_inp
         uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
         b->home[lid] = owner != FAB_NONE ? home_of(in->fabric, owner) : FAB_NONE;
         if (owner != FAB_NONE &&
-            !fab_fabric_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+            !fab_fabric_node_is_switch(in->fabric, fab_fabric_port(in->fabric, owner)->node))
             fab_base_bits_set(b->is_endport, lid);
     }
 }

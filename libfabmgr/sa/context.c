@@ -54,7 +54,7 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
  * MTU and rate; a value that it does not report is no limit. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
-    const struct fab_port_info *info = &f->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
     c->mtu = info->mtu_cap != 0 ? info->mtu_cap : NO_BOUND_MTU;
     c->rank = fab_sa_rank(fab_wire_link_rate(info));
     if (c->rank == 0)
@@ -65,17 +65,18 @@ static void set_link(struct fab_sa *sa, uint32_t port)
 {
     const struct fab_fabric *f = sa->view->fabric;
     struct fab_sa_link *c = &sa->links[port];
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     *c = (struct fab_sa_link){.peer = FAB_NONE, .node = FAB_NONE};
-    if (f->ports[port].num == 0) {
+    if (fab_fabric_port(f, port)->num == 0) {
         set_port0(f, port, c);
         return;
     }
     if (peer == FAB_NONE || !fab_fabric_port_is_up(f, port))
         return;
-    const struct fab_port_info *a = &f->ports[port].info, *b = &f->ports[peer].info;
+    const struct fab_port_info *a = &fab_fabric_port(f, port)->info,
+                               *b = &fab_fabric_port(f, peer)->info;
     c->peer = peer;
-    c->node = f->ports[peer].node;
+    c->node = fab_fabric_port(f, peer)->node;
     c->mtu = link_mtu(sa->view, a, b);
     c->rank = lesser(fab_sa_rank(fab_wire_link_rate(a)), fab_sa_rank(fab_wire_link_rate(b)));
 }
@@ -209,10 +210,10 @@ static bool all_connected(const struct fab_sa *sa)
         fab_base_sets_init(sets, f->node_count);
     for (uint32_t port = 0; sets != NULL && port < f->port_count; port++)
         if (sa->links[port].peer != FAB_NONE)
-            fab_base_sets_join(sets, f->ports[port].node, sa->links[port].node);
+            fab_base_sets_join(sets, fab_fabric_port(f, port)->node, sa->links[port].node);
     for (uint32_t i = 1; joined && i < sa->endport_count; i++)
-        joined = fab_base_sets_find(sets, f->ports[sa->endports[i]].node) ==
-                 fab_base_sets_find(sets, f->ports[sa->endports[0]].node);
+        joined = fab_base_sets_find(sets, fab_fabric_port(f, sa->endports[i])->node) ==
+                 fab_base_sets_find(sets, fab_fabric_port(f, sa->endports[0])->node);
     free(sets);
     return joined;
 }
@@ -343,7 +344,7 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     const struct fab_view *v = sa->view;
     const struct fab_sa_link *c = &sa->links[src];
     bool from_switch = is_switch_port(sa, src);
-    uint32_t sw = from_switch ? v->fabric->ports[src].node : c->node;
+    uint32_t sw = from_switch ? fab_fabric_port(v->fabric, src)->node : c->node;
     struct limits w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
     lower(&w, c);
     if (!from_switch && (c->peer == FAB_NONE ||
@@ -383,7 +384,7 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
  * those of the port. */
 static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
-    const struct fab_port_info *info = &sa->view->fabric->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(sa->view->fabric, port)->info;
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 

@@ -62,7 +62,7 @@ uint8_t fab_sa_rate_of_rank(uint8_t rank);
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;
-    uint8_t out = lid <= lft->top ? fab_target_lft_row(lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    uint8_t out = lid <= lft->top ? fab_target_lft_at(lft, sw, lid) : FAB_LFT_NO_ROUTE;
     uint32_t port = sa->first_port[sw] + out;
     return port < sa->first_port[sw + 1] ? port : FAB_NONE;
 }

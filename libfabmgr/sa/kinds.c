@@ -30,7 +30,7 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint32_t port)
 
 static bool is_switch(const struct fab_sa_query *q, uint32_t port)
 {
-    return fab_fabric_node_is_switch(fabric_of(q), fabric_of(q)->ports[port].node);
+    return fab_fabric_node_is_switch(fabric_of(q), fab_fabric_port(fabric_of(q), port)->node);
 }
 
 static uint32_t one(const struct fab_sa_query *q, uint32_t port)
@@ -48,14 +48,14 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);
-    return is_switch(q, port) ? f->nodes[f->ports[port].node].num_ports + 1u : 1u;
+    return is_switch(q, port) ? f->nodes[fab_fabric_port(f, port)->node].num_ports + 1u : 1u;
 }
 
 /* ---- nodes, ports, links --------------------------------------------------------------------- */
 
 static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    const struct fab_port *p = &fabric_of(q)->ports[port];
+    const struct fab_port *p = fab_fabric_port(fabric_of(q), port);
     const struct fab_node *node = &fabric_of(q)->nodes[p->node];
     struct fab_wire_node_record *r = ret;
     (void)k;
@@ -70,7 +70,7 @@ static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 
 static bool fill_port_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    const struct fab_port *p = &fabric_of(q)->ports[port + k];
+    const struct fab_port *p = fab_fabric_port(fabric_of(q), port + k);
     struct fab_wire_port_info_record *r = ret;
     if (!p->present)
         return false;
@@ -87,7 +87,7 @@ static bool fill_switch_info(struct fab_sa_query *q, uint32_t port, uint32_t k, 
     struct fab_wire_switch_info_record *r = ret;
     (void)k;
     r->lid = lid_of(q, port);
-    r->info = fabric_of(q)->switches[fabric_of(q)->ports[port].node];
+    r->info = fabric_of(q)->switches[fab_fabric_port(fabric_of(q), port)->node];
     return true;
 }
 
@@ -99,8 +99,8 @@ static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     if (c->peer == FAB_NONE)
         return false;
     r->from_lid = lid_of(q, port);
-    r->from_port = f->ports[port + k].num;
-    r->to_port = f->ports[c->peer].num;
+    r->from_port = fab_fabric_port(f, port + k)->num;
+    r->to_port = fab_fabric_port(f, c->peer)->num;
     uint32_t to = c->node < f->switch_count ? q->sa->first_port[c->node] : c->peer;
     r->to_lid = lid_of(q, to);
     return r->to_lid != 0 && fab_sa_may_see(q, to);
@@ -117,7 +117,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
 /* Fills in the SMInfo of this manager, or the last SMInfo of another manager without its SM_Key. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    uint64_t guid = fabric_of(q)->ports[port].guid;
+    uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;
     struct fab_wire_sm_info_record *r = ret;
     (void)k;
     r->lid = lid_of(q, port);
@@ -132,14 +132,14 @@ static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void
 
 static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
 {
-    return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
+    return (fab_fabric_port(fabric_of(q), port)->info.guid_cap + 7u) / 8u;
 }
 
 /* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; the others are alias
  * GUIDs. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    uint64_t own = fabric_of(q)->ports[port].guid;
+    uint64_t own = fab_fabric_port(fabric_of(q), port)->guid;
     const struct fab_sa_alias_block *b =
         q->sa->aliases != NULL ? fab_sa_aliases_block(q->sa->aliases, own, k) : NULL;
     struct fab_wire_guid_info_record *r = ret;
@@ -165,7 +165,9 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     r->lid = lid_of(q, port);
     r->block = (uint16_t)k;
     memcpy(r->port,
-           fab_target_lft_row(&target_of(q)->lft, fabric_of(q)->ports[port].node) + k * 64u, 64);
+           fab_target_lft_row(&target_of(q)->lft, fab_fabric_port(fabric_of(q), port)->node) +
+               k * 64u,
+           64);
     return true;
 }
 
@@ -181,7 +183,7 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     const struct fab_view *v = q->sa->view;
     struct fab_wire_sl2vl_record *r = ret;
     uint32_t count = ports(q, port), in = port + k % count, out = port + k / count;
-    if (!v->fabric->ports[in].present || !v->fabric->ports[out].present)
+    if (!fab_fabric_port(v->fabric, in)->present || !fab_fabric_port(v->fabric, out)->present)
         return false;
     uint64_t map = fab_target_sl2vl(v->fabric, &v->policy, &v->target->vls, in, out);
     r->lid = lid_of(q, port);
@@ -203,7 +205,7 @@ static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_view *v = q->sa->view;
-    const struct fab_port *p = &v->fabric->ports[port + k / 4];
+    const struct fab_port *p = fab_fabric_port(v->fabric, port + k / 4);
     struct fab_wire_vlarb_record *r = ret;
     unsigned block = k % 4 + 1;
     unsigned cap = block <= 2 ? p->info.vlarb_low_cap : p->info.vlarb_high_cap;
@@ -233,7 +235,7 @@ static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 {
     const struct fab_pkeys *keys = &target_of(q)->pkeys;
     uint32_t block = k % FAB_PKEY_BLOCKS_MAX, at = port + (k >> PKEY_BLOCKS_SHIFT), count;
-    const struct fab_port *p = &fabric_of(q)->ports[at];
+    const struct fab_port *p = fab_fabric_port(fabric_of(q), at);
     struct fab_wire_pkey_record *r = ret;
     if (!p->present ||
         block >= fab_target_pkeys_blocks(fab_target_pkeys_capacity(fabric_of(q), at)))

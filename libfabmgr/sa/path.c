@@ -57,7 +57,7 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     const struct fab_prefix_route *route =
         fab_policy_routers_find(sa->view->policy.routers, prefix);
     for (uint32_t i = 0; route != NULL && i < sa->endport_count; i++) {
-        const struct fab_port *p = &f->ports[sa->endports[i]];
+        const struct fab_port *p = fab_fabric_port(f, sa->endports[i]);
         if (f->nodes[p->node].type == FAB_NODE_ROUTER &&
             (route->port_guid == 0 || route->port_guid == p->guid))
             return sa->endports[i];
@@ -105,7 +105,7 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
 {
     q->own[end] = port;
     if (port != FAB_NONE)
-        q->guid[end] = gid != NULL ? gid[1] : q->sa->view->fabric->ports[port].guid;
+        q->guid[end] = gid != NULL ? gid[1] : fab_fabric_port(q->sa->view->fabric, port)->guid;
     *ret = port != FAB_NONE ? &q->own[end] : q->sa->endports;
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
@@ -115,7 +115,7 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
-        return q->sa->view->fabric->ports[list[n]].guid;
+        return fab_fabric_port(q->sa->view->fabric, list[n])->guid;
     return q->guid[(uint32_t)(list - q->own) + n];
 }
 
@@ -430,7 +430,7 @@ static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t li
     uint32_t in = FAB_NONE, out = src;
     for (; k > 0 && out != FAB_NONE; k--) {
         in = q->sa->links[out].peer;
-        out = in == FAB_NONE ? FAB_NONE : v->fabric->ports[in].node;
+        out = in == FAB_NONE ? FAB_NONE : fab_fabric_port(v->fabric, in)->node;
         if (out != FAB_NONE)
             out = fab_fabric_node_is_switch(v->fabric, out) ? fab_sa_out_port(q->sa, out, lid)
                                                             : FAB_NONE;
@@ -444,24 +444,26 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
     const struct fab_fabric *f = q->sa->view->fabric;
     uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
     struct fab_wire_trace_record *r = ret;
-    if (fab_fabric_node_is_switch(f, f->ports[src].node))
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node))
         return false; /* a trace must begin at an adapter or router */
     follow_nodes(q, src, lid, k, &in, &out);
     if (in == FAB_NONE && out == FAB_NONE)
         return false;
-    const struct fab_node *node = &f->nodes[f->ports[in != FAB_NONE ? in : out].node];
+    const struct fab_node *node = &f->nodes[fab_fabric_port(f, in != FAB_NONE ? in : out)->node];
     r->gid_prefix = q->sa->view->policy.subnet_prefix;
     r->generation = (uint16_t)q->sa->view->generation;
     r->node_type = node->type;
     r->node = node->guid;
     r->chassis = node->info.system_guid;
     if (in != FAB_NONE) {
-        r->entry_guid = f->ports[in].guid ? f->ports[in].guid : node->info.port_guid;
-        r->entry_port = f->ports[in].num;
+        r->entry_guid =
+            fab_fabric_port(f, in)->guid ? fab_fabric_port(f, in)->guid : node->info.port_guid;
+        r->entry_port = fab_fabric_port(f, in)->num;
     }
-    if (out != FAB_NONE && f->ports[out].num != 0) {
-        r->exit_guid = f->ports[out].guid ? f->ports[out].guid : node->info.port_guid;
-        r->exit_port = f->ports[out].num;
+    if (out != FAB_NONE && fab_fabric_port(f, out)->num != 0) {
+        r->exit_guid =
+            fab_fabric_port(f, out)->guid ? fab_fabric_port(f, out)->guid : node->info.port_guid;
+        r->exit_port = fab_fabric_port(f, out)->num;
     }
     return true;
 }

@@ -101,7 +101,7 @@ static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 static bool of_switch(const struct fab_sa_query *q)
 {
     const struct fab_fabric *f = q->sa->view->fabric;
-    return fab_fabric_node_is_switch(f, f->ports[q->from[0]].node);
+    return fab_fabric_node_is_switch(f, fab_fabric_port(f, q->from[0])->node);
 }
 
 static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_request *req)

@@ -258,7 +258,7 @@ static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 
 static void count_congestion(struct fab_sim *s, uint32_t port, uint8_t sl)
 {
-    if (is_switch(s, s->fabric->ports[port].node)) {
+    if (is_switch(s, fab_fabric_port(s->fabric, port)->node)) {
         fab_sim_count(s, port, FAB_SIM_SW_VL_CONGESTION + data_vl(s, port, sl), 1);
         return;
     }

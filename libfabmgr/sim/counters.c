@@ -36,7 +36,7 @@ static uint64_t detail_key(uint32_t port, uint32_t counter)
 static struct sim_detail *find_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     struct sim_detail *d = fab_sim_items_find(&s->details, sizeof *d, detail_key(port, counter));
-    uint32_t power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
+    uint32_t power_cycle = s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
     if (d != NULL && d->power_cycle != power_cycle)
         *d = (struct sim_detail){.power_cycle = power_cycle};
     return d;
@@ -49,7 +49,7 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     if (fab_sim_items_add(&s->details, sizeof *d, detail_key(port, counter), &i) != FAB_OK)
         return NULL;
     d = (struct sim_detail *)s->details.items + i;
-    d->power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
+    d->power_cycle = s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
     return d;
 }
 

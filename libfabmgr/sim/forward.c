@@ -44,15 +44,15 @@ bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uin
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
         return false;
-    uint32_t port = port_id(s, at->node, out), far = s->fabric->ports[port].peer;
+    uint32_t port = port_id(s, at->node, out), far = fab_fabric_port(s->fabric, port)->peer;
     if (far == FAB_NONE || s->ports[port].unplugged ||
         s->ports[port].info.port_state < least_state ||
         !accepts_data(&s->ports[far].info, least_state))
         return false;
     if (s->noisy && is_corrupted(s, far))
         return false;
-    at->node = s->fabric->ports[far].node;
-    at->port = s->fabric->ports[far].num;
+    at->node = fab_fabric_port(s->fabric, far)->node;
+    at->port = fab_fabric_port(s->fabric, far)->num;
     at->hops++;
     return true;
 }

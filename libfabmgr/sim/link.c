@@ -29,7 +29,7 @@ uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port)
 
 static void power_on(struct fab_sim *s, uint32_t port)
 {
-    const struct fab_port *from = &s->fabric->ports[port];
+    const struct fab_port *from = fab_fabric_port(s->fabric, port);
     struct fab_port_info *info = &s->ports[port].info;
     *info = from->info;
     info->lid = info->sm_lid = 0;
@@ -50,7 +50,7 @@ void fab_sim_links_start(struct fab_sim *s)
     for (uint32_t port = 0; port < s->fabric->port_count; port++)
         power_on(s, port);
     for (uint32_t port = 0; port < s->fabric->port_count; port++) {
-        uint32_t far = s->fabric->ports[port].peer;
+        uint32_t far = fab_fabric_port(s->fabric, port)->peer;
         if (far != FAB_NONE && disabled(&s->ports[far]) && !disabled(&s->ports[port])) {
             s->ports[port].info.port_state = FAB_STATE_DOWN;
             s->ports[port].info.phys_state = fab_sim_link_down_state(s, port);
@@ -63,7 +63,7 @@ void fab_sim_links_start(struct fab_sim *s)
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;
-    uint32_t node = s->fabric->ports[port].node;
+    uint32_t node = fab_fabric_port(s->fabric, port)->node;
     bool change = info->port_state != state;
     info->port_state = state;
     info->phys_state = phys;
@@ -75,18 +75,18 @@ static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t p
 static void report_port_state(struct fab_sim *s, uint32_t port, bool change)
 {
     if (change)
-        fab_sim_trap_port_state(s, s->fabric->ports[port].node);
+        fab_sim_trap_port_state(s, fab_fabric_port(s->fabric, port)->node);
 }
 
 static bool can_link(const struct fab_sim *s, uint32_t port)
 {
-    const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
+    const struct sim_node *node = &s->nodes[fab_fabric_port(s->fabric, port)->node];
     return !s->ports[port].unplugged && !disabled(&s->ports[port]) && !node->powered_off;
 }
 
 static bool can_train(const struct fab_sim *s, uint32_t port)
 {
-    uint32_t far = s->fabric->ports[port].peer;
+    uint32_t far = fab_fabric_port(s->fabric, port)->peer;
     return far != FAB_NONE && can_link(s, port) && can_link(s, far) &&
            (s->ports[port].info.phys_state != FAB_PHYS_SLEEP ||
             s->ports[far].info.phys_state != FAB_PHYS_SLEEP);
@@ -94,7 +94,7 @@ static bool can_train(const struct fab_sim *s, uint32_t port)
 
 static void come_up(struct fab_sim *s, uint32_t port)
 {
-    uint32_t far = s->fabric->ports[port].peer;
+    uint32_t far = fab_fabric_port(s->fabric, port)->peer;
     s->ports[port].trained_at = s->ports[far].trained_at = 0;
     if (!fab_sim_link_negotiate(s, port, far)) {
         s->ports[port].info.phys_state = s->ports[far].info.phys_state = FAB_PHYS_POLLING;
@@ -108,7 +108,7 @@ static void come_up(struct fab_sim *s, uint32_t port)
 
 void fab_sim_link_train(struct fab_sim *s, uint32_t port)
 {
-    uint32_t far = s->fabric->ports[port].peer;
+    uint32_t far = fab_fabric_port(s->fabric, port)->peer;
     if (!can_train(s, port))
         return;
     if (s->timing.train_us == 0) {
@@ -130,7 +130,7 @@ void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 {
-    uint32_t far = s->fabric->ports[port].peer;
+    uint32_t far = fab_fabric_port(s->fabric, port)->peer;
     if (s->ports[port].info.phys_state == FAB_PHYS_LINKUP)
         fab_sim_count(s, port, FAB_SIM_LINK_DOWNED, 1);
     if (far != FAB_NONE && s->ports[far].info.phys_state == FAB_PHYS_LINKUP)
@@ -148,7 +148,7 @@ void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys)
 
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port)
 {
-    bool own = s->fabric->ports[port].num == 0;
+    bool own = fab_fabric_port(s->fabric, port)->num == 0;
     power_on(s, port);
     if (own || disabled(&s->ports[port]))
         return;
@@ -161,7 +161,7 @@ void fab_sim_link_power_on(struct fab_sim *s, uint32_t port)
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
 {
     if (node >= s->fabric->node_count || port > s->fabric->nodes[node].num_ports ||
-        s->fabric->ports[port_id(s, node, port)].peer == FAB_NONE)
+        fab_fabric_port(s->fabric, port_id(s, node, port))->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
     *ret_port = port_id(s, node, port);
     return FAB_OK;
@@ -170,7 +170,7 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 static void set_unplugged(struct fab_sim *s, uint32_t port, bool out)
 {
     s->ports[port].unplugged = out;
-    s->ports[s->fabric->ports[port].peer].unplugged = out;
+    s->ports[fab_fabric_port(s->fabric, port)->peer].unplugged = out;
 }
 
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port)
@@ -199,7 +199,7 @@ int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port)
 
 static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
 {
-    const struct fab_port *p = &s->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(s->fabric, port);
     if (in)
         (void)fab_sim_relink(s, p->node, p->num);
     else
@@ -236,7 +236,8 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
         return status;
     if (!(share >= 0 && share <= 1))
         return FAB_E_INVAL;
-    s->ports[id].noise_share = s->ports[s->fabric->ports[id].peer].noise_share = (float)share;
+    s->ports[id].noise_share = s->ports[fab_fabric_port(s->fabric, id)->peer].noise_share =
+        (float)share;
     s->noisy = s->noisy || share > 0;
     return FAB_OK;
 }
@@ -259,7 +260,7 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
         return status;
     if (!(rate >= 0 && rate <= 1))
         return FAB_E_INVAL;
-    const struct fab_port *far = &s->fabric->ports[s->fabric->ports[id].peer];
+    const struct fab_port *far = fab_fabric_port(s->fabric, fab_fabric_port(s->fabric, id)->peer);
     double each_second = rate * 1e6 * fab_wire_link_rate(&s->ports[id].info);
     status = fab_sim_noise(s, node, port, 1 - power_of(1 - rate, MAD_BITS));
     if (status == FAB_OK)

@@ -62,7 +62,7 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     fab_sim_tables_forget(s, node);
     fab_sim_counters_forget(s, node);
     for (uint32_t p = s->fabric->nodes[node].first_port; p <= last_port(s, node); p++) {
-        if (s->fabric->ports[p].num > 0 && s->ports[p].info.port_state > FAB_STATE_DOWN)
+        if (fab_fabric_port(s->fabric, p)->num > 0 && s->ports[p].info.port_state > FAB_STATE_DOWN)
             fab_sim_link_down(s, p, FAB_PHYS_POLLING);
         fab_sim_link_power_on(s, p);
     }

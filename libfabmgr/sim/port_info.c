@@ -29,11 +29,12 @@ static bool find_port(const struct request *r, uint32_t *ret_port)
 
 static bool is_external(const struct fab_sim *s, uint32_t port)
 {
-    return s->fabric->ports[port].num != 0 && is_switch(s, s->fabric->ports[port].node);
+    return fab_fabric_port(s->fabric, port)->num != 0 &&
+           is_switch(s, fab_fabric_port(s->fabric, port)->node);
 }
 static bool is_own(const struct fab_sim *s, uint32_t port)
 {
-    return s->fabric->ports[port].num == 0;
+    return fab_fabric_port(s->fabric, port)->num == 0;
 }
 
 static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
@@ -161,7 +162,7 @@ static uint16_t set_port_info(struct request *r, uint32_t port)
 {
     struct fab_sim *s = r->sim;
     struct fab_port_info want, *now = &s->ports[port].info;
-    if (!is_switch(s, r->at.node) && s->fabric->ports[port].num != r->at.port)
+    if (!is_switch(s, r->at.node) && fab_fabric_port(s->fabric, port)->num != r->at.port)
         return FAB_SMP_BAD_VALUE;
     if (fab_wire_attr_unpack(&fab_wire_attr_port_info, r->data, FAB_SMP_DATA, &want) != FAB_OK ||
         !valid(s, port, &want))

@@ -53,13 +53,15 @@ static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_
 
 static bool enables_width(const struct fab_sim *s, uint32_t port, const struct width *w)
 {
-    const struct fab_port_info *info = &s->ports[port].info, *usual = &s->fabric->ports[port].info;
+    const struct fab_port_info *info = &s->ports[port].info,
+                               *usual = &fab_fabric_port(s->fabric, port)->info;
     return enables(info->width_enabled, w->code, usual->width_enabled, usual->width_active);
 }
 
 static bool enables_speed(const struct fab_sim *s, uint32_t port, const struct speed *v)
 {
-    const struct fab_port_info *info = &s->ports[port].info, *usual = &s->fabric->ports[port].info;
+    const struct fab_port_info *info = &s->ports[port].info,
+                               *usual = &fab_fabric_port(s->fabric, port)->info;
     if (v->ext2 != 0)
         return enables(info->speed_ext2_enabled, v->ext2, usual->speed_ext2_enabled,
                        usual->speed_ext2_active);
@@ -73,7 +75,7 @@ static const struct width *best_width(const struct fab_sim *s, uint32_t near, ui
 {
     uint8_t most = s->ports[near].max_lanes;
     if (most == 0)
-        most = lanes_of(s->fabric->ports[near].info.width_active);
+        most = lanes_of(fab_fabric_port(s->fabric, near)->info.width_active);
     for (size_t i = 0; i < WIDTHS; i++)
         if (widths[i].lanes <= most && enables_width(s, near, &widths[i]) &&
             enables_width(s, far, &widths[i]))
@@ -84,7 +86,7 @@ static const struct width *best_width(const struct fab_sim *s, uint32_t near, ui
 static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, uint32_t far)
 {
     size_t i = s->ports[near].max_speed > 0 ? s->ports[near].max_speed - 1u
-                                            : speed_of(&s->fabric->ports[near].info);
+                                            : speed_of(&fab_fabric_port(s->fabric, near)->info);
     for (; i < SPEEDS; i++)
         if (enables_speed(s, near, &speeds[i]) && enables_speed(s, far, &speeds[i]))
             return &speeds[i];
@@ -94,7 +96,7 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
 /* Returns whether the snapshot shows the width and speed of the link. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
-    const struct fab_port_info *usual = &s->fabric->ports[port].info;
+    const struct fab_port_info *usual = &fab_fabric_port(s->fabric, port)->info;
     return lanes_of(usual->width_active) != 0 && speed_of(usual) < SPEEDS;
 }
 
@@ -150,7 +152,7 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
         return status;
     if ((lanes != 0 && !is_width(lanes)) || (speed != NULL && !find_speed(speed, &max_speed)))
         return FAB_E_INVAL;
-    uint32_t far = s->fabric->ports[id].peer;
+    uint32_t far = fab_fabric_port(s->fabric, id)->peer;
     s->ports[id].max_lanes = s->ports[far].max_lanes = (uint8_t)lanes;
     s->ports[id].max_speed = s->ports[far].max_speed = max_speed;
     if (s->ports[id].info.phys_state == FAB_PHYS_LINKUP) {

@@ -71,7 +71,7 @@ static uint64_t option_mask(void)
 
 static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
 {
-    return s->nodes[s->fabric->ports[port].node].power_cycles;
+    return s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
 }
 
 /* Finds the sampling mechanism that the request addresses. NULL: the mechanism was not used since
@@ -94,7 +94,7 @@ static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
  * The second call, at the end, replaces each stored value by the increase since the first call. */
 static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 {
-    const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];
+    const struct fab_node *node = &s->fabric->nodes[fab_fabric_port(s->fabric, p->port)->node];
     uint32_t first = p->port, last = p->port;
     p->read++;
     if (p->control.port_select == 0xff) {

@@ -271,7 +271,7 @@ int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node)
         uint32_t node = fab_fabric_node_by_guid(s->fabric, guid);
         uint32_t port = fab_fabric_port_by_guid(s->fabric, guid);
         if (node == FAB_NONE && port != FAB_NONE)
-            node = s->fabric->ports[port].node;
+            node = fab_fabric_port(s->fabric, port)->node;
         if (node != FAB_NONE) {
             *ret_node = node;
             return FAB_OK;

@@ -20,7 +20,7 @@ static uint16_t handle_node_info(struct request *r)
     struct fab_node_info info = s->fabric->nodes[r->at.node].info;
     info.local_port = r->at.port;
     if (!is_switch(s, r->at.node)) {
-        uint64_t guid = s->fabric->ports[lid_port(s, r->at)].guid;
+        uint64_t guid = fab_fabric_port(s->fabric, lid_port(s, r->at))->guid;
         info.port_guid = guid != 0 ? guid : info.node_guid + r->at.port;
     }
     if (r->sim->nodes[r->at.node].impersonates) {

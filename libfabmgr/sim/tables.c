@@ -110,7 +110,7 @@ bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint
 {
     bool there = true;
     for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
-        there = there && block_get(s, s->fabric->ports[port].node,
+        there = there && block_get(s, fab_fabric_port(s->fabric, port)->node,
                                    piece_key(port, attr_id, block, i), data + i * FAB_SMP_DATA);
     return there;
 }
@@ -120,8 +120,8 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
 {
     bool done = true;
     for (uint32_t i = 0; i < FAB_GS_DATA / FAB_SMP_DATA; i++)
-        done = done && block_put(s, s->fabric->ports[port].node, piece_key(port, attr_id, block, i),
-                                 data + i * FAB_SMP_DATA);
+        done = done && block_put(s, fab_fabric_port(s->fabric, port)->node,
+                                 piece_key(port, attr_id, block, i), data + i * FAB_SMP_DATA);
     return done;
 }
 
@@ -268,7 +268,7 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
         (!(wide & ALL_IN) && in > r->sim->fabric->nodes[r->at.node].num_ports) ||
         (wide != 0 && !(offered && r->set)))
         return FAB_SMP_BAD_VALUE;
-    out = r->sim->fabric->ports[port].num;
+    out = fab_fabric_port(r->sim->fabric, port)->num;
     if (r->set)
         return sl2vl_set(r, sl2vl_key(r->sim, r->at.node, wide, in, out));
     sl2vl_get(r->sim, r->at.node, in, out, r->data);
@@ -301,7 +301,7 @@ uint16_t fab_sim_handle_guids(struct request *r)
     if (!find_port(r, 0, &port) || r->mod * (uint64_t)GUIDS_PER_BLOCK >=
                                        (uint64_t)r->sim->ports[port].info.guid_cap + (r->mod == 0))
         return FAB_SMP_BAD_VALUE;
-    uint64_t guid = r->sim->fabric->ports[port].guid;
+    uint64_t guid = fab_fabric_port(r->sim->fabric, port)->guid;
     size_t used = (r->sim->ports[port].info.guid_cap - r->mod * GUIDS_PER_BLOCK) * sizeof guid;
     access_block(r, block_key(TABLE_GUIDS, port, r->mod), used, &status);
     if (r->mod == 0)

@@ -68,8 +68,8 @@ static void run_event(struct fab_sim *s, const struct sim_event *e)
         fab_sim_trap_resend(s, e->a);
         break;
     case EVENT_TRAP:
-        (void)fab_sim_trap(s, s->fabric->ports[e->a].node, s->fabric->ports[e->a].num,
-                           (uint16_t)e->b);
+        (void)fab_sim_trap(s, fab_fabric_port(s->fabric, e->a)->node,
+                           fab_fabric_port(s->fabric, e->a)->num, (uint16_t)e->b);
         break;
     case EVENT_SAMPLE:
         fab_sim_samples_due(s, e->a);

@@ -21,7 +21,8 @@ enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
 static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     const struct fab_port_info *info = &s->ports[port].info;
-    struct position at = {.node = s->fabric->ports[port].node, .port = s->fabric->ports[port].num};
+    struct position at = {.node = fab_fabric_port(s->fabric, port)->node,
+                          .port = fab_fabric_port(s->fabric, port)->num};
     struct fab_mad header = {
         .mgmt_class = FAB_CLASS_SMP_LID,
         .method = FAB_METHOD_TRAP,
@@ -43,7 +44,7 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
 static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
-    const struct sim_node *node = &s->nodes[s->fabric->ports[port].node];
+    const struct sim_node *node = &s->nodes[fab_fabric_port(s->fabric, port)->node];
     return info->lid != 0 && info->sm_lid != 0 && !node->silent && !node->powered_off;
 }
 
@@ -116,7 +117,7 @@ void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node)
 {
     for (size_t i = 0; i < s->notices.count; i++)
-        if (s->fabric->ports[notice_at(s, i)->port].node == node)
+        if (fab_fabric_port(s->fabric, notice_at(s, i)->port)->node == node)
             notice_at(s, i)->active = false;
 }
 
@@ -124,7 +125,7 @@ bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_not
 {
     for (size_t i = 0; i < s->notices.count; i++) {
         const struct sim_notice *n = notice_at(s, i);
-        if (n->active && s->fabric->ports[n->port].node == node) {
+        if (n->active && fab_fabric_port(s->fabric, n->port)->node == node) {
             *ret = n->notice;
             return true;
         }
@@ -140,7 +141,7 @@ static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uin
     struct fab_notice notice = {
         .generic = 1,
         .type = type,
-        .producer_type = s->fabric->nodes[s->fabric->ports[sender].node].type,
+        .producer_type = s->fabric->nodes[fab_fabric_port(s->fabric, sender)->node].type,
         .trap = trap,
         .issuer_lid = s->ports[sender].info.lid,
     };
@@ -199,7 +200,7 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {
-    uint32_t far = s->fabric->ports[port].peer;
+    uint32_t far = fab_fabric_port(s->fabric, port)->peer;
     uint8_t *d = n->details;
     uint16_t *count =
         trap == 258 ? &s->ports[port].info.q_key_violations : &s->ports[port].info.p_key_violations;
@@ -211,7 +212,7 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
         fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003);
         fab_base_put_be16(d + 6, 0x7ffe);
         fab_base_put_be16(d + 48, n->issuer_lid);
-        d[50] = s->fabric->ports[port].num;
+        d[50] = fab_fabric_port(s->fabric, port)->num;
     } else {
         fab_base_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
         fab_base_put_be32(d + 10, 1); /* numbers of the two queue pairs */
@@ -221,7 +222,7 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
 
 static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
 {
-    const struct fab_port *p = &s->fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(s->fabric, port);
     switch (n->trap) {
     case 128:
         return FAB_OK;

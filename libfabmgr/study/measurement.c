@@ -20,7 +20,7 @@ static void find_channels(struct fab_measurement *f)
         f->first[sw] = fabric->nodes[sw].first_port;
     for (uint32_t port = 0; port < f->ports; port++) {
         uint32_t peer = fab_fabric_peer_node(fabric, port);
-        bool channel = peer < f->switches && peer != fabric->ports[port].node &&
+        bool channel = peer < f->switches && peer != fab_fabric_port(fabric, port)->node &&
                        fab_fabric_port_is_up(fabric, port);
         f->to[port] = channel ? peer : FAB_NONE;
         f->channels += channel;
@@ -40,7 +40,7 @@ static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t 
     if (sw >= f->switches || !fab_fabric_port_is_up(fabric, port))
         return false;
     *ret_sw = sw;
-    *ret_num = fabric->ports[fabric->ports[port].peer].num;
+    *ret_num = fab_fabric_port(fabric, fab_fabric_port(fabric, port)->peer)->num;
     return true;
 }
 
@@ -66,7 +66,7 @@ static void add_all(struct fab_measurement *f)
 {
     const struct fab_fabric *fabric = f->in->fabric;
     for (uint32_t port = f->ports; port < fabric->port_count; port++)
-        if (!fabric->nodes[fabric->ports[port].node].aggregation)
+        if (!fabric->nodes[fab_fabric_port(fabric, port)->node].aggregation)
             (void)add_end(f, port);
 }
 

@@ -60,7 +60,7 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     if (!fab_study_measurement_leads(f, src, dst))
         return 0;
     for (uint32_t sw = f->leaves[f->ends[src].leaf].sw; sw != home;) {
-        uint32_t channel = f->first[sw] + fab_target_lft_row(lft, sw)[lid];
+        uint32_t channel = f->first[sw] + fab_target_lft_at(lft, sw, lid);
         uint32_t load = ++t->load[channel];
         most = load > most ? load : most;
         sw = f->to[channel];
@@ -78,7 +78,7 @@ static double share(const struct traffic *t, uint32_t src, uint32_t dst)
     if (!fab_study_measurement_leads(f, src, dst))
         return 0;
     for (uint32_t sw = f->leaves[f->ends[src].leaf].sw; sw != home;) {
-        uint32_t channel = f->first[sw] + fab_target_lft_row(lft, sw)[lid];
+        uint32_t channel = f->first[sw] + fab_target_lft_at(lft, sw, lid);
         most = t->load[channel] > most ? t->load[channel] : most;
         sw = f->to[channel];
     }

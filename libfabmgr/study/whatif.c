@@ -13,7 +13,7 @@
 static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32_t port,
                        bool *ret_was)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint32_t ref;
     uint8_t num;
     if (p->peer == FAB_NONE)
@@ -54,7 +54,7 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     if (w->port_now == NULL || w->lost == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        const struct fab_port *p = &f->ports[port];
+        const struct fab_port *p = fab_fabric_port(f, port);
         uint32_t node = fab_fabric_node_by_guid(w->fabric, f->nodes[p->node].guid);
         w->port_now[port] =
             node != FAB_NONE ? fab_fabric_port_id(w->fabric, node, p->num) : FAB_NONE;
@@ -73,7 +73,7 @@ static void find_lost(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
     const struct fab_fabric *f = in->fabric;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        bool is_switch = fab_fabric_node_is_switch(f, f->ports[port].node);
+        bool is_switch = fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
         if (in->lids->base[port] == 0)
             continue;
         if (is_switch)
@@ -102,7 +102,7 @@ static int keep_tables(const struct fab_whatif_input *in, struct fab_whatif *w)
     for (uint32_t sw = 0; rc == FAB_OK && sw < in->fabric->switch_count; sw++) {
         uint32_t port = w->port_now[in->fabric->nodes[sw].first_port];
         if (port != FAB_NONE)
-            memcpy(fab_target_lft_row(&w->kept, w->fabric->ports[port].node),
+            memcpy(fab_target_lft_row(&w->kept, fab_fabric_port(w->fabric, port)->node),
                    fab_target_lft_row(in->lft, sw),
                    w->kept.stride < in->lft->stride ? w->kept.stride : in->lft->stride);
     }

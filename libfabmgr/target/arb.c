@@ -113,7 +113,7 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
         for (unsigned vl = 0; vl < FAB_VLS_MAX; vl++)
             share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
-    if (urgent == used || f->ports[port].info.vlarb_high_cap == 0)
+    if (urgent == used || fab_fabric_port(f, port)->info.vlarb_high_cap == 0)
         urgent = 0; /* no VL can have precedence over the others */
     for (uint8_t vl = 0; vl < vls; vl++)
         if (used >> vl & 1)
@@ -244,7 +244,7 @@ static bool compute_given(const struct fab_port_info *info, const struct fab_cla
 static bool compute(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb *a)
 {
-    const struct fab_port_info *info = &f->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
     struct lanes high = {.count = 0}, low = {.count = 0};
     uint16_t idle;
     a->whole = true;
@@ -277,7 +277,7 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
-    const struct fab_port_info *info = &f->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
     return (uint64_t)fab_target_mtu(f, p, port) << 32 | (uint64_t)info->vlarb_low_cap << 24 |
            (uint64_t)info->vlarb_high_cap << 16 |
            (uint64_t)fab_target_vls_port_class(v, port) << 8 | fab_target_port_vls(f, p, port);
@@ -304,7 +304,7 @@ bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, cons
     if (vls < 2)
         return false;
     if (p->classes == NULL || v->levels < 2)
-        return compute_even(&f->ports[port].info, vls, ret);
+        return compute_even(&fab_fabric_port(f, port)->info, vls, ret);
     uint64_t key = key_of(f, p, v, port);
     for (size_t i = 0; cache != NULL && i < cache->count; i++)
         if (cache->entry[i].key == key) {

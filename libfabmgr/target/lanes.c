@@ -29,7 +29,7 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
  * FAB_NONE: the endport is not connected to a switch. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     if (!fab_fabric_node_is_switch(f, node))
         node = fab_fabric_peer_node(f, port);
     return node != FAB_NONE && fab_fabric_node_is_switch(f, node) ? node : FAB_NONE;

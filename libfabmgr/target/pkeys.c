@@ -102,7 +102,7 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
  * PartitionEnforcementCap of SwitchInfo, for other ports PartitionCap of NodeInfo. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     if (is_switch && p->num != 0)
         return f->switches[p->node].partition_enforcement_cap;
@@ -156,7 +156,7 @@ static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const str
 {
     if (port >= old->port_count)
         return FAB_NONE;
-    const struct fab_port *was = &old->ports[port];
+    const struct fab_port *was = fab_fabric_port(old, port);
     uint32_t node = fab_fabric_node_by_guid(now, old->nodes[was->node].guid);
     if (node == FAB_NONE || now->nodes[node].num_ports < was->num)
         return FAB_NONE;

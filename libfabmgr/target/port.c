@@ -65,7 +65,7 @@ static void address_fields(const struct fab_fabric *f, const struct fab_policy *
     want->lmc = lids->lmc[port];
     want->sm_lid = (uint16_t)sm_lid;
     if (want->m_key == 0)
-        want->m_key = fab_policy_m_key(&p->m_keys, f->ports[port].guid);
+        want->m_key = fab_policy_m_key(&p->m_keys, fab_fabric_port(f, port)->guid);
     if (fab_policy_m_keys_set(&p->m_keys)) { /* without an M_Key both have no effect */
         want->m_key_protect = p->m_key_protect;
         want->m_key_lease = p->m_key_lease_s;
@@ -77,15 +77,15 @@ static void address_fields(const struct fab_fabric *f, const struct fab_policy *
 
 static uint8_t op_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
 {
-    const struct fab_port_info *ours = &f->ports[port].info;
-    const struct fab_port_info *theirs = &f->ports[f->ports[port].peer].info;
+    const struct fab_port_info *ours = &fab_fabric_port(f, port)->info;
+    const struct fab_port_info *theirs = &fab_fabric_port(f, fab_fabric_port(f, port)->peer)->info;
     return agree(ours->op_vls, ours->vl_cap, theirs->vl_cap, p->max_op_vls);
 }
 
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
 {
-    const struct fab_port_info *ours = &f->ports[port].info;
-    const struct fab_port_info *theirs = &f->ports[f->ports[port].peer].info;
+    const struct fab_port_info *ours = &fab_fabric_port(f, port)->info;
+    const struct fab_port_info *theirs = &fab_fabric_port(f, fab_fabric_port(f, port)->peer)->info;
     unsigned bytes = fab_wire_mtu_bytes(agree(0, ours->mtu_cap, theirs->mtu_cap, p->max_mtu));
     return bytes != 0 ? bytes : 4096;
 }
@@ -93,12 +93,12 @@ uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, 
 static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                         struct fab_port_info *want)
 {
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     want->local_phy_errors = p->phy_errors;
     want->overrun_errors = p->overrun_errors;
     if (peer == FAB_NONE)
         return;
-    const struct fab_port_info *theirs = &f->ports[peer].info;
+    const struct fab_port_info *theirs = &fab_fabric_port(f, peer)->info;
     want->neighbor_mtu = agree(want->neighbor_mtu, want->mtu_cap, theirs->mtu_cap, p->max_mtu);
     want->op_vls = op_vls(f, p, port);
 }
@@ -131,14 +131,14 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want)
 {
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     bool is_switch = fab_fabric_node_is_switch(f, node);
-    struct fab_port_info want = f->ports[port].info;
+    struct fab_port_info want = fab_fabric_port(f, port)->info;
     uint8_t state = want.port_state;
     no_state_change(&want);
-    if (!is_switch || f->ports[port].num == 0)
+    if (!is_switch || fab_fabric_port(f, port)->num == 0)
         address_fields(f, p, lids, port, sm_lid, state == FAB_STATE_INIT, &want);
-    if (f->ports[port].num == 0) {
+    if (fab_fabric_port(f, port)->num == 0) {
         port0_fields(f, p, node, &want);
     } else {
         link_fields(f, p, port, &want);
@@ -152,7 +152,7 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
 
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     if (peer == FAB_NONE)
         return 1;
     unsigned vls = fab_wire_op_vls_count(lesser(op_vls(f, p, port), op_vls(f, p, peer)));
@@ -170,7 +170,8 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];
     uint32_t last = MLID_FIRST + is->multicast_fdb_cap - 1;
-    bool has = (f->ports[fab_fabric_port_id(f, sw, 0)].info.cap_mask & CAP_MULTICAST_FDB_TOP) != 0;
+    bool has = (fab_fabric_port(f, fab_fabric_port_id(f, sw, 0))->info.cap_mask &
+                CAP_MULTICAST_FDB_TOP) != 0;
     if (!has || is->multicast_fdb_cap == 0)
         return is->multicast_fdb_top;
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);

@@ -31,7 +31,7 @@ bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node 
 bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pins *pins,
                                  const struct fab_port_selector *who, uint32_t port)
 {
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     switch (who->kind) {
     case FAB_SELECT_ALL:
         return true;
@@ -44,7 +44,7 @@ bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pi
     case FAB_SELECT_SELF:
         return port == f->self_port;
     case FAB_SELECT_GUID:
-        return f->ports[port].guid == who->guid;
+        return fab_fabric_port(f, port)->guid == who->guid;
     case FAB_SELECT_NAME:
         return fab_target_node_matches(pins, n, who->name);
     case FAB_SELECT_GROUP:

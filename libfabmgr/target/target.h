@@ -50,6 +50,11 @@ static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
+/* Returns the entry of a switch for a LID, which must not exceed `top`. */
+static inline uint8_t fab_target_lft_at(const struct fab_lft *t, uint32_t sw, size_t lid)
+{
+    return t->entries[(size_t)sw * t->stride + lid];
+}
 static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {
     return t->top / FAB_LFT_BLOCK + 1;

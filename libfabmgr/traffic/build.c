@@ -17,8 +17,8 @@ static uint64_t pace_of(uint32_t mbps)
 
 static uint32_t rate_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t a = fab_wire_link_rate(&f->ports[port].info);
-    uint32_t b = fab_wire_link_rate(&f->ports[f->ports[port].peer].info);
+    uint32_t a = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
+    uint32_t b = fab_wire_link_rate(&fab_fabric_port(f, fab_fabric_port(f, port)->peer)->info);
     uint32_t least = a != 0 && (b == 0 || a < b) ? a : b;
     return least != 0 ? least : RATE_UNKNOWN;
 }
@@ -63,14 +63,15 @@ static void build_port(struct fab_traffic *t, uint32_t port)
 {
     const struct fab_fabric *f = t->in.fabric;
     struct traffic_port *p = &t->ports[port];
-    uint32_t node = f->ports[port].node, metres = t->in.cable_m ? t->in.cable_m[port] : 0;
+    uint32_t node = fab_fabric_port(f, port)->node,
+             metres = t->in.cable_m ? t->in.cable_m[port] : 0;
     *p = (struct traffic_port){.peer = TRAFFIC_NONE, .endport = TRAFFIC_NONE};
     if (!fab_fabric_port_is_up(f, port))
         return;
-    p->peer = f->ports[port].peer;
+    p->peer = fab_fabric_port(f, port)->peer;
     p->ps = pace_of(rate_of(f, port));
     p->cable = metres > 0 ? (uint64_t)metres * METRE_PS : (uint64_t)t->in.cable_ns * 1000;
-    p->to_endport = !fab_fabric_node_is_switch(f, f->ports[p->peer].node);
+    p->to_endport = !fab_fabric_node_is_switch(f, fab_fabric_port(f, p->peer)->node);
     p->switch_delay = (uint64_t)t->in.switch_ns * 1000;
     if (t->in.arbitration != NULL)
         p->high_left = (int64_t)t->in.arbitration->high_limit * 4096 + 1;

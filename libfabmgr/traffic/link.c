@@ -57,8 +57,9 @@ static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_p
 {
     const struct fab_fabric *f = t->in.fabric;
     const struct traffic_flow *flow = &t->flows[packet->flow];
-    uint32_t sw = f->ports[port->peer].node, lid = packet->becn ? flow->slid : flow->dlid;
-    uint8_t num = lid <= t->in.lft->top ? fab_target_lft_row(t->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    uint32_t sw = fab_fabric_port(f, port->peer)->node,
+             lid = packet->becn ? flow->slid : flow->dlid;
+    uint8_t num = lid <= t->in.lft->top ? fab_target_lft_at(t->in.lft, sw, lid) : FAB_LFT_NO_ROUTE;
     if (num == 0 || num > f->nodes[sw].num_ports || packet->hops >= TRAFFIC_HOPS)
         return TRAFFIC_NONE;
     uint32_t out = fab_fabric_port_id(f, sw, num);
@@ -90,7 +91,7 @@ static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct 
     }
     uint64_t there = traffic_ps(t->ports[traffic_channel_port(t, to)].ps, x->bytes);
     x->to = to;
-    x->in = t->in.fabric->ports[p->peer].num;
+    x->in = fab_fabric_port(t->in.fabric, p->peer)->num;
     fab_traffic_schedule(t, t->now + p->cable + p->switch_delay + (ps > there ? ps - there : 0),
                          TRAFFIC_ARRIVE, packet, 0);
 }

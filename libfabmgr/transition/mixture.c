@@ -53,7 +53,7 @@ static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channe
 void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on)
 {
     const struct fab_verify_deps *c = &d->deps;
-    uint32_t num = c->graph->in->fabric->ports[e.to / c->vl_count].num;
+    uint32_t num = fab_fabric_port(c->graph->in->fabric, e.to / c->vl_count)->num;
     uint64_t *word = word_of(c, e.from, num, e.to % c->vl_count);
     uint64_t bit = UINT64_C(1) << (num - 1) % 64;
     *word = on ? *word | bit : *word & ~bit;
@@ -216,7 +216,7 @@ static void leave_by(struct fab_transition_deps *d, struct fab_transition_lanes 
     uint32_t port = channel_of(graph, s->sw, num);
     if (port == FAB_NONE)
         return;
-    uint32_t to = graph->hop[port], peer = graph->in->fabric->ports[port].peer;
+    uint32_t to = graph->hop[port], peer = fab_fabric_port(graph->in->fabric, port)->peer;
     uint32_t new_classes = l->vls[1]->classes > 0 ? l->vls[1]->classes : 1;
     uint32_t class = class_in(l->vls[0], peer) * new_classes + class_in(l->vls[1], peer);
     uint8_t was = c->was[(size_t)to * COLUMNS], now = c->now[(size_t)to * COLUMNS];

@@ -90,9 +90,9 @@ static struct predecessors predecessors_of(const struct fab_verify_deps *c, uint
 {
     const struct fab_fabric *f = c->graph->in->fabric;
     uint32_t port = channel / c->vl_count;
-    return (struct predecessors){.sw = f->ports[port].node,
+    return (struct predecessors){.sw = fab_fabric_port(f, port)->node,
                                  .num = 1,
-                                 .own_num = f->ports[port].num,
+                                 .own_num = fab_fabric_port(f, port)->num,
                                  .own_vl = channel % c->vl_count};
 }
 
@@ -103,7 +103,7 @@ static bool next_predecessor(const struct fab_verify_deps *c, struct predecessor
         uint32_t out = graph->first[p->sw] + p->num;
         if (graph->hop[out] >= graph->n)
             continue;
-        uint32_t in = graph->in->fabric->ports[out].peer;
+        uint32_t in = fab_fabric_port(graph->in->fabric, out)->peer;
         while (p->vl < c->vl_count) {
             uint32_t channel = in * c->vl_count + p->vl++;
             const uint64_t *words =

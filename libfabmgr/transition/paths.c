@@ -28,7 +28,8 @@ static bool delivers(const struct fab_transition_work *w, uint32_t lid, uint32_t
         return false;
     return w->graph.hop[port] == FAB_HOP_SELF
                ? port == owner
-               : w->graph.hop[port] == FAB_HOP_ENDPORT && w->in->fabric->ports[port].peer == owner;
+               : w->graph.hop[port] == FAB_HOP_ENDPORT &&
+                     fab_fabric_port(w->in->fabric, port)->peer == owner;
 }
 
 static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_t num)

@@ -10,26 +10,27 @@
 bool fab_verify_attachment(const struct fab_fabric *f, uint32_t port, uint32_t *ret_sw,
                            uint8_t *ret_num)
 {
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (fab_fabric_node_is_switch(f, p->node)) {
         *ret_sw = p->node;
         *ret_num = 0;
         return p->num == 0;
     }
-    if (!fab_fabric_port_is_up(f, port) || !fab_fabric_node_is_switch(f, f->ports[p->peer].node))
+    if (!fab_fabric_port_is_up(f, port) ||
+        !fab_fabric_node_is_switch(f, fab_fabric_port(f, p->peer)->node))
         return false;
-    *ret_sw = f->ports[p->peer].node;
-    *ret_num = f->ports[p->peer].num;
+    *ret_sw = fab_fabric_port(f, p->peer)->node;
+    *ret_num = fab_fabric_port(f, p->peer)->num;
     return true;
 }
 
 static uint32_t leads_to(const struct fab_fabric *f, uint32_t port)
 {
-    if (f->ports[port].num == 0)
+    if (fab_fabric_port(f, port)->num == 0)
         return FAB_HOP_SELF;
     if (!fab_fabric_port_is_up(f, port))
         return FAB_HOP_DEAD;
-    uint32_t peer = f->ports[f->ports[port].peer].node;
+    uint32_t peer = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node;
     return fab_fabric_node_is_switch(f, peer) ? peer : FAB_HOP_ENDPORT;
 }
 

@@ -29,7 +29,7 @@ static int forward(struct walker *w, uint32_t sw)
     for (;;) {
         if (!fab_base_bits_add(w->seen, sw))
             return FAB_E_LOOP;
-        uint8_t num = fab_target_lft_row(w->in->lft, sw)[w->dlid];
+        uint8_t num = fab_target_lft_at(w->in->lft, sw, w->dlid);
         if (num == FAB_LFT_NO_ROUTE)
             return FAB_E_UNREACHABLE;
         if (num > f->nodes[sw].num_ports)
@@ -40,10 +40,10 @@ static int forward(struct walker *w, uint32_t sw)
         add_port(w, port);
         if (!fab_fabric_port_is_up(f, port))
             return FAB_E_INVAL;
-        uint32_t peer = f->ports[port].peer;
-        if (!fab_fabric_node_is_switch(f, f->ports[peer].node))
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (!fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
             return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
-        sw = f->ports[peer].node;
+        sw = fab_fabric_port(f, peer)->node;
     }
 }
 
@@ -51,14 +51,14 @@ static int start(struct walker *w, uint32_t src)
 {
     const struct fab_fabric *f = w->in->fabric;
     add_port(w, src);
-    if (fab_fabric_node_is_switch(f, f->ports[src].node))
-        return forward(w, f->ports[src].node);
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node))
+        return forward(w, fab_fabric_port(f, src)->node);
     if (!fab_fabric_port_is_up(f, src))
         return FAB_E_UNREACHABLE;
-    uint32_t peer = f->ports[src].peer;
-    if (!fab_fabric_node_is_switch(f, f->ports[peer].node))
+    uint32_t peer = fab_fabric_port(f, src)->peer;
+    if (!fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
         return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
-    return forward(w, f->ports[peer].node);
+    return forward(w, fab_fabric_port(f, peer)->node);
 }
 
 int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,

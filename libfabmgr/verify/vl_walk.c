@@ -96,7 +96,8 @@ static void find_classes(struct fab_verify_vl_walk *w)
         if (graph->hop[port] >= graph->n)
             continue;
         w->out_class[port] = fab_target_vls_port_class(w->vls, port);
-        w->in_class[port] = fab_target_vls_port_class(w->vls, graph->in->fabric->ports[port].peer);
+        w->in_class[port] =
+            fab_target_vls_port_class(w->vls, fab_fabric_port(graph->in->fabric, port)->peer);
     }
 }
 

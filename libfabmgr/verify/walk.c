@@ -197,7 +197,7 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
     if (fab_fabric_port_is_up(in->fabric, owner) &&
-        in->lids->base[in->fabric->ports[owner].peer] != 0)
+        in->lids->base[fab_fabric_port(in->fabric, owner)->peer] != 0)
         w->pairs++;
 }
 

@@ -26,7 +26,7 @@ static void add_hop(struct fab_text *t, const struct fab_fabric *f, const struct
                     uint32_t i)
 {
     const uint32_t port = w->ports[i];
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     fab_base_text_add(t, "  ");
     add_name(t, f, p->node);
     fab_base_text_addf(t, " port %u", p->num);
@@ -38,8 +38,8 @@ static void add_hop(struct fab_text *t, const struct fab_fabric *f, const struct
     if (p->peer == FAB_NONE || !fab_fabric_port_is_up(f, port))
         fab_base_text_add(t, p->peer == FAB_NONE ? "no cable" : "link down: ");
     if (p->peer != FAB_NONE) {
-        add_name(t, f, f->ports[p->peer].node);
-        fab_base_text_addf(t, " port %u", f->ports[p->peer].num);
+        add_name(t, f, fab_fabric_port(f, p->peer)->node);
+        fab_base_text_addf(t, " port %u", fab_fabric_port(f, p->peer)->num);
     }
     if (w->vls != NULL)
         fab_base_text_addf(t, ", VL %u", w->vls[i]);
@@ -69,7 +69,7 @@ static const char *headline(int kind)
 /* Describes the limit of the device that the tables exceed. */
 static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
 {
-    if (f->ports[w->ports[0]].num == 0)
+    if (fab_fabric_port(f, w->ports[0])->num == 0)
         fab_base_text_addf(
             t, "table too small: LIDs up to %u are in use, and the switch has entries below %u",
             w->need - 1, w->have);
@@ -93,9 +93,9 @@ int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness
         fab_base_text_add(&t, headline(w->kind));
     if (w->kind != FAB_OK && w->src != FAB_NONE && w->dst != FAB_NONE) {
         fab_base_text_add(&t, "\n  from ");
-        add_name(&t, f, f->ports[w->src].node);
+        add_name(&t, f, fab_fabric_port(f, w->src)->node);
         fab_base_text_add(&t, " to ");
-        add_name(&t, f, f->ports[w->dst].node);
+        add_name(&t, f, fab_fabric_port(f, w->dst)->node);
         fab_base_text_addf(&t, ", LID %u", w->lid);
     }
     fab_base_text_add(&t, "\n");

@@ -211,7 +211,7 @@ static uint32_t node_by_number(const struct search *s, const struct number *n)
     if (node != FAB_NONE)
         return node;
     uint32_t port = port_by_number(s, n);
-    return port != FAB_NONE ? s->v->fabric->ports[port].node : FAB_NONE;
+    return port != FAB_NONE ? fab_fabric_port(s->v->fabric, port)->node : FAB_NONE;
 }
 
 static int find_node(const struct search *s, uint32_t *ret_node)
@@ -262,7 +262,7 @@ static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port
         return FAB_E_NOT_FOUND;
     }
     say(s, "%s (0x%016" PRIx64 ") has %" PRIu32 " ports with LIDs: add /%u or another port number",
-        n->desc, n->guid, count, s->v->fabric->ports[found].num);
+        n->desc, n->guid, count, fab_fabric_port(s->v->fabric, found)->num);
     return FAB_E_EXISTS;
 }
 

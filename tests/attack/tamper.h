@@ -63,7 +63,7 @@ static inline void join(struct lab *lab)
             const struct fab_wire_mc_member_record record = {
                 .mgid = {UINT64_C(0xff12000000000000), group},
                 .port_gid = {UINT64_C(0xfe80000000000000),
-                             f->ports[fab_fabric_port_id(f, node, 1)].guid},
+                             fab_fabric_port(f, fab_fabric_port_id(f, node, 1))->guid},
                 .pkey = 0xffff,
                 .qkey = 0x1234,
                 .join_state = 1};
@@ -162,14 +162,15 @@ static inline uint8_t any_port(struct lab *lab, uint32_t node)
     uint8_t num;
     do
         num = (uint8_t)(1 + lab_random(lab) % f->nodes[node].num_ports);
-    while (f->ports[fab_fabric_port_id(f, node, num)].peer == FAB_NONE);
+    while (fab_fabric_port(f, fab_fabric_port_id(f, node, num))->peer == FAB_NONE);
     return num;
 }
 
 static inline uint8_t port_to_host(struct lab *lab, uint32_t host, uint32_t *ret_leaf)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
-    const struct fab_port *peer = &f->ports[f->ports[fab_fabric_port_id(f, host, 1)].peer];
+    const struct fab_port *peer =
+        fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, host, 1))->peer);
     *ret_leaf = peer->node;
     return peer->num;
 }

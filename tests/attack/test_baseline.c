@@ -102,7 +102,8 @@ static void take_guids_of_the_victim(struct lab *lab)
     uint32_t victim = lab_node(lab, VICTIM);
     lab_unlink(lab, VICTIM_LEAF, VICTIM_PORT);
     settle(lab);
-    pretend(lab, ROGUE, f->nodes[victim].guid, f->ports[fab_fabric_port_id(f, victim, 1)].guid);
+    pretend(lab, ROGUE, f->nodes[victim].guid,
+            fab_fabric_port(f, fab_fabric_port_id(f, victim, 1))->guid);
     bounce(lab, ROGUE_LEAF, ROGUE_PORT);
 }
 
@@ -318,7 +319,8 @@ static void assert_left_out(struct lab *lab, const char *name, const char *leaf,
     struct fab_view *v = sm_view(lab->sm);
     uint32_t near = fab_fabric_node_by_guid(v->fabric, lab_node_guid(lab, leaf));
     ck_assert_uint_ne(near, FAB_NONE);
-    ck_assert_uint_eq(v->fabric->ports[fab_fabric_port_id(v->fabric, near, port)].peer, FAB_NONE);
+    ck_assert_uint_eq(fab_fabric_port(v->fabric, fab_fabric_port_id(v->fabric, near, port))->peer,
+                      FAB_NONE);
     fab_view_unref(v);
     ck_assert(!is_served(lab, name));
     ck_assert_uint_eq(switch_port_state(lab, leaf, port), FAB_STATE_INIT);

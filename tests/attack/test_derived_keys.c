@@ -50,7 +50,7 @@ static const struct fab_port_info *own_port(struct watch *w, uint32_t node)
 static uint64_t guid_of(struct watch *w, uint32_t node)
 {
     const struct fab_fabric *f = fabric_of(w);
-    return f->ports[fab_fabric_port_id(f, node, own_num(w, node))].guid;
+    return fab_fabric_port(f, fab_fabric_port_id(f, node, own_num(w, node)))->guid;
 }
 
 static struct store_m_key read_file(struct watch *w)

@@ -286,7 +286,7 @@ START_TEST(only_the_listed_place_reads_the_key)
     /* The simulated adapter's own port GUID, which the list names for requests. */
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
     uint32_t node = lab_node(&lab, OTHER);
-    lab.config.policy.managers[0].guid = f->ports[fab_fabric_port_id(f, node, 1)].guid;
+    lab.config.policy.managers[0].guid = fab_fabric_port(f, fab_fabric_port_id(f, node, 1))->guid;
     lab_stop(&lab);
     lab_begin(&lab, NULL);
     sm_start(lab.sm);
@@ -337,7 +337,7 @@ static void make_up_return_path(struct lab *lab, const char *node, uint8_t bytes
     uint32_t at = lab_node(lab, node);
     for (uint8_t hop = 1; hop <= path.hops; hop++) {
         const struct fab_port *in =
-            &f->ports[f->ports[fab_fabric_port_id(f, at, path.port[hop])].peer];
+            fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, at, path.port[hop]))->peer);
         bytes[AT_RETURN_PATH + hop] = in->num;
         at = in->node;
     }
@@ -378,7 +378,7 @@ START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
     open_lab(&lab, list_other);
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
     lab.config.policy.managers[0].guid =
-        f->ports[fab_fabric_port_id(f, lab_node(&lab, OTHER), 1)].guid;
+        fab_fabric_port(f, fab_fabric_port_id(f, lab_node(&lab, OTHER), 1))->guid;
     lab_stop(&lab);
     lab_begin(&lab, NULL);
     play_other(&lab, 3, FAB_SM_STANDBY, 0);

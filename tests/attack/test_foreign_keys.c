@@ -75,9 +75,10 @@ static void use_file(struct world *w)
     ck_assert_ptr_nonnull(text);
     for (uint32_t node = 0; node < f->node_count; node++)
         if (node != lab_node(&w->lab, ROGUE))
-            len += (size_t)snprintf(text + len, room - len, "0x%016" PRIx64 " 0x%016" PRIx64 "\n\n",
-                                    f->ports[fab_fabric_port_id(f, node, own_num(w, node))].guid,
-                                    FOREIGN | node);
+            len += (size_t)snprintf(
+                text + len, room - len, "0x%016" PRIx64 " 0x%016" PRIx64 "\n\n",
+                fab_fabric_port(f, fab_fabric_port_id(f, node, own_num(w, node)))->guid,
+                FOREIGN | node);
     ck_assert_int_eq(
         fab_policy_m_key_list_read(text, len, &w->lab.config.policy.listed_m_keys, &error), FAB_OK);
     free(text);

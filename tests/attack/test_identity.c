@@ -85,8 +85,8 @@ static bool has_key(struct lab *lab, uint32_t node, uint16_t wanted)
 {
     const struct fab_fabric *sim = fab_sim_fabric(lab->sim);
     struct fab_view *v = sm_view(lab->sm);
-    uint32_t port =
-        fab_fabric_port_by_guid(v->fabric, sim->ports[sim->nodes[node].first_port + 1].guid);
+    uint32_t port = fab_fabric_port_by_guid(
+        v->fabric, fab_fabric_port(sim, sim->nodes[node].first_port + 1)->guid);
     uint32_t count = 0;
     bool found = false;
     const uint16_t *key = fab_target_pkeys_table(&v->target->pkeys, port, &count);
@@ -103,7 +103,8 @@ static bool is_fast(struct lab *lab, uint32_t node)
     struct fab_view *v = sm_view(lab->sm);
     struct fab_qos_path path = {.dst = v->fabric->self_port};
     struct fab_qos_matcher m;
-    path.src = fab_fabric_port_by_guid(v->fabric, sim->ports[sim->nodes[node].first_port + 1].guid);
+    path.src = fab_fabric_port_by_guid(v->fabric,
+                                       fab_fabric_port(sim, sim->nodes[node].first_port + 1)->guid);
     ck_assert_int_eq(fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys), FAB_OK);
     int class = fab_qos_match(&m, &path);
     fab_qos_matcher_fini(&m);

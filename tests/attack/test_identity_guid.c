@@ -102,14 +102,15 @@ static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     uint32_t node = lab_node(lab, victim);
-    const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, 1)];
+    const struct fab_port *port = fab_fabric_port(f, fab_fabric_port_id(f, node, 1));
     struct fab_view *v = sm_view(lab->sm);
     uint32_t seen = fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);
     ck_assert_uint_ne(seen, FAB_NONE);
     uint32_t at = fab_fabric_port_id(v->fabric, seen, 1);
-    const struct fab_port *peer = &v->fabric->ports[v->fabric->ports[at].peer];
-    ck_assert_uint_eq(v->fabric->nodes[peer->node].guid, f->nodes[f->ports[port->peer].node].guid);
-    ck_assert_uint_eq(peer->num, f->ports[port->peer].num);
+    const struct fab_port *peer = fab_fabric_port(v->fabric, fab_fabric_port(v->fabric, at)->peer);
+    ck_assert_uint_eq(v->fabric->nodes[peer->node].guid,
+                      f->nodes[fab_fabric_port(f, port->peer)->node].guid);
+    ck_assert_uint_eq(peer->num, fab_fabric_port(f, port->peer)->num);
     ck_assert_uint_eq(v->target->lids.base[at], lid);
     fab_view_unref(v);
     ck_assert_uint_eq(fab_sim_port(lab->sim, node, 1)->lid, lid);
@@ -352,7 +353,8 @@ static void random_attack(uint64_t seed)
             continue;
         const char *name = f->nodes[victim].desc;
         struct fab_node_info as = identity(&lab, name);
-        uint32_t peer = f->ports[fab_fabric_port_id(f, rogue, 1)].peer, lid = lid_of(&lab, name);
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, rogue, 1))->peer,
+                 lid = lid_of(&lab, name);
         uint64_t claim = fab_base_prng_below(&prng, 3);
         if (claim == 0)
             as.node_guid ^= 0xbad0000; /* only the port GUID */
@@ -362,7 +364,8 @@ static void random_attack(uint64_t seed)
         }
         pretend(&lab, f->nodes[rogue].desc, &as);
         if (fab_base_prng_below(&prng, 2) == 0)
-            bounce(&lab, f->nodes[f->ports[peer].node].desc, f->ports[peer].num);
+            bounce(&lab, f->nodes[fab_fabric_port(f, peer)->node].desc,
+                   fab_fabric_port(f, peer)->num);
         sweep(&lab);
         assert_victim_is_whole(&lab, name, lid);
         pretend(&lab, f->nodes[rogue].desc, NULL);

@@ -109,7 +109,8 @@ static void bench(uint32_t radix)
                    f->switch_count, f->port_count, f->link_count);
         if (i == 0)
             printf("  %-22s %8.1f MB\n  %-22s %8.1f MB\n", "snapshot",
-                   (double)(f->port_count * sizeof *f->ports + f->node_count * sizeof *f->nodes +
+                   (double)(f->port_count * sizeof(struct fab_port) +
+                            f->node_count * sizeof *f->nodes +
                             f->switch_count * sizeof *f->switches) /
                        1e6,
                    "text", (double)len / 1e6);

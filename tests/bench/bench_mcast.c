@@ -35,10 +35,10 @@ static struct fab_fabric *made(unsigned radix)
 
 static void cut(struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    f->ports[port].peer = FAB_NONE;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    fab_fabric_edit_port(f, port)->peer = FAB_NONE;
     if (peer != FAB_NONE)
-        f->ports[peer].peer = FAB_NONE;
+        fab_fabric_edit_port(f, peer)->peer = FAB_NONE;
 }
 
 static bool has_ends(const struct fab_fabric *f, uint32_t sw)
@@ -168,9 +168,10 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     double from = cpu_ms();
     for (unsigned g = 0; g < groups; g++)
         for (uint32_t p = 0; p < f->port_count; p++)
-            if (f->ports[p].guid != 0 && !fab_fabric_node_is_switch(f, f->ports[p].node))
+            if (fab_fabric_port(f, p)->guid != 0 &&
+                !fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node))
                 must(fab_mcast_trees_join(s->trees, (uint16_t)(FAB_MLID_FIRST + g),
-                                          f->ports[p].guid, true),
+                                          fab_fabric_port(f, p)->guid, true),
                      "join");
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }

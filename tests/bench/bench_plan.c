@@ -82,10 +82,11 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *broken;
     char name[80];
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     for (unsigned num = 1; num <= n->num_ports; num++)
-        if (all || num == f->ports[port].num)
-            must(fab_fabric_builder_unlink(b, f->ports[port].node, (uint8_t)num), "unlink");
+        if (all || num == fab_fabric_port(f, port)->num)
+            must(fab_fabric_builder_unlink(b, fab_fabric_port(f, port)->node, (uint8_t)num),
+                 "unlink");
     must(fab_fabric_builder_seal(b, &broken), "seal");
     struct fab_target *during = tables_of(broken, p, engine);
     snprintf(name, sizeof(name), "%s lost", what);
@@ -101,7 +102,7 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+        uint32_t node = fab_fabric_port(f, port)->node, peer = fab_fabric_peer_node(f, port);
         if (!fab_fabric_node_is_switch(f, node) || r->rank[node] != rank || peer == FAB_NONE ||
             !fab_fabric_node_is_switch(f, peer))
             continue;
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
         snprintf(what, sizeof(what), "link up from rank %u", rank);
         time_fault(what, f, &p, whole, port, false, "fattree");
         snprintf(what, sizeof(what), "switch of rank %u", rank + 1);
-        time_fault(what, f, &p, whole, f->ports[port].peer, true, "fattree");
+        time_fault(what, f, &p, whole, fab_fabric_port(f, port)->peer, true, "fattree");
     }
     time_change("another engine", f, &p, whole, other);
     fab_target_unref(whole);

@@ -83,8 +83,8 @@ static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
     must(fab_target_lids_init(lids, f->port_count), "LIDs", "");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+            if (peer != FAB_NONE && fab_fabric_port(f, peer)->node >= f->switch_count)
                 lids->base[peer] = next++;
         }
     }
@@ -203,7 +203,7 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
 /* The link of the port `fault`, or all links of its switch. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
-    uint32_t sw = w->f->ports[fault].node;
+    uint32_t sw = fab_fabric_port(w->f, fault)->node;
     size_t count = 0;
     ret[0] = fault;
     if (!all)
@@ -245,9 +245,11 @@ static void run_each(struct world *w, uint32_t *fault)
     struct fab_prng prng;
     fab_base_prng_init(&prng, 1);
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = f->ports[port].peer;
-        if (peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-            fab_fabric_node_is_switch(f, f->ports[peer].node) && fab_fabric_port_is_up(f, port))
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer != FAB_NONE && peer > port &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node) &&
+            fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
     if (count > EACH) { /* a tree's root switch has the first ones */
@@ -351,7 +353,7 @@ static void run_plans(struct world *w)
         struct fab_repair_contingencies one;
         struct times back;
         /* The first leaf is the root switch of a tree: its links take twice as long. */
-        if (w->f->ports[c.id].node == 0 && cases++ > PLANS / 8) {
+        if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             free(c.plan);
             ready = now_us();
             continue;

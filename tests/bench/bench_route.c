@@ -58,8 +58,8 @@ static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
     must(fab_target_lids_init(lids, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+            if (peer != FAB_NONE && fab_fabric_port(f, peer)->node >= f->switch_count)
                 lids->base[peer] = next++;
         }
     }
@@ -165,20 +165,21 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
     char why[200] = "";
     struct fab_whatif_change change;
     uint32_t ref;
-    must(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref), "find");
-    must(fab_fabric_builder_unlink(b, ref, f->ports[port].num), "unlink");
+    must(fab_fabric_builder_find_node(b, f->nodes[fab_fabric_port(f, port)->node].guid, &ref),
+         "find");
+    must(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, port)->num), "unlink");
     must(fab_fabric_builder_seal(b, &now), "seal");
     assign(f, p, &before->lids);
     assign(now, p, &after->lids);
     must(route_once(engine, f, p, before, why, sizeof(why)), "route");
     if (route_once(engine, now, p, after, why, sizeof(why)) != FAB_OK) {
-        printf("  pull %s port %u: %s\n", f->nodes[f->ports[port].node].desc, f->ports[port].num,
-               why);
+        printf("  pull %s port %u: %s\n", f->nodes[fab_fabric_port(f, port)->node].desc,
+               fab_fabric_port(f, port)->num, why);
         goto out;
     }
     fab_study_whatif_compare(&before->lft, &after->lft, &change);
     printf("  pull %s port %u (to %s): %" PRIu64 " entries, %" PRIu64 " blocks on %u switches\n",
-           f->nodes[f->ports[port].node].desc, f->ports[port].num,
+           f->nodes[fab_fabric_port(f, port)->node].desc, fab_fabric_port(f, port)->num,
            f->nodes[fab_fabric_peer_node(f, port)].desc, change.entries, change.blocks,
            change.switches);
     print_quality(now, &after->lids, &after->lft);

@@ -27,8 +27,8 @@ enum cables { ALIKE, ONE_SLOWER, HALF_SLOWER };
 
 static void slow_down(struct fab_fabric *f, uint32_t port)
 {
-    f->ports[port].info.width_active = 1;
-    f->ports[f->ports[port].peer].info.width_active = 1;
+    fab_fabric_edit_port(f, port)->info.width_active = 1;
+    fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
 }
 
 /* Links between switches that run at a reduced width: one of them, or every other one, so that each
@@ -37,8 +37,8 @@ static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;
     for (uint32_t port = 0; port < f->nodes[f->switch_count].first_port; port++)
-        if (fab_fabric_peer_node(f, port) < f->switch_count && f->ports[port].peer > port &&
-            seen++ % 2 == 0) {
+        if (fab_fabric_peer_node(f, port) < f->switch_count &&
+            fab_fabric_port(f, port)->peer > port && seen++ % 2 == 0) {
             slow_down(f, port);
             if (cables == ONE_SLOWER)
                 break;
@@ -117,8 +117,8 @@ static void ask(struct asking *a, struct fab_sa *sa, uint32_t src, uint32_t dst)
 {
     struct fab_sa_request req;
     uint64_t key;
-    fab_base_put_be64(a->request + FAB_SA_DATA + 16, a->view->fabric->ports[dst].guid);
-    fab_base_put_be64(a->request + FAB_SA_DATA + 32, a->view->fabric->ports[src].guid);
+    fab_base_put_be64(a->request + FAB_SA_DATA + 16, fab_fabric_port(a->view->fabric, dst)->guid);
+    fab_base_put_be64(a->request + FAB_SA_DATA + 32, fab_fabric_port(a->view->fabric, src)->guid);
     must(fab_sa_request_read(a->request, FAB_MAD_SIZE, &req, &key), "read");
     req.from = FAB_SA_ANYBODY;
     if (fab_sa_get(sa, a->request, &req, 100, a->answer) != 0)

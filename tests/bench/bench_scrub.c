@@ -62,7 +62,9 @@ static uint32_t end_of(const struct fab_path *path)
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
     uint32_t node = f->switch_count; /* the manager is on the first adapter */
     for (uint8_t hop = 1; hop <= path->hops; hop++)
-        node = f->ports[f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer].node;
+        node = fab_fabric_port(
+                   f, fab_fabric_port(f, fab_fabric_port_id(f, node, path->port[hop]))->peer)
+                   ->node;
     return node;
 }
 

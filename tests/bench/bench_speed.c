@@ -54,8 +54,8 @@ static void assign(const struct fab_fabric *f, struct fab_lids *ret)
     must(fab_target_lids_init(ret, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+            if (peer != FAB_NONE && fab_fabric_port(f, peer)->node >= f->switch_count)
                 ret->base[peer] = next++;
         }
     }

@@ -107,10 +107,10 @@ static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
     struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t isls = 0, every = faults > 0 ? f->link_count / 2 / faults + 1 : FAB_NONE;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        const struct fab_port *p = &f->ports[port];
+        const struct fab_port *p = fab_fabric_port(f, port);
         if (p->num == 0 || p->peer == FAB_NONE || p->peer < port ||
             !fab_fabric_node_is_switch(f, p->node) ||
-            !fab_fabric_node_is_switch(f, f->ports[p->peer].node) || ++isls % every != 0)
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, p->peer)->node) || ++isls % every != 0)
             continue;
         must(fab_fabric_builder_unlink(b, p->node, p->num), "unlink");
     }

@@ -73,7 +73,8 @@ static void check(struct fab_discover *d)
     if (fab_discover_result(d, &f) == FAB_OK && f->node_count > NODES)
         abort();
     for (uint32_t p = 0; f != NULL && p < f->port_count; p++)
-        if (f->ports[p].peer != FAB_NONE && f->ports[f->ports[p].peer].peer != p)
+        if (fab_fabric_port(f, p)->peer != FAB_NONE &&
+            fab_fabric_port(f, fab_fabric_port(f, p)->peer)->peer != p)
             abort();
     fab_fabric_unref(f);
 }

@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(fab_registry_subscriptions_new(&w.subscriptions) == 0 &&
          fab_mcast_groups_new(f, &w.groups) == 0);
     for (uint32_t i = 0; i < HOSTS; i++)
-        w.host[i] = f->ports[f->nodes[f->switch_count + i].first_port + 1].guid;
+        w.host[i] = fab_fabric_port(f, f->nodes[f->switch_count + i].first_port + 1)->guid;
     fab_registry_reports_configure(w.subscriptions, &patience);
     for (; size >= 4; data += 4, size -= 4, w.now += 5) {
         kinds[data[0] % 4](&w, data);

@@ -15,10 +15,10 @@ static void check_sound(const struct fab_fabric *f)
 {
     uint32_t links = 0;
     for (uint32_t i = 0; i < f->port_count; i++) {
-        const struct fab_port *p = &f->ports[i];
+        const struct fab_port *p = fab_fabric_port(f, i);
         assert(p->node < f->node_count);
         assert(i == fab_fabric_port_id(f, p->node, p->num));
-        assert(p->peer == FAB_NONE || f->ports[p->peer].peer == i);
+        assert(p->peer == FAB_NONE || fab_fabric_port(f, p->peer)->peer == i);
         links += p->peer != FAB_NONE && p->peer > i;
     }
     assert(links == f->link_count);

@@ -48,8 +48,8 @@ static int all_active(struct fab_fabric *f, struct fab_fabric **ret)
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < copy->port_count; i++)
-        if (copy->ports[i].peer != FAB_NONE)
-            copy->ports[i].info.port_state = FAB_STATE_ACTIVE;
+        if (fab_fabric_edit_port(copy, i)->peer != FAB_NONE)
+            fab_fabric_edit_port(copy, i)->info.port_state = FAB_STATE_ACTIVE;
     *ret = copy;
     return FAB_OK;
 }
@@ -142,7 +142,7 @@ static int make_groups(struct sm *s)
     for (uint32_t i = 0; rc == FAB_OK && i < 2; i++) {
         const struct fab_mcast_member member = {
             .gid = {UINT64_C(0xfe80000000000000),
-                    f->ports[f->nodes[f->switch_count + i].first_port + 1].guid},
+                    fab_fabric_port(f, f->nodes[f->switch_count + i].first_port + 1)->guid},
             .join_state = FAB_JOIN_FULL};
         rc = fab_mcast_groups_restore_member(s->groups, is.mgid, &member);
     }

@@ -170,7 +170,7 @@ static void read_guids(struct golden_items *to, struct fab_sim *sim, uint32_t no
             break;
         for (uint32_t i = 0; i < 8; i++) {
             if (b == 0 && i == 0)
-                fputs(block.guid[0] == sim->fabric->ports[port_id(sim, node, port)].guid
+                fputs(block.guid[0] == fab_fabric_port(sim->fabric, port_id(sim, node, port))->guid
                           ? "0:own"
                           : "0:foreign",
                       t.out);

@@ -64,8 +64,8 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     uint32_t node = lab_node(lab, "host-0001");
     for (uint8_t hop = 1; hop <= path->hops && node != FAB_NONE; hop++) {
-        uint32_t peer = f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer;
-        node = peer != FAB_NONE ? f->ports[peer].node : FAB_NONE;
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, node, path->port[hop]))->peer;
+        node = peer != FAB_NONE ? fab_fabric_port(f, peer)->node : FAB_NONE;
     }
     return node;
 }
@@ -201,8 +201,8 @@ uint8_t lab_role(struct lab *lab)
 static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
 {
     for (uint8_t p = 1; p <= f->nodes[from].num_ports; p++) {
-        uint32_t peer = f->ports[fab_fabric_port_id(f, from, p)].peer;
-        if (peer != FAB_NONE && f->ports[peer].node == to)
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, from, p))->peer;
+        if (peer != FAB_NONE && fab_fabric_port(f, peer)->node == to)
             return p;
     }
     ck_abort_msg("%s is not connected to %s", f->nodes[from].desc, f->nodes[to].desc);
@@ -212,8 +212,10 @@ struct fab_path lab_path_from(struct lab *lab, const char *host)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     uint32_t from = lab_node(lab, host), ours = lab_node(lab, "host-0001");
-    uint32_t near = f->ports[f->ports[fab_fabric_port_id(f, from, 1)].peer].node;
-    uint32_t far = f->ports[f->ports[fab_fabric_port_id(f, ours, 1)].peer].node;
+    uint32_t near =
+        fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, from, 1))->peer)->node;
+    uint32_t far =
+        fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, ours, 1))->peer)->node;
     uint32_t spine = lab_node(lab, "spine-001");
     return (struct fab_path){
         .hops = 4,
@@ -479,12 +481,12 @@ void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *o
     struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)fab_sim_fabric(lab->sim);
     uint32_t a = fab_fabric_port_id(f, lab_node(lab, node), port);
     uint32_t b = fab_fabric_port_id(f, lab_node(lab, other), other_port);
-    uint32_t far_a = f->ports[a].peer, far_b = f->ports[b].peer;
+    uint32_t far_a = fab_fabric_port(f, a)->peer, far_b = fab_fabric_port(f, b)->peer;
     ck_assert(far_a != FAB_NONE && far_b != FAB_NONE);
-    f->ports[a].peer = far_b;
-    f->ports[far_b].peer = a;
-    f->ports[b].peer = far_a;
-    f->ports[far_a].peer = b;
+    fab_fabric_edit_port(f, a)->peer = far_b;
+    fab_fabric_edit_port(f, far_b)->peer = a;
+    fab_fabric_edit_port(f, b)->peer = far_a;
+    fab_fabric_edit_port(f, far_a)->peer = b;
 }
 
 void lab_repeat_traps(struct lab *lab)
@@ -510,11 +512,11 @@ void lab_silence(struct lab *lab, const char *node)
 static void cut_off(struct fab_fabric *f, uint32_t node)
 {
     for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
-        struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, (uint8_t)i)];
+        struct fab_port *port = fab_fabric_edit_port(f, fab_fabric_port_id(f, node, (uint8_t)i));
         port->info.phys_state = FAB_PHYS_POLLING;
         port->present = false;
         if (port->peer != FAB_NONE)
-            f->ports[port->peer].info.phys_state = FAB_PHYS_POLLING;
+            fab_fabric_edit_port(f, port->peer)->info.phys_state = FAB_PHYS_POLLING;
     }
 }
 
@@ -526,9 +528,9 @@ static struct fab_fabric *devices(struct lab *lab)
     ck_assert_int_eq(fab_fabric_clone(fab_sim_fabric(lab->sim), &f), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
         const struct fab_port_info *info =
-            fab_sim_port(lab->sim, f->ports[p].node, f->ports[p].num);
+            fab_sim_port(lab->sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
         if (info)
-            f->ports[p].info = *info;
+            fab_fabric_edit_port(f, p)->info = *info;
     }
     if (lab->silent)
         cut_off(f, lab_node(lab, lab->silent));
@@ -539,10 +541,10 @@ static void assert_active(const struct fab_fabric *f)
 {
     uint32_t bad = 0, up = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].num > 0 && f->ports[p].peer != FAB_NONE && fab_fabric_port_is_up(f, p) &&
-            fab_fabric_port_is_up(f, f->ports[p].peer)) {
+        if (fab_fabric_port(f, p)->num > 0 && fab_fabric_port(f, p)->peer != FAB_NONE &&
+            fab_fabric_port_is_up(f, p) && fab_fabric_port_is_up(f, fab_fabric_port(f, p)->peer)) {
             up++;
-            bad += f->ports[p].info.port_state != FAB_STATE_ACTIVE;
+            bad += fab_fabric_port(f, p)->info.port_state != FAB_STATE_ACTIVE;
         }
     ck_assert_uint_gt(up, 0);
     ck_assert_msg(bad == 0, "%u of %u ports with a cable are not Active", bad, up);
@@ -552,11 +554,13 @@ static void read_lids(const struct fab_fabric *f, struct fab_lids *lids)
 {
     ck_assert_int_eq(fab_target_lids_init(lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!fab_fabric_port_has_lid(f, p) || (f->ports[p].num > 0 && f->ports[p].peer == FAB_NONE))
+        if (!fab_fabric_port_has_lid(f, p) ||
+            (fab_fabric_port(f, p)->num > 0 && fab_fabric_port(f, p)->peer == FAB_NONE))
             continue;
-        ck_assert_msg(f->ports[p].info.lid != 0, "%s has no LID", f->nodes[f->ports[p].node].desc);
-        lids->base[p] = f->ports[p].info.lid;
-        lids->lmc[p] = f->ports[p].info.lmc;
+        ck_assert_msg(fab_fabric_port(f, p)->info.lid != 0, "%s has no LID",
+                      f->nodes[fab_fabric_port(f, p)->node].desc);
+        lids->base[p] = fab_fabric_port(f, p)->info.lid;
+        lids->lmc[p] = fab_fabric_port(f, p)->info.lmc;
     }
     ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }

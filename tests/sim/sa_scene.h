@@ -161,7 +161,7 @@ static inline uint64_t host_guid(unsigned host)
 {
     struct fab_view *v = sm_view(scene.lab.sm);
     uint32_t node = v->fabric->switch_count + host;
-    uint64_t guid = v->fabric->ports[fab_fabric_port_id(v->fabric, node, 1)].guid;
+    uint64_t guid = fab_fabric_port(v->fabric, fab_fabric_port_id(v->fabric, node, 1))->guid;
     fab_view_unref(v);
     return guid;
 }

@@ -287,11 +287,12 @@ VERB(do_pull_some)
     struct fab_prng prng;
     fab_base_prng_init(&prng, s->run.seed ^ line->number);
     for (unsigned tries = 0; left > 0 && tries < 10000; tries++) {
-        uint32_t p = (uint32_t)fab_base_prng_below(&prng, f->port_count), far = f->ports[p].peer;
-        if (far == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[p].node) ||
-            !fab_fabric_node_is_switch(f, f->ports[far].node))
+        uint32_t p = (uint32_t)fab_base_prng_below(&prng, f->port_count),
+                 far = fab_fabric_port(f, p)->peer;
+        if (far == FAB_NONE || !fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) ||
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, far)->node))
             continue;
-        (void)fab_sim_unlink(s->sim, f->ports[p].node, f->ports[p].num);
+        (void)fab_sim_unlink(s->sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
         left--;
     }
     return left == 0 ? SCENARIO_DONE : outcome(FAB_E_NOT_FOUND, "cables", why);

@@ -15,24 +15,25 @@
 static void cut_off(struct fab_fabric *f, uint32_t node)
 {
     for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
-        struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, (uint8_t)i)];
+        struct fab_port *port = fab_fabric_edit_port(f, fab_fabric_port_id(f, node, (uint8_t)i));
         port->info.phys_state = FAB_PHYS_POLLING;
         port->present = false;
         if (port->peer != FAB_NONE)
-            f->ports[port->peer].info.phys_state = FAB_PHYS_POLLING;
+            fab_fabric_edit_port(f, port->peer)->info.phys_state = FAB_PHYS_POLLING;
     }
 }
 
 static bool cable_up(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].num > 0 && f->ports[port].peer != FAB_NONE &&
-           fab_fabric_port_is_up(f, port) && fab_fabric_port_is_up(f, f->ports[port].peer);
+    return fab_fabric_port(f, port)->num > 0 && fab_fabric_port(f, port)->peer != FAB_NONE &&
+           fab_fabric_port_is_up(f, port) &&
+           fab_fabric_port_is_up(f, fab_fabric_port(f, port)->peer);
 }
 
 static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
 {
     uint32_t port = fab_fabric_port_by_guid(f, s->below->port_guid);
-    return port != FAB_NONE ? f->ports[port].node : 0;
+    return port != FAB_NONE ? fab_fabric_port(f, port)->node : 0;
 }
 
 /* Cuts off what cannot be managed and what cannot be reached without it. */
@@ -69,7 +70,8 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     if (node != FAB_NONE)
-        f->ports[fab_fabric_port_id(f, node, port)].info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(f, fab_fabric_port_id(f, node, port))->info.phys_state =
+            FAB_PHYS_POLLING;
 }
 
 /* What the manager keeps out of the routes need not be in service. */
@@ -94,9 +96,10 @@ static struct fab_fabric *devices(struct stage *s)
     if (fab_fabric_clone(fab_sim_fabric(s->sim), &f) != FAB_OK)
         return NULL;
     for (uint32_t p = 0; p < f->port_count; p++) {
-        const struct fab_port_info *info = fab_sim_port(s->sim, f->ports[p].node, f->ports[p].num);
+        const struct fab_port_info *info =
+            fab_sim_port(s->sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
         if (info)
-            f->ports[p].info = *info;
+            fab_fabric_edit_port(f, p)->info = *info;
     }
     take_held_out(s, f);
     if (keep_island(s, f))
@@ -113,15 +116,16 @@ bool stage_active(struct stage *s, char why[512])
         if (!cable_up(f, p))
             continue;
         up++;
-        if (f->ports[p].info.port_state != FAB_STATE_ACTIVE && bad++ == 0)
+        if (fab_fabric_port(f, p)->info.port_state != FAB_STATE_ACTIVE && bad++ == 0)
             example = p;
     }
     if (!f || up == 0)
         snprintf(why, 512, "no cable is up");
     else if (bad > 0)
         snprintf(why, 512, "%u of %u ports with a cable are not Active, for example %s/%u (%s)",
-                 bad, up, f->nodes[f->ports[example].node].desc, f->ports[example].num,
-                 fab_wire_port_state_name(f->ports[example].info.port_state));
+                 bad, up, f->nodes[fab_fabric_port(f, example)->node].desc,
+                 fab_fabric_port(f, example)->num,
+                 fab_wire_port_state_name(fab_fabric_port(f, example)->info.port_state));
     fab_fabric_unref(f);
     return up > 0 && bad == 0;
 }
@@ -129,8 +133,8 @@ bool stage_active(struct stage *s, char why[512])
 /* Whether a LID belongs to that port, as somebody can be reached there. */
 static bool wants_lid(const struct fab_fabric *f, uint32_t p)
 {
-    return fab_fabric_port_has_lid(f, p) && f->ports[p].present &&
-           (f->ports[p].num == 0 || cable_up(f, p));
+    return fab_fabric_port_has_lid(f, p) && fab_fabric_port(f, p)->present &&
+           (fab_fabric_port(f, p)->num == 0 || cable_up(f, p));
 }
 
 /* The LID that the manager published for a port; 0: none. */
@@ -138,11 +142,13 @@ static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
     uint32_t node =
-        v ? fab_fabric_node_by_guid(v->fabric, f->nodes[f->ports[port].node].guid) : FAB_NONE;
+        v ? fab_fabric_node_by_guid(v->fabric, f->nodes[fab_fabric_port(f, port)->node].guid)
+          : FAB_NONE;
     uint32_t lid =
         node == FAB_NONE
             ? 0
-            : v->target->lids.base[fab_fabric_port_id(v->fabric, node, f->ports[port].num)];
+            : v->target->lids
+                  .base[fab_fabric_port_id(v->fabric, node, fab_fabric_port(f, port)->num)];
     if (v)
         fab_view_unref(v);
     return lid;
@@ -157,9 +163,9 @@ static void tell_twins(struct stage *s, const struct fab_fabric *f, const struct
             if (lids->base[p] == lids->base[q])
                 snprintf(why, 512,
                          "%s/%u and %s/%u both have LID %u; the manager gave them %u and %u",
-                         f->nodes[f->ports[p].node].desc, f->ports[p].num,
-                         f->nodes[f->ports[q].node].desc, f->ports[q].num, lids->base[p],
-                         given(s, f, p), given(s, f, q));
+                         f->nodes[fab_fabric_port(f, p)->node].desc, fab_fabric_port(f, p)->num,
+                         f->nodes[fab_fabric_port(f, q)->node].desc, fab_fabric_port(f, q)->num,
+                         lids->base[p], given(s, f, p), given(s, f, q));
 }
 
 static int read_lids(struct stage *s, const struct fab_fabric *f, struct fab_lids *lids,
@@ -169,11 +175,11 @@ static int read_lids(struct stage *s, const struct fab_fabric *f, struct fab_lid
     for (uint32_t p = 0; r == FAB_OK && p < f->port_count; p++) {
         if (!wants_lid(f, p))
             continue;
-        lids->base[p] = f->ports[p].info.lid;
-        lids->lmc[p] = f->ports[p].info.lmc;
+        lids->base[p] = fab_fabric_port(f, p)->info.lid;
+        lids->lmc[p] = fab_fabric_port(f, p)->info.lmc;
         if (lids->base[p] != 0)
             continue;
-        snprintf(why, 512, "%s has no LID", f->nodes[f->ports[p].node].desc);
+        snprintf(why, 512, "%s has no LID", f->nodes[fab_fabric_port(f, p)->node].desc);
         return FAB_E_NOT_FOUND;
     }
     if (r == FAB_OK && (r = fab_target_lids_index(lids)) != FAB_OK)
@@ -241,7 +247,8 @@ uint8_t *stage_tables(struct stage *s, size_t *ret_len)
     size_t rows = lft.stride * lft.switch_count;
     bytes = malloc(rows + 2u * f->port_count + 1);
     for (uint32_t p = 0; bytes && p < f->port_count; p++) {
-        const struct fab_port_info *info = fab_sim_port(s->sim, f->ports[p].node, f->ports[p].num);
+        const struct fab_port_info *info =
+            fab_sim_port(s->sim, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
         bytes[rows + 2 * p] = (uint8_t)(info->lid >> 8);
         bytes[rows + 2 * p + 1] = (uint8_t)info->lid;
     }

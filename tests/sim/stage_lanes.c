@@ -19,24 +19,28 @@ static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, ui
 
 static bool in_service(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].present && f->ports[port].num > 0 && fab_fabric_port_is_up(f, port) &&
-           fab_fabric_port_is_up(f, f->ports[port].peer);
+    return fab_fabric_port(f, port)->present && fab_fabric_port(f, port)->num > 0 &&
+           fab_fabric_port_is_up(f, port) &&
+           fab_fabric_port_is_up(f, fab_fabric_port(f, port)->peer);
 }
 
 static bool holds(struct stage *s, const struct fab_view *v, const struct fab_fabric *f,
                   uint32_t in, uint32_t out, char why[512])
 {
-    uint32_t node = f->ports[out].node, there = node_in(v, f, node);
+    uint32_t node = fab_fabric_port(f, out)->node, there = node_in(v, f, node);
     if (there == FAB_NONE)
         return true;
     uint32_t first = v->fabric->nodes[there].first_port;
-    uint64_t want = fab_target_sl2vl(v->fabric, &v->policy, &v->target->vls,
-                                     first + f->ports[in].num, first + f->ports[out].num);
-    uint64_t held = fab_sim_sl2vl(s->sim, node, f->ports[in].num, f->ports[out].num);
+    uint64_t want =
+        fab_target_sl2vl(v->fabric, &v->policy, &v->target->vls,
+                         first + fab_fabric_port(f, in)->num, first + fab_fabric_port(f, out)->num);
+    uint64_t held =
+        fab_sim_sl2vl(s->sim, node, fab_fabric_port(f, in)->num, fab_fabric_port(f, out)->num);
     if (held != want)
         snprintf(why, 512,
                  "%s, from port %u to port %u: SL to VL is %016" PRIx64 ", not %016" PRIx64,
-                 f->nodes[node].desc, f->ports[in].num, f->ports[out].num, held, want);
+                 f->nodes[node].desc, fab_fabric_port(f, in)->num, fab_fabric_port(f, out)->num,
+                 held, want);
     return held == want;
 }
 
@@ -44,7 +48,7 @@ static bool all_hold(struct stage *s, const struct fab_view *v, const struct fab
                      char why[512])
 {
     for (uint32_t out = 0; out < f->port_count; out++) {
-        uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
+        uint32_t node = fab_fabric_port(f, out)->node, first = f->nodes[node].first_port;
         bool sw = fab_fabric_node_is_switch(f, node);
         for (uint32_t in = first; in_service(f, out) && in <= first + f->nodes[node].num_ports;
              in++) {
@@ -73,10 +77,10 @@ static void translate_classes(const struct fab_view *v, const struct fab_fabric 
                               struct fab_vls *to)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t there = node_in(v, f, f->ports[port].node);
+        uint32_t there = node_in(v, f, fab_fabric_port(f, port)->node);
         if (there != FAB_NONE)
-            to->port_class[port] =
-                v->target->vls.port_class[fab_fabric_port_id(v->fabric, there, f->ports[port].num)];
+            to->port_class[port] = v->target->vls.port_class[fab_fabric_port_id(
+                v->fabric, there, fab_fabric_port(f, port)->num)];
     }
 }
 

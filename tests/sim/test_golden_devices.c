@@ -265,7 +265,7 @@ static bool is_answered(struct lab *lab)
 static const struct fab_port *adapter(const char *name)
 {
     const struct fab_fabric *f = fab_sim_fabric(run.lab.sim);
-    return &f->ports[fab_fabric_port_id(f, lab_node(&run.lab, name), 1)];
+    return fab_fabric_port(f, fab_fabric_port_id(f, lab_node(&run.lab, name), 1));
 }
 
 static void gid_of(const char *name, uint64_t ret[2])

@@ -140,7 +140,7 @@ static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_
 {
     return (struct fab_wire_mc_member_record){
         .mgid = {UINT64_C(0xff12000000000000), group + 1},
-        .port_gid = {UINT64_C(0xfe80000000000000), w->f->ports[port].guid},
+        .port_gid = {UINT64_C(0xfe80000000000000), fab_fabric_port(w->f, port)->guid},
         .pkey = 0xffff,
         .qkey = 0x1234,
         .join_state = join_state,
@@ -180,9 +180,10 @@ static void learn_members(struct world *w)
         const uint64_t mgid[2] = {UINT64_C(0xff12000000000000), group + 1};
         const struct fab_mcast_group *is = fab_mcast_groups_find(g, mgid);
         for (uint32_t port = 0; port < w->f->port_count; port++) {
-            size_t i = is != NULL ? fab_mcast_group_lower_bound(is, w->f->ports[port].guid) : 0;
-            bool there =
-                is != NULL && i < is->members && is->member[i].gid[1] == w->f->ports[port].guid;
+            size_t i =
+                is != NULL ? fab_mcast_group_lower_bound(is, fab_fabric_port(w->f, port)->guid) : 0;
+            bool there = is != NULL && i < is->members &&
+                         is->member[i].gid[1] == fab_fabric_port(w->f, port)->guid;
             if (w->member[port][group] == 0)
                 continue;
             w->dropped += !there;
@@ -222,7 +223,7 @@ static unsigned dead_count(const struct world *w)
 
 static void cable(struct world *w, uint32_t port, bool dies)
 {
-    const struct fab_port *p = &w->f->ports[port];
+    const struct fab_port *p = fab_fabric_port(w->f, port);
     transport_sim_tell_time(w->transport);
     int r =
         dies ? fab_sim_unlink(w->sim, p->node, p->num) : fab_sim_relink(w->sim, p->node, p->num);
@@ -259,7 +260,7 @@ static void change_fabric(struct world *w)
     bool dies = dead_count(w) < DEAD_MOST && fab_base_prng_chance(&w->r, 0.6);
     uint32_t self = w->self, from = (uint32_t)fab_base_prng_below(&w->r, w->f->port_count);
     for (uint32_t i = 0; i < w->f->port_count; i++) {
-        uint32_t port = (from + i) % w->f->port_count, peer = w->f->ports[port].peer;
+        uint32_t port = (from + i) % w->f->port_count, peer = fab_fabric_port(w->f, port)->peer;
         if (peer == FAB_NONE || port == self || peer == self || w->dead[port] == dies)
             continue;
         cable(w, port, dies);
@@ -272,10 +273,10 @@ static void change_fabric(struct world *w)
 
 static bool carries(const struct world *w, uint32_t port)
 {
-    const struct fab_port *p = &w->f->ports[port];
+    const struct fab_port *p = fab_fabric_port(w->f, port);
     if (p->peer == FAB_NONE || w->dead[port])
         return false;
-    const struct fab_port *q = &w->f->ports[p->peer];
+    const struct fab_port *q = fab_fabric_port(w->f, p->peer);
     return p->node != w->off && q->node != w->off &&
            fab_sim_port(w->sim, p->node, p->num)->port_state == FAB_STATE_ACTIVE &&
            fab_sim_port(w->sim, q->node, q->num)->port_state == FAB_STATE_ACTIVE;
@@ -296,10 +297,10 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
         }
         if (!carries(w, port))
             continue;
-        uint32_t peer = w->f->ports[port].peer;
+        uint32_t peer = fab_fabric_port(w->f, port)->peer;
         w->came[peer]++;
-        if (fab_fabric_node_is_switch(w->f, w->f->ports[peer].node))
-            forward(w, mlid, w->f->ports[peer].node, peer);
+        if (fab_fabric_node_is_switch(w->f, fab_fabric_port(w->f, peer)->node))
+            forward(w, mlid, fab_fabric_port(w->f, peer)->node, peer);
     }
 }
 
@@ -312,7 +313,7 @@ static void find_parts(const struct world *w, uint32_t *part)
     while (more) {
         more = false;
         for (uint32_t port = 0; port < w->f->port_count; port++) {
-            uint32_t a = w->f->ports[port].node, b = fab_fabric_peer_node(w->f, port);
+            uint32_t a = fab_fabric_port(w->f, port)->node, b = fab_fabric_peer_node(w->f, port);
             if (b == FAB_NONE || a >= w->f->switch_count || b >= w->f->switch_count ||
                 !carries(w, port) || part[a] <= part[b])
                 continue;
@@ -330,17 +331,17 @@ static void judge_from(struct world *w, uint32_t from, uint32_t group, uint16_t 
         return;
     memset(w->came, 0, w->f->port_count * sizeof(*w->came));
     w->sent = 0;
-    forward(w, mlid, sw, w->f->ports[from].peer);
+    forward(w, mlid, sw, fab_fabric_port(w->f, from)->peer);
     for (uint32_t to = 0; to < w->f->port_count; to++) {
         uint32_t there = fab_fabric_peer_node(w->f, to);
-        if (fab_fabric_node_is_switch(w->f, w->f->ports[to].node) || there == FAB_NONE ||
+        if (fab_fabric_node_is_switch(w->f, fab_fabric_port(w->f, to)->node) || there == FAB_NONE ||
             to == from || !carries(w, to))
             continue;
         unsigned shall = w->member[to][group] != 0 && part[there] == part[own];
         if (w->came[to] != shall)
             ck_abort_msg("group %u, MLID 0x%x: from %s to %s %u times, not %u", group, mlid,
-                         w->f->nodes[w->f->ports[from].node].desc,
-                         w->f->nodes[w->f->ports[to].node].desc, w->came[to], shall);
+                         w->f->nodes[fab_fabric_port(w->f, from)->node].desc,
+                         w->f->nodes[fab_fabric_port(w->f, to)->node].desc, w->came[to], shall);
     }
 }
 

@@ -99,14 +99,14 @@ static const struct fab_fabric *fabric(void)
 static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
 {
     const struct fab_fabric *f = fabric();
-    uint32_t node = fab_fabric_node_by_guid(f, view->nodes[view->ports[port].node].guid);
+    uint32_t node = fab_fabric_node_by_guid(f, view->nodes[fab_fabric_port(view, port)->node].guid);
     ck_assert_uint_ne(node, FAB_NONE);
-    return fab_fabric_port_id(f, node, view->ports[port].num);
+    return fab_fabric_port_id(f, node, fab_fabric_port(view, port)->num);
 }
 
 static uint16_t lid_of(uint32_t port)
 {
-    const struct fab_port *p = &fabric()->ports[port];
+    const struct fab_port *p = fab_fabric_port(fabric(), port);
     bool is_switch = fab_fabric_node_is_switch(fabric(), p->node);
     return fab_sim_port(t.lab.sim, p->node, is_switch ? 0 : p->num)->lid;
 }
@@ -147,7 +147,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
         uint64_t from = began + pass * pass_us;
         for (uint32_t id = 0; id < all; id++) {
             uint32_t port = in_sim(v->fabric, id);
-            const struct fab_port *p = &fabric()->ports[port];
+            const struct fab_port *p = fab_fabric_port(fabric(), port);
             uint64_t n = 0;
             if (p->num == 0 || p->peer == FAB_NONE)
                 continue;
@@ -203,9 +203,10 @@ static void add_errors(void)
 {
     for (uint32_t port = 0; port < fabric()->port_count; port++)
         for (int c = 0; c < FAB_COUNTERS; c++)
-            if (fabric()->ports[port].peer != FAB_NONE)
-                ck_assert_int_eq(fab_sim_counter_add(t.lab.sim, fabric()->ports[port].node,
-                                                     fabric()->ports[port].num,
+            if (fab_fabric_port(fabric(), port)->peer != FAB_NONE)
+                ck_assert_int_eq(fab_sim_counter_add(t.lab.sim,
+                                                     fab_fabric_port(fabric(), port)->node,
+                                                     fab_fabric_port(fabric(), port)->num,
                                                      (enum fab_sim_counter)c, errors_of(port, c)),
                                  FAB_OK);
 }
@@ -252,7 +253,7 @@ START_TEST(every_counter_of_every_port_is_told)
             assert_end(&link[i].end[e], 3, 30);
     }
     for (uint32_t port = 0; port < fabric()->port_count; port++) {
-        const struct fab_port *p = &fabric()->ports[port];
+        const struct fab_port *p = fab_fabric_port(fabric(), port);
         bool has = p->peer != FAB_NONE;
         ck_assert_int_eq(pm_counters(t.pm, fabric()->nodes[p->node].guid, p->num, &is), has);
         for (int c = 0; c < FAB_COUNTERS && has; c++)

@@ -238,7 +238,7 @@ static bool is_reached(uint16_t lid)
     const struct fab_mcast_groups *g = sm_mgroups(lab.sm);
     const struct fab_mcast_group *group =
         fab_mcast_groups_find(g, (uint64_t[]){UINT64_C(0xff12401bffff0000), 5});
-    uint64_t guid = v->fabric->ports[v->target->lids.owner[lid]].guid;
+    uint64_t guid = fab_fabric_port(v->fabric, v->target->lids.owner[lid])->guid;
     fab_view_unref(v);
     return group != NULL && fab_mcast_trees_reaches(g->trees, group->is.mlid, guid);
 }

@@ -209,7 +209,7 @@ static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
 static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 {
     const struct fab_port_info *info = &walk.info[out];
-    uint32_t peer = walk.f->ports[out].peer, channel = out * 16 + vl;
+    uint32_t peer = fab_fabric_port(walk.f, out)->peer, channel = out * 16 + vl;
     must(peer != FAB_NONE);
     must(vl != NO_VL);
     must(vl < fab_wire_op_vls_count(info->op_vls));
@@ -228,9 +228,10 @@ static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 static struct way go(uint32_t src, uint16_t dlid, uint8_t sl)
 {
     struct way w = {.mbps = UINT32_MAX, .mtu = 5, .last = FAB_NONE};
-    uint32_t at = over(&w, src, lane(walk.f->ports[src].node, src, src, sl));
-    for (int hops = 0; fab_fabric_node_is_switch(walk.f, walk.f->ports[at].node); hops++) {
-        uint32_t sw = walk.f->ports[at].node;
+    uint32_t at = over(&w, src, lane(fab_fabric_port(walk.f, src)->node, src, src, sl));
+    for (int hops = 0; fab_fabric_node_is_switch(walk.f, fab_fabric_port(walk.f, at)->node);
+         hops++) {
+        uint32_t sw = fab_fabric_port(walk.f, at)->node;
         uint8_t out = walk.lft[sw][dlid];
         must(hops < HOPS_MOST);
         must(out > 0 && out <= walk.f->nodes[sw].num_ports);
@@ -243,7 +244,7 @@ static struct way go(uint32_t src, uint16_t dlid, uint8_t sl)
 
 static uint32_t host_number(uint32_t port)
 {
-    return walk.f->ports[port].node - walk.f->switch_count;
+    return fab_fabric_port(walk.f, port)->node - walk.f->switch_count;
 }
 
 /* False: not between hosts. */
@@ -252,10 +253,10 @@ static bool check_path(const struct fab_wire_path_record *r)
     must(r->slid < LIDS && r->dlid < LIDS);
     uint32_t src = walk.owner[r->slid], dst = walk.owner[r->dlid];
     must(src != FAB_NONE && dst != FAB_NONE);
-    must(r->sgid[1] == walk.f->ports[src].guid);
-    must(r->dgid[1] == walk.f->ports[dst].guid);
-    if (fab_fabric_node_is_switch(walk.f, walk.f->ports[src].node) ||
-        fab_fabric_node_is_switch(walk.f, walk.f->ports[dst].node))
+    must(r->sgid[1] == fab_fabric_port(walk.f, src)->guid);
+    must(r->dgid[1] == fab_fabric_port(walk.f, dst)->guid);
+    if (fab_fabric_node_is_switch(walk.f, fab_fabric_port(walk.f, src)->node) ||
+        fab_fabric_node_is_switch(walk.f, fab_fabric_port(walk.f, dst)->node))
         return false;
     bool *seen = &walk.seen[host_number(src) * HOSTS + host_number(dst)];
     must(!*seen);
@@ -324,8 +325,8 @@ static struct fab_builder *motley(struct fab_builder *b)
     ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
     fab_fabric_builder_free(b);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        struct fab_port_info *info = &f->ports[p].info;
-        if (f->ports[p].peer == FAB_NONE)
+        struct fab_port_info *info = &fab_fabric_edit_port(f, p)->info;
+        if (fab_fabric_port(f, p)->peer == FAB_NONE)
             continue;
         if (p % 23 == 0)
             info->width_supported = info->width_enabled = info->width_active = 1;

@@ -209,7 +209,7 @@ static uint64_t most_paths(const struct fab_view *v)
             uint32_t at = fab_fabric_peer_node(f, fab_fabric_port_id(f, from, 1));
             while (to != from && at < f->switch_count) {
                 uint32_t out =
-                    fab_fabric_port_id(f, at, fab_target_lft_row(&v->target->lft, at)[lid]);
+                    fab_fabric_port_id(f, at, fab_target_lft_at(&v->target->lft, at, lid));
                 at = fab_fabric_peer_node(f, out);
                 if (at < f->switch_count && ++load[out] > most)
                     most = load[out];
@@ -242,7 +242,8 @@ START_TEST(has_a_plan_for_every_case)
     ck_assert_uint_eq(row.id, leaf);
     ck_assert_uint_eq(row.lost_ends, 4);
     ck_assert_uint_eq(row.lost_switches, 1);
-    uint32_t port = fab_fabric_port_id(v->fabric, leaf, 6), peer = v->fabric->ports[port].peer;
+    uint32_t port = fab_fabric_port_id(v->fabric, leaf, 6),
+             peer = fab_fabric_port(v->fabric, port)->peer;
     found = sm_contingency_of(lab.sm, false, peer);
     ck_assert_ptr_nonnull(found);
     sm_contingency_row(lab.sm, found, &row);

@@ -13,7 +13,7 @@
 static uint64_t port_guid(struct lab *lab, const char *name)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
-    return f->ports[fab_fabric_port_id(f, lab_node(lab, name), 1)].guid;
+    return fab_fabric_port(f, fab_fabric_port_id(f, lab_node(lab, name), 1))->guid;
 }
 
 /* Full members of partitions 1 to `count`: one host, or (NULL) all hosts. */

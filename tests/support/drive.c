@@ -95,9 +95,10 @@ void drive_sit(struct drive *r)
 {
     const struct fab_fabric *f = fab_sim_fabric(r->sim);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!fab_fabric_node_is_switch(f, f->ports[p].node) && f->ports[p].peer != FAB_NONE) {
-            r->node = f->ports[p].node;
-            r->port = f->ports[p].num;
+        if (!fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) &&
+            fab_fabric_port(f, p)->peer != FAB_NONE) {
+            r->node = fab_fabric_port(f, p)->node;
+            r->port = fab_fabric_port(f, p)->num;
             return;
         }
     }
@@ -119,10 +120,10 @@ struct programming {
 /* The path to a port: that of its node, or for adapters the path that ends at this port. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
-    const struct fab_port *at = &p->f->ports[port];
+    const struct fab_port *at = fab_fabric_port(p->f, port);
     struct fab_path path = p->paths[at->node];
     if (!fab_fabric_node_is_switch(p->f, at->node) && port != p->f->self_port) {
-        const struct fab_port *far = &p->f->ports[at->peer];
+        const struct fab_port *far = fab_fabric_port(p->f, at->peer);
         path = p->paths[far->node];
         path.port[++path.hops] = far->num;
     }
@@ -139,14 +140,14 @@ static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t
 {
     uint8_t data[FAB_SMP_DATA];
     struct fab_path path = path_to(p, port);
-    struct fab_port_info info = p->f->ports[port].info;
+    struct fab_port_info info = fab_fabric_port(p->f, port)->info;
     info.lid = lid;
     info.sm_lid = p->sm_lid;
     info.port_state = state;
     info.phys_state = FAB_PHYS_NOP;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
-    note(p,
-         drive_smp(p->r, &path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO, p->f->ports[port].num, data));
+    note(p, drive_smp(p->r, &path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO,
+                      fab_fabric_port(p->f, port)->num, data));
 }
 
 /* The port that owns the node's LID, or FAB_NONE. */
@@ -156,7 +157,7 @@ static uint32_t lid_owner(const struct fab_fabric *f, uint32_t node)
     if (fab_fabric_node_is_switch(f, node))
         return first;
     for (uint32_t port = first + 1; port <= first + f->nodes[node].num_ports; port++)
-        if (f->ports[port].peer != FAB_NONE)
+        if (fab_fabric_port(f, port)->peer != FAB_NONE)
             return port;
     return FAB_NONE;
 }
@@ -165,11 +166,11 @@ static void set_ports(struct programming *p, uint8_t state)
 {
     const struct fab_fabric *f = p->f;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node;
+        uint32_t node = fab_fabric_port(f, port)->node;
         bool owner = port == lid_owner(f, node);
-        if (f->ports[port].peer != FAB_NONE || owner)
+        if (fab_fabric_port(f, port)->peer != FAB_NONE || owner)
             set_port(p, port, owner ? (uint16_t)(node + 1) : 0,
-                     f->ports[port].num == 0 ? FAB_STATE_NOP : state);
+                     fab_fabric_port(f, port)->num == 0 ? FAB_STATE_NOP : state);
     }
 }
 
@@ -186,7 +187,8 @@ static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, 
             if (far >= f->switch_count || seen[far] ||
                 (queue[head] == node && !fab_fabric_node_is_switch(f, node) && first + i != owner))
                 continue;
-            lfts[far * stride + node + 1] = f->ports[f->ports[first + i].peer].num;
+            lfts[far * stride + node + 1] =
+                fab_fabric_port(f, fab_fabric_port(f, first + i)->peer)->num;
             seen[far] = true;
             queue[tail++] = far;
         }
@@ -233,7 +235,7 @@ int drive_program(struct drive *r, const struct fab_fabric *f)
     p.status = fab_discover_paths(f, &p.paths);
     if (p.status != FAB_OK)
         return p.status;
-    p.sm_lid = (uint16_t)(f->ports[f->self_port].node + 1);
+    p.sm_lid = (uint16_t)(fab_fabric_port(f, f->self_port)->node + 1);
     set_routes(&p);
     set_ports(&p, FAB_STATE_ARMED);
     set_ports(&p, FAB_STATE_ACTIVE);

@@ -86,7 +86,7 @@ static inline void assert_same_fabric(const struct fab_fabric *x, const struct f
     for (uint32_t i = 0; i < x->node_count; i++)
         assert_same_node(&x->nodes[i], &y->nodes[i], i);
     for (uint32_t i = 0; i < x->port_count; i++)
-        assert_same_port(&x->ports[i], &y->ports[i], i);
+        assert_same_port(fab_fabric_port(x, i), fab_fabric_port(y, i), i);
     for (uint32_t i = 0; i < x->switch_count; i++)
         assert_same_attr(&fab_wire_attr_switch_info, &x->switches[i], &y->switches[i], i);
 }
@@ -102,11 +102,11 @@ static inline void assert_sound(const struct fab_fabric *f)
         ck_assert_uint_eq(node->first_port, next);
         ck_assert_uint_eq(fab_fabric_node_by_guid(f, node->guid), n);
         for (uint32_t i = 0; i <= node->num_ports; i++) {
-            const struct fab_port *p = &f->ports[next + i];
+            const struct fab_port *p = fab_fabric_port(f, next + i);
             ck_assert_uint_eq(p->node, n);
             ck_assert_uint_eq(p->num, i);
             if (p->peer != FAB_NONE)
-                ck_assert_uint_eq(f->ports[p->peer].peer, next + i);
+                ck_assert_uint_eq(fab_fabric_port(f, p->peer)->peer, next + i);
             links += p->peer != FAB_NONE && p->peer > next + i;
         }
         next += node->num_ports + 1u;

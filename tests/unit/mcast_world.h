@@ -50,7 +50,7 @@ static inline void walk_take(struct walk *w, uint16_t mlid)
 {
     w->mlid = mlid;
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        const struct fab_port *p = &w->f->ports[port];
+        const struct fab_port *p = fab_fabric_port(w->f, port);
         if (p->node >= w->f->switch_count)
             return;
         const uint16_t *entry =
@@ -67,31 +67,31 @@ static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
     if (++w->steps > w->f->switch_count)
         ck_abort_msg("MLID 0x%x forwards in a loop", w->mlid);
     for (uint32_t port = n->first_port; port <= n->first_port + n->num_ports; port++) {
-        uint32_t peer = w->f->ports[port].peer;
+        uint32_t peer = fab_fabric_port(w->f, port)->peer;
         if (port == in || !w->named[port])
             continue;
-        if (w->f->ports[port].num == 0) {
+        if (fab_fabric_port(w->f, port)->num == 0) {
             w->came[port]++;
             continue;
         }
         if (peer == FAB_NONE || !fab_fabric_port_is_up(w->f, port))
             continue;
         w->came[peer]++;
-        if (fab_fabric_node_is_switch(w->f, w->f->ports[peer].node))
-            forward(w, w->f->ports[peer].node, peer);
+        if (fab_fabric_node_is_switch(w->f, fab_fabric_port(w->f, peer)->node))
+            forward(w, fab_fabric_port(w->f, peer)->node, peer);
     }
 }
 
 static inline void send_from(struct walk *w, uint32_t port)
 {
-    uint32_t node = w->f->ports[port].node;
+    uint32_t node = fab_fabric_port(w->f, port)->node;
     memset(w->came, 0, w->f->port_count * sizeof(*w->came));
     w->steps = 0;
     if (fab_fabric_node_is_switch(w->f, node))
         forward(w, node, port);
     else if (fab_fabric_peer_node(w->f, port) < w->f->switch_count &&
              fab_fabric_port_is_up(w->f, port))
-        forward(w, fab_fabric_peer_node(w->f, port), w->f->ports[port].peer);
+        forward(w, fab_fabric_peer_node(w->f, port), fab_fabric_port(w->f, port)->peer);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -124,14 +124,14 @@ static inline uint16_t mlid_of(uint32_t group)
 
 static inline uint64_t guid_of(const struct world *w, uint32_t end)
 {
-    return w->whole->ports[w->end[end]].guid;
+    return fab_fabric_port(w->whole, w->end[end])->guid;
 }
 
 /* The id, in the present snapshot, of the switch that the endport is attached to, or FAB_NONE. */
 static inline uint32_t switch_of(const struct world *w, uint32_t port)
 {
-    if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, w->now->ports[port].node))
-        return port == FAB_NONE ? FAB_NONE : w->now->ports[port].node;
+    if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, fab_fabric_port(w->now, port)->node))
+        return port == FAB_NONE ? FAB_NONE : fab_fabric_port(w->now, port)->node;
     uint32_t peer = fab_fabric_peer_node(w->now, port);
     return peer < w->now->switch_count && fab_fabric_port_is_up(w->now, port) ? peer : FAB_NONE;
 }
@@ -145,7 +145,7 @@ static inline void find_components(const struct world *w, uint32_t *island)
     for (bool again = true; again;) {
         again = false;
         for (uint32_t port = 0; port < f->port_count; port++) {
-            uint32_t peer = fab_fabric_peer_node(f, port), sw = f->ports[port].node;
+            uint32_t peer = fab_fabric_peer_node(f, port), sw = fab_fabric_port(f, port)->node;
             if (sw >= f->switch_count || peer >= f->switch_count || !fab_fabric_port_is_up(f, port))
                 continue;
             if (island[peer] < island[sw]) {
@@ -171,8 +171,9 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
                          fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
         if (walk->came[out] != shall) /* (Check writes a file for each assertion) */
             ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
-                         w->now->nodes[w->now->ports[port].node].desc,
-                         w->now->nodes[w->now->ports[out].node].desc, walk->came[out], shall);
+                         w->now->nodes[fab_fabric_port(w->now, port)->node].desc,
+                         w->now->nodes[fab_fabric_port(w->now, out)->node].desc, walk->came[out],
+                         shall);
     }
 }
 
@@ -259,10 +260,10 @@ static inline void look(struct world *w)
     uint32_t dropped;
     for (uint32_t port = 0; port < w->whole->port_count; port++)
         if (fab_base_bits_get(w->dead, port))
-            ck_assert_int_eq(
-                fab_fabric_builder_unlink(b, w->whole->ports[port].node, w->whole->ports[port].num),
-                0);
-    fab_fabric_builder_set_self(b, w->whole->ports[w->end[w->ends - 1]].node, 1);
+            ck_assert_int_eq(fab_fabric_builder_unlink(b, fab_fabric_port(w->whole, port)->node,
+                                                       fab_fabric_port(w->whole, port)->num),
+                             0);
+    fab_fabric_builder_set_self(b, fab_fabric_port(w->whole, w->end[w->ends - 1])->node, 1);
     damaged = sealed(b);
     ck_assert_int_eq(fab_fabric_reachable(damaged, &island, &dropped), FAB_OK);
     fab_fabric_unref(damaged);
@@ -287,10 +288,10 @@ static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t se
 
 static inline void set_dead(struct world *w, uint32_t port, bool dead)
 {
-    if (w->whole->ports[port].peer == FAB_NONE)
+    if (fab_fabric_port(w->whole, port)->peer == FAB_NONE)
         return;
     fab_base_bits_put(w->dead, port, dead);
-    fab_base_bits_put(w->dead, w->whole->ports[port].peer, dead);
+    fab_base_bits_put(w->dead, fab_fabric_port(w->whole, port)->peer, dead);
 }
 
 /* A link, or all links of a switch, die or return; more return than die. */

@@ -24,8 +24,9 @@ struct naive {
 static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_peer_node(f, port);
-    return f->ports[port].num != 0 && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-           peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, port);
+    return fab_fabric_port(f, port)->num != 0 &&
+           fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) && peer != FAB_NONE &&
+           fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, port);
 }
 
 /* Returns whether links connect port src with port dst. Only switches forward. */
@@ -46,15 +47,15 @@ static inline void naive_reach(struct naive *n, uint32_t node)
 static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
 {
     const struct fab_fabric *f = n->f;
-    bool src_sw = fab_fabric_node_is_switch(f, f->ports[src].node);
-    bool dst_sw = fab_fabric_node_is_switch(f, f->ports[dst].node);
+    bool src_sw = fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node);
+    bool dst_sw = fab_fabric_node_is_switch(f, fab_fabric_port(f, dst)->node);
     if ((!src_sw && !fab_fabric_port_is_up(f, src)) || (!dst_sw && !fab_fabric_port_is_up(f, dst)))
         return false;
-    if (!src_sw && f->ports[src].peer == dst)
+    if (!src_sw && fab_fabric_port(f, src)->peer == dst)
         return true;
     memset(n->reached, 0, f->node_count);
-    uint32_t from = src_sw ? f->ports[src].node : fab_fabric_peer_node(f, src);
-    uint32_t to = dst_sw ? f->ports[dst].node : fab_fabric_peer_node(f, dst);
+    uint32_t from = src_sw ? fab_fabric_port(f, src)->node : fab_fabric_peer_node(f, src);
+    uint32_t to = dst_sw ? fab_fabric_port(f, dst)->node : fab_fabric_peer_node(f, dst);
     if (!fab_fabric_node_is_switch(f, from) || !fab_fabric_node_is_switch(f, to))
         return false;
     naive_reach(n, from);
@@ -65,14 +66,14 @@ static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
 static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
 {
     const struct fab_fabric *f = n->f;
-    uint32_t dst = n->lids->owner[lid], at = f->ports[src].node, came_by = FAB_NONE;
+    uint32_t dst = n->lids->owner[lid], at = fab_fabric_port(f, src)->node, came_by = FAB_NONE;
     if (!fab_fabric_node_is_switch(f, at)) {
-        if (f->ports[src].peer == dst)
+        if (fab_fabric_port(f, src)->peer == dst)
             return 0;
         at = fab_fabric_peer_node(f, src);
     }
     for (uint32_t switches = 1; switches <= f->switch_count + 1; switches++) {
-        uint8_t num = fab_target_lft_row(n->lft, at)[lid];
+        uint8_t num = fab_target_lft_at(n->lft, at, lid);
         if (num > f->nodes[at].num_ports)
             return -1;
         uint32_t port = fab_fabric_port_id(f, at, num);
@@ -83,7 +84,7 @@ static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
         if (!fab_fabric_port_is_up(f, port))
             return -1;
         if (!naive_is_channel(f, port))
-            return f->ports[port].peer == dst ? (int)switches : -1;
+            return fab_fabric_port(f, port)->peer == dst ? (int)switches : -1;
         came_by = port;
         at = fab_fabric_peer_node(f, port);
     }

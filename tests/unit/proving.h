@@ -70,7 +70,7 @@ static inline void whole(const char *engine, struct fab_fabric *f, const char *e
 
 static inline bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].node < f->switch_count && naive_is_channel(f, port);
+    return fab_fabric_port(f, port)->node < f->switch_count && naive_is_channel(f, port);
 }
 
 /* The fabric without the link of `port`. f stays. */
@@ -78,9 +78,10 @@ static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint3
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref;
-    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
-                     FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_find_node(b, f->nodes[fab_fabric_port(f, port)->node].guid, &ref),
+        FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, port)->num), FAB_OK);
     return sealed(b);
 }
 
@@ -151,7 +152,7 @@ static inline struct tally cable_faults(const char *engine, const struct made *b
 {
     struct tally t = {0};
     for (uint32_t port = 0; port < before->f->port_count; port++) {
-        if (is_trunk(before->f, port) && before->f->ports[port].peer > port)
+        if (is_trunk(before->f, port) && fab_fabric_port(before->f, port)->peer > port)
             try_one(&t, engine, before, without_cable(before->f, port));
     }
     say(&t, what, "cables");

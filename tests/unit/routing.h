@@ -166,7 +166,7 @@ static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_p
         if (fab_fabric_node_is_switch(f, id))
             fab_fabric_builder_set_switch_info(b, refs[id], &f->switches[id]);
         for (unsigned num = 0; num <= n->num_ports; num++) {
-            const struct fab_port *p = &f->ports[fab_fabric_port_id(f, id, (uint8_t)num)];
+            const struct fab_port *p = fab_fabric_port(f, fab_fabric_port_id(f, id, (uint8_t)num));
             uint64_t guid = p->guid != 0 ? new_guid(p->guid, salt) : 0;
             if (p->present)
                 ck_assert_int_eq(fab_fabric_builder_set_port(b, refs[id], p->num, guid, &p->info),
@@ -176,15 +176,16 @@ static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_p
     fab_base_prng_shuffle(prng, order, f->node_count);
     for (uint32_t i = 0; i < f->node_count; i++) {
         for (unsigned num = f->nodes[order[i]].num_ports; num >= 1; num--) {
-            const struct fab_port *p = &f->ports[fab_fabric_port_id(f, order[i], (uint8_t)num)];
+            const struct fab_port *p =
+                fab_fabric_port(f, fab_fabric_port_id(f, order[i], (uint8_t)num));
             uint32_t ref;
             uint8_t at;
             if (p->peer == FAB_NONE ||
                 fab_fabric_builder_peer(b, refs[order[i]], p->num, &ref, &at) == 0)
                 continue;
             ck_assert_int_eq(fab_fabric_builder_link(b, refs[order[i]], p->num,
-                                                     refs[f->ports[p->peer].node],
-                                                     f->ports[p->peer].num),
+                                                     refs[fab_fabric_port(f, p->peer)->node],
+                                                     fab_fabric_port(f, p->peer)->num),
                              FAB_OK);
         }
     }

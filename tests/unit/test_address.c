@@ -31,7 +31,7 @@ static struct result assign(const struct fab_fabric *f, uint8_t lmc, const struc
         ck_assert(fab_fabric_port_has_lid(f, port));
         ck_assert_uint_eq(base % size, 0);
         ck_assert_uint_eq(r.lids.lmc[port],
-                          fab_fabric_node_is_switch(f, f->ports[port].node) ? 0 : lmc);
+                          fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) ? 0 : lmc);
         for (uint32_t i = 0; i < size; i++)
             ck_assert_uint_eq(r.lids.owner[base + i], port);
     }
@@ -51,8 +51,8 @@ START_TEST(ends_of_a_leaf_stand_side_by_side)
     uint32_t next = 1;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node))
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+            if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
                 ck_assert_uint_eq(r.lids.base[peer], next++);
         }
     }
@@ -81,7 +81,7 @@ static struct fab_fabric *carrying(struct fab_fabric *f, const struct fab_lids *
     struct fab_fabric *c = NULL;
     ck_assert_int_eq(fab_fabric_clone(f, &c), FAB_OK);
     for (uint32_t port = 0; port < c->port_count; port++)
-        c->ports[port].info.lid = (uint16_t)lids->base[port];
+        fab_fabric_edit_port(c, port)->info.lid = (uint16_t)lids->base[port];
     fab_fabric_unref(f);
     return c;
 }
@@ -122,8 +122,9 @@ static struct fab_fabric *four_ends(uint32_t ends[4], const uint16_t carry[4])
     uint32_t count = 0;
     ck_assert_int_eq(fab_fabric_clone(f, &c), FAB_OK);
     for (uint32_t port = 0; port < c->port_count; port++) {
-        if (c->ports[port].node >= c->switch_count && c->ports[port].num == 1) {
-            c->ports[port].info.lid = carry[count];
+        if (fab_fabric_port(c, port)->node >= c->switch_count &&
+            fab_fabric_port(c, port)->num == 1) {
+            fab_fabric_edit_port(c, port)->info.lid = carry[count];
             ends[count++] = port;
         }
     }
@@ -135,7 +136,7 @@ START_TEST(duplicates_go_to_the_lease_then_to_the_lower_guid)
 {
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){7, 7, 9, 9});
-    struct fab_lease lease = {.port_guid = f->ports[ends[3]].guid, .lid = 9};
+    struct fab_lease lease = {.port_guid = fab_fabric_port(f, ends[3])->guid, .lid = 9};
     struct result r = assign(f, 0, &lease, 1);
     ck_assert_uint_eq(r.lids.base[ends[0]], 7);
     ck_assert_uint_ne(r.lids.base[ends[1]], 7);
@@ -144,7 +145,7 @@ START_TEST(duplicates_go_to_the_lease_then_to_the_lower_guid)
     ck_assert_uint_eq(r.note_count, 2);
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(r.notes[i].kind, FAB_NOTE_DUPLICATE_LID);
-        ck_assert_uint_eq(r.notes[i].port_guid, f->ports[ends[i == 0 ? 1 : 2]].guid);
+        ck_assert_uint_eq(r.notes[i].port_guid, fab_fabric_port(f, ends[i == 0 ? 1 : 2])->guid);
     }
     result_fini(&r);
     fab_fabric_unref(f);
@@ -173,10 +174,10 @@ START_TEST(leases_hold_while_ports_are_away)
     struct fab_lease leases[] = {
         {.port_guid = 0xdead, .lid = 1},
         {.port_guid = 0xbeef, .lid = 3},
-        {.port_guid = f->ports[ends[0]].guid, .lid = 40},
+        {.port_guid = fab_fabric_port(f, ends[0])->guid, .lid = 40},
         {.port_guid = 0xf00d, .lid = 0xffffffff}, /* invalid leases change nothing */
         {.port_guid = 0xf00e, .lid = 0xbfff, .lmc = 255},
-        {.port_guid = f->ports[ends[1]].guid, .lid = 0xc000},
+        {.port_guid = fab_fabric_port(f, ends[1])->guid, .lid = 0xc000},
     };
     struct result r = assign(f, 0, leases, sizeof(leases) / sizeof(leases[0]));
     ck_assert_uint_eq(r.lids.base[ends[0]], 40);
@@ -217,7 +218,7 @@ START_TEST(the_order_of_leases_changes_nothing)
         uint32_t order[64];
         for (uint32_t k = 0; k < 64; k++) {
             uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
-            uint64_t guid = k % 3 == 0 ? k + 1 : f->ports[port].guid;
+            uint64_t guid = k % 3 == 0 ? k + 1 : fab_fabric_port(f, port)->guid;
             leases[k] = (struct fab_lease){
                 .port_guid = guid, /* some leases are duplicates, some have the same LID */
                 .lid = (uint32_t)fab_base_prng_below(&prng, 80)};

@@ -79,8 +79,8 @@ static void check_all(const struct fab_fabric *f, const struct fab_congestion *c
     for (uint32_t p = 0; p < f->port_count; p++) {
         const struct fab_congestion_port *s = fab_congestion_of_switch(c, f, p);
         const struct fab_congestion_adapter *a = fab_congestion_of_adapter(c, f, p);
-        bool has = f->ports[p].num > 0 && fab_fabric_port_is_up(f, p) &&
-                   !f->nodes[f->ports[p].node].aggregation;
+        bool has = fab_fabric_port(f, p)->num > 0 && fab_fabric_port_is_up(f, p) &&
+                   !f->nodes[fab_fabric_port(f, p)->node].aggregation;
         ck_assert(has == (s != NULL || a != NULL));
         ck_assert(!(s != NULL && a != NULL));
     }

@@ -69,15 +69,18 @@ static struct fab_builder *build(struct fab_prng *r, unsigned kind)
 
 static void set_rate(struct fab_fabric *f, uint32_t port, const char *rate)
 {
-    ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[port].info), 0);
-    if (f->ports[port].peer != FAB_NONE)
+    ck_assert_int_eq(
+        fab_fabric_text_parse_rate(rate, strlen(rate), &fab_fabric_edit_port(f, port)->info), 0);
+    if (fab_fabric_port(f, port)->peer != FAB_NONE)
         ck_assert_int_eq(
-            fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[f->ports[port].peer].info), 0);
+            fab_fabric_text_parse_rate(
+                rate, strlen(rate), &fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info),
+            0);
 }
 
 static bool is_end(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
@@ -85,7 +88,8 @@ static void mix_rates(struct fab_fabric *f, struct fab_prng *r)
 {
     double share = fab_base_prng_chance(r, 0.5) ? 0 : 0.3;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].num > 0 && fab_fabric_port_is_up(f, p) && fab_base_prng_chance(r, share))
+        if (fab_fabric_port(f, p)->num > 0 && fab_fabric_port_is_up(f, p) &&
+            fab_base_prng_chance(r, share))
             set_rate(f, p, rates[fab_base_prng_below(r, RATES)]);
 }
 
@@ -224,10 +228,10 @@ static void check_all(const struct scene *s, const struct fab_congestion *c)
     for (uint32_t p = 0; p < s->f->port_count; p++) {
         const struct fab_congestion_port *port = fab_congestion_of_switch(c, s->f, p);
         const struct fab_congestion_adapter *a = fab_congestion_of_adapter(c, s->f, p);
-        bool is_switch = fab_fabric_node_is_switch(s->f, s->f->ports[p].node);
+        bool is_switch = fab_fabric_node_is_switch(s->f, fab_fabric_port(s->f, p)->node);
         HOLDS((a != NULL) == is_end(s->f, p));
         HOLDS((port != NULL) ==
-              (is_switch && s->f->ports[p].num > 0 && fab_fabric_port_is_up(s->f, p)));
+              (is_switch && fab_fabric_port(s->f, p)->num > 0 && fab_fabric_port_is_up(s->f, p)));
         if (a != NULL)
             check_fan_in(s, p, &c->adapter_basis[c->of_port[p]]);
         unsigned reasons = port != NULL ? 4 : a != NULL ? 5 : 0;
@@ -420,7 +424,7 @@ static uint32_t any_cable(const struct fab_fabric *f, struct fab_prng *r)
 {
     for (int i = 0; i < 10000; i++) {
         uint32_t p = (uint32_t)fab_base_prng_below(r, f->port_count);
-        if (f->ports[p].num > 0 && fab_fabric_port_is_up(f, p))
+        if (fab_fabric_port(f, p)->num > 0 && fab_fabric_port_is_up(f, p))
             return p;
     }
     return FAB_NONE;

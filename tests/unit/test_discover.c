@@ -29,7 +29,7 @@ static struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric 
     struct fab_fabric *expected = NULL, *island = NULL;
     uint32_t ref, dropped;
     for (uint32_t p = 0; p < built->port_count; p++) {
-        const struct fab_port *port = &built->ports[p];
+        const struct fab_port *port = fab_fabric_port(built, p);
         if (fab_fabric_node_is_switch(built, port->node) || port->num == 0 ||
             port->peer != FAB_NONE)
             continue;
@@ -145,7 +145,7 @@ static void same_fabric(const struct fab_fabric *a, const struct fab_fabric *b)
     for (uint32_t n = 0; n < a->node_count; n++)
         same_node(&a->nodes[n], &b->nodes[n]);
     for (uint32_t p = 0; p < a->port_count; p++)
-        same_port(a, &a->ports[p], &b->ports[p]);
+        same_port(a, fab_fabric_port(a, p), fab_fabric_port(b, p));
     for (uint32_t s = 0; s < a->switch_count; s++)
         ck_assert_ptr_null(
             fab_wire_attr_diff(&fab_wire_attr_switch_info, &a->switches[s], &b->switches[s]));
@@ -414,12 +414,12 @@ static void hostile_answer(void *ctx, struct drive_answer *a)
 static void check_sane(const struct fab_fabric *f)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = f->ports[p].peer;
+        uint32_t peer = fab_fabric_port(f, p)->peer;
         if (peer == FAB_NONE)
             continue;
         ck_assert_uint_lt(peer, f->port_count);
-        ck_assert_uint_eq(f->ports[peer].peer, p);
-        ck_assert_uint_gt(f->ports[p].num, 0);
+        ck_assert_uint_eq(fab_fabric_port(f, peer)->peer, p);
+        ck_assert_uint_gt(fab_fabric_port(f, p)->num, 0);
     }
 }
 
@@ -498,12 +498,12 @@ static void activate(struct drive *r, const struct fab_fabric *f)
     struct fab_path *paths = NULL, path;
     ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        const struct fab_port *port = &f->ports[p];
+        const struct fab_port *port = fab_fabric_port(f, p);
         if (port->peer == FAB_NONE || paths[port->node].hops == FAB_PATH_UNKNOWN)
             continue;
         path = paths[port->node];
         if (!fab_fabric_node_is_switch(f, port->node) && p != f->self_port) {
-            const struct fab_port *far = &f->ports[port->peer];
+            const struct fab_port *far = fab_fabric_port(f, port->peer);
             path = paths[far->node];
             path.port[++path.hops] = far->num;
         }
@@ -559,13 +559,13 @@ static void suspect(struct faults *x, const struct fab_fabric *f, uint32_t node)
 static void change_cable(struct bench *x, struct faults *faults, uint32_t port)
 {
     const struct fab_fabric *f = x->built;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     if (fab_sim_port(x->r.sim, p->node, p->num)->phys_state == FAB_PHYS_LINKUP)
         fab_sim_unlink(x->r.sim, p->node, p->num);
     else
         fab_sim_relink(x->r.sim, p->node, p->num);
     suspect(faults, f, p->node);
-    suspect(faults, f, f->ports[p->peer].node);
+    suspect(faults, f, fab_fabric_port(f, p->peer)->node);
 }
 
 static uint32_t any_cable(const struct bench *x, struct fab_prng *prng)
@@ -574,7 +574,8 @@ static uint32_t any_cable(const struct bench *x, struct fab_prng *prng)
     uint32_t self = fab_fabric_port_id(f, x->r.node, x->r.port);
     for (;;) {
         uint32_t p = (uint32_t)fab_base_prng_below(prng, f->port_count);
-        if (f->ports[p].peer != FAB_NONE && p != self && f->ports[p].peer != self)
+        if (fab_fabric_port(f, p)->peer != FAB_NONE && p != self &&
+            fab_fabric_port(f, p)->peer != self)
             return p;
     }
 }
@@ -618,23 +619,25 @@ static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *pr
 {
     const struct fab_fabric *f = x->built;
     uint32_t p = any_cable(x, prng), r = any_cable(x, prng);
-    uint32_t q = f->ports[p].peer, s = f->ports[r].peer;
+    uint32_t q = fab_fabric_port(f, p)->peer, s = fab_fabric_port(f, r)->peer;
     uint32_t ends[4] = {p, q, r, s};
     struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *swapped = NULL;
     ck_assert_ptr_nonnull(b);
     if (p != r && p != s) {
-        fab_fabric_builder_unlink(b, f->ports[p].node, f->ports[p].num);
-        fab_fabric_builder_unlink(b, f->ports[r].node, f->ports[r].num);
-        ck_assert_int_eq(fab_fabric_builder_link(b, f->ports[p].node, f->ports[p].num,
-                                                 f->ports[s].node, f->ports[s].num),
-                         FAB_OK);
-        ck_assert_int_eq(fab_fabric_builder_link(b, f->ports[r].node, f->ports[r].num,
-                                                 f->ports[q].node, f->ports[q].num),
-                         FAB_OK);
+        fab_fabric_builder_unlink(b, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num);
+        fab_fabric_builder_unlink(b, fab_fabric_port(f, r)->node, fab_fabric_port(f, r)->num);
+        ck_assert_int_eq(
+            fab_fabric_builder_link(b, fab_fabric_port(f, p)->node, fab_fabric_port(f, p)->num,
+                                    fab_fabric_port(f, s)->node, fab_fabric_port(f, s)->num),
+            FAB_OK);
+        ck_assert_int_eq(
+            fab_fabric_builder_link(b, fab_fabric_port(f, r)->node, fab_fabric_port(f, r)->num,
+                                    fab_fabric_port(f, q)->node, fab_fabric_port(f, q)->num),
+            FAB_OK);
     }
     for (unsigned i = 0; i < 4; i++)
-        suspect(faults, f, f->ports[ends[i]].node);
+        suspect(faults, f, fab_fabric_port(f, ends[i])->node);
     moved[0] = p;
     moved[1] = r;
     ck_assert_int_eq(fab_fabric_builder_seal(b, &swapped), FAB_OK);
@@ -655,7 +658,7 @@ static void moved_by_seed(uint64_t seed)
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
     fab_fabric_unref(activate_and_look(&after, look(&after)));
     for (unsigned i = 0; i < 2; i++) { /* the new links were trained just now */
-        const struct fab_port *port = &swapped->ports[moved[i]];
+        const struct fab_port *port = fab_fabric_port(swapped, moved[i]);
         fab_sim_unlink(after.sim, port->node, port->num);
         fab_sim_relink(after.sim, port->node, port->num);
     }
@@ -684,7 +687,7 @@ START_TEST(scoped_asks_little)
     struct faults faults = {0};
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     uint32_t port = 0;
-    while (base->ports[port].peer == FAB_NONE ||
+    while (fab_fabric_port(base, port)->peer == FAB_NONE ||
            fab_fabric_peer_node(base, port) >= base->switch_count)
         port++;
     change_cable(&x, &faults, port);
@@ -711,11 +714,11 @@ static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
     uint32_t found = FAB_NONE;
     ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     for (uint32_t port = 0; port < f->port_count && found == FAB_NONE; port++) {
-        uint32_t node = f->ports[port].node, near = fab_fabric_peer_node(f, port);
+        uint32_t node = fab_fabric_port(f, port)->node, near = fab_fabric_peer_node(f, port);
         if (near != FAB_NONE && fab_fabric_node_is_switch(f, node) && paths[node].hops == hops &&
             paths[near].hops + 1 == hops &&
             memcmp(paths[near].port, paths[node].port, (size_t)paths[near].hops + 1) == 0 &&
-            paths[node].port[hops] == f->ports[f->ports[port].peer].num)
+            paths[node].port[hops] == fab_fabric_port(f, fab_fabric_port(f, port)->peer)->num)
             found = port;
     }
     free(paths);
@@ -731,7 +734,7 @@ START_TEST(scoped_goes_round_who_is_silent)
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     struct faults faults = {0};
     uint32_t port = last_cable(base, 3), spine = fab_fabric_peer_node(base, port);
-    const struct fab_port *p = &base->ports[port];
+    const struct fab_port *p = fab_fabric_port(base, port);
     suspect(&faults, base, spine);
     suspect(&faults, base, p->node);
     fab_sim_silence(x.r.sim, fab_fabric_node_by_guid(x.built, base->nodes[spine].guid), true);

@@ -14,7 +14,7 @@ static struct fab_verify_numbers numbers_of(const struct fab_fabric *f)
     ck_assert_ptr_nonnull(n.number);
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t peer = fab_fabric_peer_node(f, port);
-        if (fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+        if (fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) && peer != FAB_NONE &&
             fab_fabric_node_is_switch(f, peer))
             n.number[port] = port;
     }
@@ -116,12 +116,12 @@ START_TEST(lanes)
     v->of_lid[3] = 2;
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t peer = fab_fabric_peer_node(f, port);
-        v->port_class[port] = fab_fabric_node_is_switch(f, f->ports[port].node) &&
+        v->port_class[port] = fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
                               peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
     }
     for (unsigned sl = 0; sl < FAB_SLS; sl++)
         v->vl[1][0][sl] = v->vl[1][1][sl] = (uint8_t)((sl + 1) % 3);
-    f->ports[t->lids.owner[3]].info.vl_cap = 2;
+    fab_fabric_edit_port(f, t->lids.owner[3])->info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
     /* 2 spines with 3 ports, 3 leaves with 6, each from all ports and port 0; a line for each

@@ -196,13 +196,13 @@ static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint
     uint32_t ref;
     info.local_port = (uint8_t)(1 + fab_base_prng_below(prng, n->num_ports));
     if (n->type != FAB_NODE_SWITCH)
-        info.port_guid = f->ports[n->first_port + info.local_port].guid;
+        info.port_guid = fab_fabric_port(f, n->first_port + info.local_port)->guid;
     ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
     fab_fabric_builder_set_desc(b, ref, n->desc, strlen(n->desc));
     if (fab_fabric_node_is_switch(f, id))
         fab_fabric_builder_set_switch_info(b, ref, &f->switches[id]);
     for (uint32_t i = 0; i <= n->num_ports; i++) {
-        struct fab_port p = f->ports[n->first_port + i];
+        struct fab_port p = *fab_fabric_port(f, n->first_port + i);
         p.info.local_port = info.local_port;
         add_port(b, ref, &p);
     }
@@ -210,7 +210,7 @@ static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint
 
 static void link_as_found(struct fab_builder *b, const struct fab_fabric *f, uint32_t id)
 {
-    const struct fab_port *p = &f->ports[id], *q = &f->ports[p->peer];
+    const struct fab_port *p = fab_fabric_port(f, id), *q = fab_fabric_port(f, p->peer);
     uint32_t x, y;
     ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[p->node].guid, &x), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[q->node].guid, &y), FAB_OK);
@@ -233,7 +233,7 @@ static struct fab_fabric *rebuilt_in_random_order(const struct fab_fabric *f, st
     for (uint32_t i = 0; i < f->node_count; i++)
         add_as_found(b, f, nodes[i], prng);
     for (uint32_t i = 0; i < f->port_count; i++)
-        if (f->ports[ports[i]].peer != FAB_NONE)
+        if (fab_fabric_port(f, ports[i])->peer != FAB_NONE)
             link_as_found(b, f, ports[i]);
     free(nodes);
     free(ports);
@@ -264,8 +264,8 @@ START_TEST(ports_are_found_by_guid)
 {
     struct fab_fabric *f = random_fabric(9, 4, 5, 3);
     for (uint32_t i = 0; i < f->port_count; i++)
-        if (f->ports[i].guid != 0)
-            ck_assert_uint_eq(fab_fabric_port_by_guid(f, f->ports[i].guid), i);
+        if (fab_fabric_port(f, i)->guid != 0)
+            ck_assert_uint_eq(fab_fabric_port_by_guid(f, fab_fabric_port(f, i)->guid), i);
     ck_assert_uint_eq(fab_fabric_port_by_guid(f, 0), FAB_NONE);
     ck_assert_uint_eq(fab_fabric_port_by_guid(f, 12345), FAB_NONE);
     fab_fabric_unref(f);
@@ -280,7 +280,7 @@ START_TEST(the_first_of_two_ports_with_one_guid_has_it)
     fab_fabric_builder_set_port(b, y, 1, 0x77, &info);
     fab_fabric_builder_set_port(b, x, 1, 0x77, &info);
     struct fab_fabric *f = sealed(b);
-    ck_assert_uint_eq(f->ports[fab_fabric_port_by_guid(f, 0x77)].node, 0);
+    ck_assert_uint_eq(fab_fabric_port(f, fab_fabric_port_by_guid(f, 0x77))->node, 0);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -294,13 +294,13 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
     ck_assert(fab_fabric_port_has_lid(f, host));
     ck_assert(!fab_fabric_port_has_lid(f, host - 1));
     ck_assert(fab_fabric_port_is_up(f, host));
-    ck_assert(fab_fabric_port_is_up(f, f->ports[host].peer));
+    ck_assert(fab_fabric_port_is_up(f, fab_fabric_port(f, host)->peer));
     ck_assert(!fab_fabric_port_is_up(f, leaf));
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
-    clone->ports[host].info.phys_state = FAB_PHYS_POLLING;
-    ck_assert(!fab_fabric_port_is_up(clone, clone->ports[host].peer));
+    fab_fabric_edit_port(clone, host)->info.phys_state = FAB_PHYS_POLLING;
+    ck_assert(!fab_fabric_port_is_up(clone, fab_fabric_port(clone, host)->peer));
     ck_assert(fab_fabric_port_is_up(f, host)); /* the copy is a copy */
-    ck_assert_uint_eq(fab_fabric_port_by_guid(clone, f->ports[host].guid), host);
+    ck_assert_uint_eq(fab_fabric_port_by_guid(clone, fab_fabric_port(f, host)->guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);
 }

@@ -108,10 +108,10 @@ static uint32_t by_name(const struct fab_fabric *f, const char *name)
 static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port_a, const char *b,
                          uint8_t port_b)
 {
-    uint32_t peer = f->ports[fab_fabric_port_id(f, by_name(f, a), port_a)].peer;
+    uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, by_name(f, a), port_a))->peer;
     ck_assert_msg(peer != FAB_NONE, "%s[%u] has no cable", a, port_a);
-    ck_assert_str_eq(f->nodes[f->ports[peer].node].desc, b);
-    ck_assert_uint_eq(f->ports[peer].num, port_b);
+    ck_assert_str_eq(f->nodes[fab_fabric_port(f, peer)->node].desc, b);
+    ck_assert_uint_eq(fab_fabric_port(f, peer)->num, port_b);
 }
 
 #define NEW(name)                                                                                  \

@@ -50,7 +50,7 @@ struct hosts {
 
 static bool is_host(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = fab_fabric_peer_node(f, port), node = f->ports[port].node;
+    uint32_t peer = fab_fabric_peer_node(f, port), node = fab_fabric_port(f, port)->node;
     return node >= f->switch_count && !f->nodes[node].aggregation && peer != FAB_NONE &&
            peer < f->switch_count && fab_fabric_port_is_up(f, port);
 }
@@ -76,7 +76,7 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
         uint32_t dst = h->port[(i + k) % h->count], home = fab_fabric_peer_node(f, dst);
         for (uint32_t at = fab_fabric_peer_node(f, h->port[i]); at != home;) {
             uint32_t port =
-                fab_fabric_port_id(f, at, fab_target_lft_row(&t->lft, at)[t->lids.base[dst]]);
+                fab_fabric_port_id(f, at, fab_target_lft_at(&t->lft, at, t->lids.base[dst]));
             load[port]++;
             most = load[port] > most ? load[port] : most;
             at = fab_fabric_peer_node(f, port);
@@ -139,7 +139,7 @@ START_TEST(guids_do_not_matter)
         for (uint32_t old = 0; old < plain->port_count; old++) {
             if (is_host(plain, old))
                 h.port[h.count++] =
-                    fab_fabric_port_by_guid(f, new_guid(plain->ports[old].guid, i + 1));
+                    fab_fabric_port_by_guid(f, new_guid(fab_fabric_port(plain, old)->guid, i + 1));
         }
         ck_assert_uint_eq(h.count, 128);
         for (uint32_t k = 1; k < h.count; k++)
@@ -398,11 +398,11 @@ static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint3
                    uint32_t lid, uint32_t cable)
 {
     for (uint32_t hops = 0; hops < 64; hops++) {
-        uint8_t num = fab_target_lft_row(&t->lft, sw)[lid];
+        uint8_t num = fab_target_lft_at(&t->lft, sw, lid);
         uint32_t port = num != 255 ? fab_fabric_port_id(f, sw, num) : FAB_NONE;
         if (port == FAB_NONE || num == 0)
             return false;
-        if (port == cable || f->ports[port].peer == cable)
+        if (port == cable || fab_fabric_port(f, port)->peer == cable)
             return true;
         sw = fab_fabric_peer_node(f, port);
         if (sw >= f->switch_count)
@@ -439,9 +439,10 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref;
-    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
-                     FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_find_node(b, f->nodes[fab_fabric_port(f, port)->node].guid, &ref),
+        FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, port)->num), FAB_OK);
     return sealed(b);
 }
 
@@ -452,7 +453,7 @@ static void assert_still(struct fab_fabric *f, const char *what)
     struct fab_target *before = tree_taken(f, 0);
     uint64_t sum = 0, hit = 0, innocent = 0, cables = 0;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!naive_is_channel(f, port) || f->ports[port].peer < port)
+        if (!naive_is_channel(f, port) || fab_fabric_port(f, port)->peer < port)
             continue;
         struct fab_fabric *broken = without(f, port);
         struct fab_target *during = tree_taken(broken, 0), *after = tree_taken(f, 0);
@@ -548,8 +549,8 @@ START_TEST(lids_do_not_matter)
         ck_assert_int_eq(a == NULL, status != FAB_OK);
         for (uint32_t port = 0; a != NULL && port < f->port_count; port++) {
             for (uint32_t sw = 0; a->lids.base[port] != 0 && sw < f->switch_count; sw++)
-                ck_assert_msg(fab_target_lft_row(&a->lft, sw)[a->lids.base[port]] ==
-                                  fab_target_lft_row(&b->lft, sw)[b->lids.base[port]],
+                ck_assert_msg(fab_target_lft_at(&a->lft, sw, a->lids.base[port]) ==
+                                  fab_target_lft_at(&b->lft, sw, b->lids.base[port]),
                               "%s: from switch %u to port %u", what, sw, port);
         }
         fab_target_unref(a);
@@ -575,7 +576,7 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
         char why[200] = "";
         ck_assert_int_eq(fab_target_lids_init(&t->lids, rest->port_count), FAB_OK);
         for (uint32_t port = 0; port < rest->port_count; port++) {
-            uint64_t guid = rest->ports[port].guid;
+            uint64_t guid = fab_fabric_port(rest, port)->guid;
             uint32_t old = guid != 0 ? fab_fabric_port_by_guid(f, guid) : FAB_NONE;
             t->lids.base[port] = old != FAB_NONE ? before->lids.base[old] : 0;
         }
@@ -590,8 +591,8 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
                 if (t->lids.owner[lid] == FAB_NONE)
                     continue;
                 all++;
-                moved += fab_target_lft_row(&t->lft, s)[lid] !=
-                         fab_target_lft_row(&before->lft, old)[lid];
+                moved +=
+                    fab_target_lft_at(&t->lft, s, lid) != fab_target_lft_at(&before->lft, old, lid);
             }
         }
         ck_assert_msg(moved * 12 < all, "%s: %" PRIu64 " of %" PRIu64, f->nodes[sw].desc, moved,

@@ -33,8 +33,8 @@ static uint32_t count_trunks(const struct fab_fabric *f)
 {
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
-        count += f->ports[p].peer != FAB_NONE && f->ports[p].peer > p &&
-                 fab_fabric_node_is_switch(f, f->ports[p].node) &&
+        count += fab_fabric_port(f, p)->peer != FAB_NONE && fab_fabric_port(f, p)->peer > p &&
+                 fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) &&
                  fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, p));
     return count;
 }
@@ -226,7 +226,8 @@ static void note_features(const struct fab_fabric *f, struct features *seen)
         aggregation += node->aggregation;
         seen->router |= node->type == FAB_NODE_ROUTER;
         seen->two_ports |= node->num_ports == 2;
-        seen->bare_port |= node->num_ports == 2 && f->ports[node->first_port + 2].peer == FAB_NONE;
+        seen->bare_port |=
+            node->num_ports == 2 && fab_fabric_port(f, node->first_port + 2)->peer == FAB_NONE;
     }
     ck_assert(aggregation == 0 || aggregation == f->switch_count);
     seen->aggregation |= aggregation > 0;

@@ -87,15 +87,16 @@ static const char *place(const struct fab_fabric *f, uint32_t port)
     char *to = text[next++ % 4];
     if (port == FAB_NONE)
         return "-";
-    snprintf(to, sizeof text[0], "%s/%u", f->nodes[f->ports[port].node].desc, f->ports[port].num);
+    snprintf(to, sizeof text[0], "%s/%u", f->nodes[fab_fabric_port(f, port)->node].desc,
+             fab_fabric_port(f, port)->num);
     return to;
 }
 
 static bool is_isl(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    return f->ports[port].node < f->switch_count && peer != FAB_NONE && peer > port &&
-           f->ports[peer].node < f->switch_count;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    return fab_fabric_port(f, port)->node < f->switch_count && peer != FAB_NONE && peer > port &&
+           fab_fabric_port(f, peer)->node < f->switch_count;
 }
 
 /* ---- figures and exports --------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static void print_congestion(struct world *w)
         ck_assert_int_eq(fab_congestion_compute(&in, &c), FAB_OK);
         fprintf(w->out, "congestion settings, profile %s\n", names[profile]);
         for (uint32_t port = 0; port < c.ports; port++) {
-            bool of_switch = w->f->ports[port].node < w->f->switch_count;
+            bool of_switch = fab_fabric_port(w->f, port)->node < w->f->switch_count;
             uint16_t i = c.of_port[port];
             if (i >= 256 || seen[of_switch][i])
                 continue;
@@ -392,7 +393,8 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     print_repair(w, r, &lft, dead, 1);
     print_repair(w, r, &lft, dead, 0);
     for (uint32_t port = 0; port < w->f->port_count && of_switch < 64; port++)
-        if (w->f->ports[port].node == w->f->switch_count - 1 && w->f->ports[port].peer != FAB_NONE)
+        if (fab_fabric_port(w->f, port)->node == w->f->switch_count - 1 &&
+            fab_fabric_port(w->f, port)->peer != FAB_NONE)
             all[of_switch++] = port;
     print_repair(w, r, &lft, all, of_switch);
     print_repair(w, r, &lft, all, 0);
@@ -408,7 +410,9 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *ret;
     ck_assert_ptr_nonnull(b);
-    ck_assert_int_eq(fab_fabric_builder_unlink(b, f->ports[port].node, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_unlink(b, fab_fabric_port(f, port)->node, fab_fabric_port(f, port)->num),
+        FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_seal(b, &ret), FAB_OK);
     fab_fabric_builder_free(b);
     return ret;
@@ -476,7 +480,7 @@ static void compare(const char *name, struct fab_builder *b, uint8_t lmc)
     print_exports(&w, w.whole, "some");
     print_congestion(&w);
     for (uint32_t port = 0, n = 0; port < w.f->port_count; port++)
-        if (w.f->ports[port].peer != FAB_NONE && n++ % 17 == 0)
+        if (fab_fabric_port(w.f, port)->peer != FAB_NONE && n++ % 17 == 0)
             print_whatif(&w, port);
     fab_target_unref(w.whole);
     fab_fabric_unref(damaged);

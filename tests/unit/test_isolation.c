@@ -10,9 +10,9 @@
 
 static bool is_isl(const struct fab_fabric *f, uint32_t p)
 {
-    uint32_t peer = f->ports[p].peer;
-    return peer != FAB_NONE && f->ports[p].node < f->switch_count &&
-           f->ports[peer].node < f->switch_count && fab_fabric_port_is_up(f, p);
+    uint32_t peer = fab_fabric_port(f, p)->peer;
+    return peer != FAB_NONE && fab_fabric_port(f, p)->node < f->switch_count &&
+           fab_fabric_port(f, peer)->node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
 /* Joins the switches that are connected without the links in `out`. */
@@ -21,7 +21,8 @@ static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *set
     fab_base_sets_init(sets, f->switch_count);
     for (uint32_t p = 0; p < f->port_count; p++)
         if (is_isl(f, p) && !fab_base_bits_get(out, p))
-            fab_base_sets_join(sets, f->ports[p].node, f->ports[f->ports[p].peer].node);
+            fab_base_sets_join(sets, fab_fabric_port(f, p)->node,
+                               fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node);
 }
 
 /* Distances to the nearest hosts, by repeated passes over all links. */
@@ -31,16 +32,17 @@ static void naive_levels(const struct fab_fabric *f, uint32_t *level)
     for (uint32_t s = 0; s < f->switch_count; s++)
         level[s] = FAB_NONE;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].node < f->switch_count && f->ports[p].peer != FAB_NONE &&
-            f->ports[f->ports[p].peer].node >= f->switch_count)
-            level[f->ports[p].node] = 0;
+        if (fab_fabric_port(f, p)->node < f->switch_count &&
+            fab_fabric_port(f, p)->peer != FAB_NONE &&
+            fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node >= f->switch_count)
+            level[fab_fabric_port(f, p)->node] = 0;
     while (more) {
         more = false;
         for (uint32_t p = 0; p < f->port_count; p++) {
-            uint32_t a = f->ports[p].node;
+            uint32_t a = fab_fabric_port(f, p)->node;
             if (!is_isl(f, p) || level[a] == FAB_NONE)
                 continue;
-            uint32_t b = f->ports[f->ports[p].peer].node;
+            uint32_t b = fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node;
             if (level[b] > level[a] + 1) {
                 level[b] = level[a] + 1;
                 more = true;
@@ -63,7 +65,9 @@ static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_
             uint32_t cables = 0, gone = 0;
             for (uint32_t i = 1; i <= f->nodes[s].num_ports; i++) {
                 uint32_t p = fab_fabric_port_id(f, s, (uint8_t)i);
-                if (!is_isl(f, p) || sign(level[s], level[f->ports[f->ports[p].peer].node]) != way)
+                if (!is_isl(f, p) ||
+                    sign(level[s], level[fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node]) !=
+                        way)
                     continue;
                 cables++;
                 gone += fab_base_bits_get(out, p);
@@ -85,11 +89,11 @@ static size_t wishes(const struct fab_fabric *f, struct fab_prng *prng,
     uint64_t *chosen = fab_base_bits_new(f->port_count);
     for (int i = 0; i < 400 && count < MOST; i++) {
         uint32_t p = (uint32_t)fab_base_prng_below(prng, f->port_count);
-        if (f->ports[p].peer == FAB_NONE || !fab_fabric_port_is_up(f, p) ||
+        if (fab_fabric_port(f, p)->peer == FAB_NONE || !fab_fabric_port_is_up(f, p) ||
             fab_base_bits_get(chosen, p) || fab_base_prng_below(prng, 400) < 100)
             continue;
         fab_base_bits_set(chosen, p);
-        fab_base_bits_set(chosen, f->ports[p].peer);
+        fab_base_bits_set(chosen, fab_fabric_port(f, p)->peer);
         cable[count++] = (struct fab_isolation_link){.port = p};
     }
     free(chosen);
@@ -131,7 +135,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
             continue;
         t->out++;
         fab_base_bits_set(out, port);
-        fab_base_bits_set(out, f->ports[port].peer);
+        fab_base_bits_set(out, fab_fabric_port(f, port)->peer);
     }
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
@@ -141,13 +145,13 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));
             fab_base_bits_set(out, cable[i].port);
-            fab_base_bits_set(out, f->ports[cable[i].port].peer);
+            fab_base_bits_set(out, fab_fabric_port(f, cable[i].port)->peer);
             parts(f, out, sets);
-            ck_assert_msg(fab_base_sets_find(sets, f->ports[cable[i].port].node) !=
+            ck_assert_msg(fab_base_sets_find(sets, fab_fabric_port(f, cable[i].port)->node) !=
                               fab_base_sets_find(sets, fab_fabric_peer_node(f, cable[i].port)),
                           "%s: not needed at all", what);
             fab_base_bits_clear(out, cable[i].port);
-            fab_base_bits_clear(out, f->ports[cable[i].port].peer);
+            fab_base_bits_clear(out, fab_fabric_port(f, cable[i].port)->peer);
             free(sets);
         }
     free(out);

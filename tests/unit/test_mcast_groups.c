@@ -42,7 +42,7 @@ static void world_fini(struct world *w)
 
 static uint64_t host(const struct world *w, uint32_t i)
 {
-    return w->f->ports[w->f->nodes[w->f->switch_count + i].first_port + 1].guid;
+    return fab_fabric_port(w->f, w->f->nodes[w->f->switch_count + i].first_port + 1)->guid;
 }
 
 static struct fab_wire_mc_member_record record(const struct world *w, uint32_t i, uint64_t high,

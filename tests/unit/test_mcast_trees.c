@@ -152,7 +152,7 @@ START_TEST(roots_are_used_alike)
         for (uint32_t num = 1; num <= w.now->nodes[sw].num_ports; num++)
             leaf |= fab_fabric_peer_node(w.now, w.now->nodes[sw].first_port + num) >=
                         w.now->switch_count &&
-                    w.now->ports[w.now->nodes[sw].first_port + num].peer != FAB_NONE;
+                    fab_fabric_port(w.now, w.now->nodes[sw].first_port + num)->peer != FAB_NONE;
         for (unsigned k = 0; !leaf && k < 30; k++)
             used[spine] += at(fab_mcast_trees_tables(w.trees), sw, 0, k) != 0;
         spine += !leaf;
@@ -174,7 +174,7 @@ START_TEST(the_smallest_table_counts)
     ck_assert_int_eq(fab_mcast_trees_new(small, &t), FAB_OK);
     ck_assert_uint_eq(fab_mcast_trees_room(t, &sw), 5);
     ck_assert_uint_eq(sw, 2);
-    uint64_t guid = small->ports[small->nodes[4].first_port + 1].guid;
+    uint64_t guid = fab_fabric_port(small, small->nodes[4].first_port + 1)->guid;
     ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 4, guid, true), FAB_OK);
     ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 5, guid, true), FAB_E_RANGE);
     ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST - 1, guid, true), FAB_E_RANGE);

@@ -155,13 +155,14 @@ START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
     ck_assert_uint_gt(plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     for (uint32_t port = 0; port < w.now->port_count; port++) {
-        uint32_t node = w.now->ports[port].node;
+        uint32_t node = fab_fabric_port(w.now, port)->node;
         if (node < w.now->switch_count && fab_fabric_peer_node(w.now, port) == 0)
-            ck_assert_uint_eq(
-                at(&held, node, fab_mft_number(mlid_of(0), w.now->ports[port].num), 30) >>
-                        w.now->ports[port].num % 16 &
-                    1,
-                0);
+            ck_assert_uint_eq(at(&held, node,
+                                 fab_mft_number(mlid_of(0), fab_fabric_port(w.now, port)->num),
+                                 30) >>
+                                      fab_fabric_port(w.now, port)->num % 16 &
+                                  1,
+                              0);
     }
     free(unresponsive);
     fab_target_blocks_fini(&held);

@@ -87,8 +87,8 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_pkey_block, data, sizeof(data), &block),
                      FAB_OK);
     bool is_switch = fab_fabric_node_is_switch(w->f, op->node);
-    ck_assert_uint_eq(mod,
-                      op->block | (is_switch ? (uint32_t)w->f->ports[op->port].num << 16 : 0u));
+    ck_assert_uint_eq(
+        mod, op->block | (is_switch ? (uint32_t)fab_fabric_port(w->f, op->port)->num << 16 : 0u));
     ck_assert_int_eq(fab_target_blocks_put(&w->held.pkeys, op->port, op->block, block.pkey),
                      FAB_OK);
 }
@@ -134,7 +134,8 @@ static void assert_holds(const struct world *w, uint32_t port, const uint16_t *k
 static const char *guid_of(const struct world *w, uint32_t i)
 {
     static char text[4][24];
-    snprintf(text[i % 4], sizeof(text[0]), "0x%016" PRIx64, w->f->ports[host(w, i)].guid);
+    snprintf(text[i % 4], sizeof(text[0]), "0x%016" PRIx64,
+             fab_fabric_port(w->f, host(w, i))->guid);
     return text[i % 4];
 }
 
@@ -149,7 +150,7 @@ START_TEST(nothing_but_the_default_is_limited)
     for (uint32_t i = 1; i < 4; i++)
         ASSERT_HOLDS(&w, host(&w, i), 0x7fff);
     ASSERT_HOLDS(&w, w.f->nodes[0].first_port, 0x7fff); /* port 0 */
-    uint32_t guard = w.f->ports[host(&w, 1)].peer;
+    uint32_t guard = fab_fabric_port(w.f, host(&w, 1))->peer;
     ASSERT_HOLDS(&w, guard, 0x7fff);
     ck_assert_uint_eq(w.target->pkeys.enforce[guard], 3);
     world_fini(&w);
@@ -172,7 +173,7 @@ START_TEST(memberships_add_up)
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0xffff, 0x0001);
     ASSERT_HOLDS(&w, host(&w, 2), 0xffff, 0x8001, 0x0001);
-    ASSERT_HOLDS(&w, w.f->ports[host(&w, 2)].peer, 0xffff, 0x8001);
+    ASSERT_HOLDS(&w, fab_fabric_port(w.f, host(&w, 2))->peer, 0xffff, 0x8001);
     world_fini(&w);
 }
 END_TEST
@@ -241,7 +242,7 @@ START_TEST(a_full_table_is_reported)
     struct fab_partition_report r = want(&w, text, false);
     apply(&w);
     ck_assert_uint_eq(r.overflows, 2);
-    uint32_t guard = w.f->ports[host(&w, 1)].peer;
+    uint32_t guard = fab_fabric_port(w.f, host(&w, 1))->peer;
     for (size_t i = 0; i < 2; i++) {
         const struct fab_partition_overflow *t = &r.overflow[i];
         ck_assert(t->port == guard || t->port == host(&w, 1));
@@ -272,7 +273,7 @@ START_TEST(other_ports_see_no_write)
     ck_assert_uint_eq(to - from, 4); /* the host and the port in front of it, old key and new one */
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
-                  plan.ops[i].port == w.f->ports[host(&w, 3)].peer);
+                  plan.ops[i].port == fab_fabric_port(w.f, host(&w, 3))->peer);
     fab_plan_fini(&plan);
     want(&w, before, false);
     ck_assert_uint_eq(apply(&w), 0);
@@ -405,7 +406,7 @@ START_TEST(enforcing_ports_hold_the_keys_of_endports)
         apply(&w);
         for (uint32_t h = 0; h < HOSTS; h++)
             for (uint16_t pkey = 1; pkey <= 5; pkey++) {
-                uint32_t guard = w.f->ports[host(&w, h)].peer;
+                uint32_t guard = fab_fabric_port(w.f, host(&w, h))->peer;
                 uint16_t of_end = 0, of_guard = 0;
                 for (uint32_t i = 0; i < FAB_PKEY_BLOCK; i++) {
                     if (fab_target_pkey_base(held(&w, host(&w, h), i)) == pkey)
@@ -450,13 +451,13 @@ START_TEST(checking_is_switched_on_before_adapters_only)
 {
     struct world w = world_of(leaf_spine(2, 2, 2));
     for (uint32_t port = 0; port < w.f->port_count; port++)
-        w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
+        fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     want(&w, "", false);
-    uint32_t trunk = FAB_NONE, guard = w.f->ports[host(&w, 1)].peer;
+    uint32_t trunk = FAB_NONE, guard = fab_fabric_port(w.f, host(&w, 1))->peer;
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
         if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
-    w.f->ports[trunk].info.part_enforce_in = 1; /* it was an adapter's */
+    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1; /* it was an adapter's */
     struct fab_plan plan = plan_of(&w);
     bool trunk_told = false, guard_told = false;
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
@@ -501,7 +502,8 @@ START_TEST(selectors_match_ports)
         {{.kind = FAB_SELECT_SWITCHES}, {true, false, false, false}},
         {{.kind = FAB_SELECT_ROUTERS}, {false, false, true, false}},
         {{.kind = FAB_SELECT_SELF}, {false, false, false, true}},
-        {{.kind = FAB_SELECT_GUID, .guid = f->ports[ports[1]].guid}, {false, true, false, false}},
+        {{.kind = FAB_SELECT_GUID, .guid = fab_fabric_port(f, ports[1])->guid},
+         {false, true, false, false}},
         {{.kind = FAB_SELECT_NAME, .name = (char *)(uintptr_t) "host-*1"},
          {false, true, false, false}},
         {{.kind = FAB_SELECT_NAME, .name = (char *)(uintptr_t) "leaf-*"},

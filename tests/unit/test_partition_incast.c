@@ -65,7 +65,7 @@ static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t pa
 
 static bool is_end(const struct fab_fabric *f, uint32_t port)
 {
-    const struct fab_node *n = &f->nodes[f->ports[port].node];
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 

@@ -52,11 +52,11 @@ static void world_fini(struct world *w)
 
 static void set_state(struct world *w, uint32_t port, uint8_t asked)
 {
-    struct fab_port_info *now = &w->f->ports[port].info;
+    struct fab_port_info *now = &fab_fabric_edit_port(w->f, port)->info;
     if (asked == FAB_STATE_NOP)
         return;
-    ck_assert_uint_ne(w->f->ports[port].peer, FAB_NONE);
-    uint8_t peer = w->f->ports[w->f->ports[port].peer].info.port_state;
+    ck_assert_uint_ne(fab_fabric_port(w->f, port)->peer, FAB_NONE);
+    uint8_t peer = fab_fabric_port(w->f, fab_fabric_port(w->f, port)->peer)->info.port_state;
     ck_assert_uint_eq(asked, now->port_state + 1u);
     ck_assert_int_le(abs(peer - asked), 1);
     now->port_state = asked;
@@ -64,7 +64,7 @@ static void set_state(struct world *w, uint32_t port, uint8_t asked)
 
 static void set_port(struct world *w, uint32_t port, const uint8_t *data)
 {
-    struct fab_port_info *now = &w->f->ports[port].info, set;
+    struct fab_port_info *now = &fab_fabric_edit_port(w->f, port)->info, set;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &set),
                      FAB_OK);
     ck_assert_uint_eq(set.phys_state, FAB_PHYS_NOP);
@@ -111,8 +111,8 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
         ck_assert_uint_eq(attr_mod, op->block);
         fab_plan_observed_set_block(&w->observed, op->node, op->block, data);
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
-        ck_assert_uint_eq(w->f->ports[op->port].node, op->node);
-        ck_assert_uint_eq(attr_mod, w->f->ports[op->port].num);
+        ck_assert_uint_eq(fab_fabric_port(w->f, op->port)->node, op->node);
+        ck_assert_uint_eq(attr_mod, fab_fabric_port(w->f, op->port)->num);
         set_port(w, op->port, data);
     } else {
         set_switch(w, op->node, data);
@@ -129,7 +129,7 @@ static void assert_leads_into_active_isls(const struct world *w, const struct fa
             fab_fabric_port_id(w->f, op->node, block[i] == FAB_LFT_NO_ROUTE ? 0 : block[i]);
         uint32_t peer = fab_fabric_peer_node(w->f, port);
         if (peer != FAB_NONE && fab_fabric_node_is_switch(w->f, peer))
-            ck_assert_uint_eq(w->f->ports[port].info.port_state, FAB_STATE_ACTIVE);
+            ck_assert_uint_eq(fab_fabric_port(w->f, port)->info.port_state, FAB_STATE_ACTIVE);
     }
 }
 
@@ -175,7 +175,7 @@ static void assert_in_force(const struct world *w)
         ck_assert_uint_eq(f->switches[sw].linear_fdb_top, w->target->lids.top);
     }
     for (uint32_t port = 0; port < f->port_count; port++) {
-        const struct fab_port *p = &f->ports[port];
+        const struct fab_port *p = fab_fabric_port(f, port);
         bool owns = p->present && fab_fabric_port_has_lid(f, port);
         if (!p->present || (p->num != 0 && !fab_fabric_port_is_up(f, port)))
             continue;
@@ -188,7 +188,7 @@ static void assert_in_force(const struct world *w)
             ck_assert_uint_eq(p->info.m_key_lease, 60);
         }
         if (p->num != 0)
-            ck_assert_uint_eq(p->info.neighbor_mtu, f->ports[p->peer].info.neighbor_mtu);
+            ck_assert_uint_eq(p->info.neighbor_mtu, fab_fabric_port(f, p->peer)->info.neighbor_mtu);
     }
 }
 
@@ -220,13 +220,14 @@ START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     carry_out(&w);
-    uint32_t port = fab_fabric_port_id(w.f, 0, 1), peer = w.f->ports[port].peer;
-    w.f->ports[port].info.port_state = FAB_STATE_INIT;
-    w.f->ports[peer].info.port_state = FAB_STATE_INIT;
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1), peer = fab_fabric_port(w.f, port)->peer;
+    fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_INIT;
+    fab_fabric_edit_port(w.f, peer)->info.port_state = FAB_STATE_INIT;
     w.f->switches[0].port_state_change = 1;
     ck_assert_uint_eq(carry_out(&w), 5);
     assert_in_force(&w);
-    w.f->ports[port].info.port_state = FAB_STATE_ARMED; /* half done, and then a crash */
+    fab_fabric_edit_port(w.f, port)->info.port_state =
+        FAB_STATE_ARMED; /* half done, and then a crash */
     ck_assert_uint_eq(carry_out(&w), 1);
     assert_in_force(&w);
     world_fini(&w);
@@ -237,13 +238,13 @@ START_TEST(dead_cables_are_left_alone)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     uint32_t port = fab_fabric_port_id(w.f, 0, 1);
-    w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
-    w.f->ports[port].info.port_state = FAB_STATE_DOWN;
+    fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
+    fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_DOWN;
     struct fab_plan_input in = input_of(&w);
     struct fab_plan plan;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++)
-        ck_assert(plan.ops[i].port != port && plan.ops[i].port != w.f->ports[port].peer);
+        ck_assert(plan.ops[i].port != port && plan.ops[i].port != fab_fabric_port(w.f, port)->peer);
     fab_plan_fini(&plan);
     world_fini(&w);
 }
@@ -270,7 +271,7 @@ END_TEST
 /* A port of leaf 0 that leads up, but not to this LID. */
 static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
-    uint8_t way = fab_target_lft_row(&w->target->lft, 0)[lid];
+    uint8_t way = fab_target_lft_at(&w->target->lft, 0, lid);
     for (uint8_t num = 1; num <= w->f->nodes[0].num_ports; num++) {
         uint32_t peer = fab_fabric_peer_node(w->f, fab_fabric_port_id(w->f, 0, num));
         if (num != way && peer != FAB_NONE && fab_fabric_node_is_switch(w->f, peer))
@@ -289,7 +290,7 @@ START_TEST(stale_entries_drop_before_links_come_up)
     const uint32_t lid = 30;
     carry_out(&w);
     uint8_t num = another_port_up(&w, lid);
-    uint32_t port = fab_fabric_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
+    uint32_t port = fab_fabric_port_id(w.f, 0, num), peer = fab_fabric_port(w.f, port)->peer;
     memcpy(block, fab_target_lft_row(&w.observed.lft, 0), sizeof(block));
     block[lid] = num;
     fab_plan_observed_set_block(&w.observed, 0, 0, block);
@@ -298,7 +299,8 @@ START_TEST(stale_entries_drop_before_links_come_up)
     /* it is Active: no link comes up */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0);
     fab_plan_fini(&plan);
-    w.f->ports[port].info.port_state = w.f->ports[peer].info.port_state = FAB_STATE_INIT;
+    fab_fabric_edit_port(w.f, port)->info.port_state =
+        fab_fabric_edit_port(w.f, peer)->info.port_state = FAB_STATE_INIT;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 1);
     apply(&w, &in, &plan.ops[0]);
@@ -348,8 +350,9 @@ START_TEST(hosts_are_told_to_register_again)
     struct fab_plan plan;
     uint32_t hosts = w.f->node_count - w.f->switch_count, armed = 0;
     for (uint32_t n = w.f->switch_count; n < w.f->node_count; n++)
-        w.f->ports[fab_fabric_port_id(w.f, n, 1)].info.cap_mask |= 1u << 25;
-    w.f->ports[fab_fabric_port_id(w.f, w.f->switch_count, 1)].info.cap_mask &= ~(1u << 25);
+        fab_fabric_edit_port(w.f, fab_fabric_port_id(w.f, n, 1))->info.cap_mask |= 1u << 25;
+    fab_fabric_edit_port(w.f, fab_fabric_port_id(w.f, w.f->switch_count, 1))->info.cap_mask &=
+        ~(1u << 25);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
@@ -415,13 +418,13 @@ START_TEST(fields_fit_the_kind_of_port)
         *(fab_fabric_node_is_switch(w.f, fab_fabric_peer_node(w.f, port)) ? &spine_side
                                                                           : &host_side) = port;
     }
-    uint32_t host = w.f->ports[host_side].peer;
-    w.f->ports[host].info.mtu_cap = 4;
-    w.f->ports[host].info.vl_cap = 2;
-    w.f->ports[host].info.cap_mask |= 1u << 25;
+    uint32_t host = fab_fabric_port(w.f, host_side)->peer;
+    fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
+    fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
+    fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
     /* What was read is no order to the port: no state is changed, no link trained again, and a host
      * is asked to register again only if it has to. */
-    struct fab_port_info *read = &w.f->ports[host_side].info;
+    struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
     read->width_enabled = 2;
@@ -450,11 +453,11 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.lmc, 2);
     ck_assert_uint_eq(want.client_reregister, 1);
     ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
-    w.f->ports[host].info.sm_lid = SM_LID; /* this manager's already, and up */
-    w.f->ports[host].info.port_state = 4;
+    fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID; /* this manager's already, and up */
+    fab_fabric_edit_port(w.f, host)->info.port_state = 4;
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 0);
-    w.f->ports[host].info.port_state = 2; /* Init: its link was down */
+    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: its link was down */
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);

@@ -29,13 +29,13 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
                 uint32_t owner)
 {
     for (uint32_t hops = 0; hops <= f->switch_count; hops++) {
-        uint8_t entry = fab_target_lft_row(lft, sw)[lid];
+        uint8_t entry = fab_target_lft_at(lft, sw, lid);
         uint32_t port = fab_fabric_port_id(f, sw, entry > f->nodes[sw].num_ports ? 0 : entry);
         if (entry == 0 || entry > f->nodes[sw].num_ports)
             return entry == 0 && port == owner ? ARRIVES : DROPPED;
         if (!fab_fabric_port_is_up(f, port))
             return DROPPED;
-        if (f->ports[port].peer == owner)
+        if (fab_fabric_port(f, port)->peer == owner)
             return ARRIVES;
         sw = fab_fabric_peer_node(f, port);
         if (!fab_fabric_node_is_switch(f, sw))
@@ -226,7 +226,7 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     if (fab_base_prng_chance(prng, 0.3))
         dead = (uint32_t)fab_base_prng_below(prng, f->switch_count);
     for (uint32_t port = 0; port < f->port_count; port++) {
-        const struct fab_port *p = &f->ports[port];
+        const struct fab_port *p = fab_fabric_port(f, port);
         if (!naive_is_channel(f, port))
             continue;
         if (fab_base_prng_below(prng, ++seen) == 0)
@@ -235,7 +235,8 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
             ck_assert_int_eq(fab_fabric_builder_unlink(b, p->node, p->num), FAB_OK);
     }
     if (lone && lost != FAB_NONE)
-        ck_assert_int_eq(fab_fabric_builder_unlink(b, f->ports[lost].node, f->ports[lost].num),
+        ck_assert_int_eq(fab_fabric_builder_unlink(b, fab_fabric_port(f, lost)->node,
+                                                   fab_fabric_port(f, lost)->num),
                          FAB_OK);
     return sealed(b);
 }
@@ -341,12 +342,12 @@ START_TEST(what_will_be_dropped_is_left_first)
                  leaf = fab_fabric_peer_node(f, f->nodes[host].first_port + 1);
         uint32_t lid = is->lids.base[fab_fabric_port_id(f, host + 1, 1)];
         uint32_t spine = fab_fabric_peer_node(
-            f, fab_fabric_port_id(f, leaf, fab_target_lft_row(&was->lft, leaf)[lid]));
+            f, fab_fabric_port_id(f, leaf, fab_target_lft_at(&was->lft, leaf, lid)));
         uint32_t other = 0;
         while (other == spine || f->nodes[other].num_ports == f->nodes[leaf].num_ports)
             other++;
         ck_assert_uint_lt(other, f->switch_count);
-        fab_target_lft_row(&is->lft, leaf)[lid] = f->ports[port_to(f, leaf, other)].num;
+        fab_target_lft_row(&is->lft, leaf)[lid] = fab_fabric_port(f, port_to(f, leaf, other))->num;
         fab_target_lft_row(&is->lft, spine)[lid] = FAB_LFT_NO_ROUTE;
         ck_assert_int_eq(fab_plan_observed_init(&c.at, f->switch_count, is->lids.top), FAB_OK);
         for (uint32_t sw = 0; sw < f->switch_count; sw++)

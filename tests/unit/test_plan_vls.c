@@ -43,7 +43,7 @@ static struct world world_of(struct fab_fabric *f, uint8_t optimized)
     fab_fabric_unref(f);
     for (uint32_t port = 0; port < w.f->port_count; port++) {
         if (fab_fabric_port_is_up(w.f, port))
-            w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
+            fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     }
     for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
         w.f->switches[sw].optimized_sl2vl = optimized;
@@ -75,7 +75,7 @@ enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_peer_node(f, port);
-    return fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+    return fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) && peer != FAB_NONE &&
            fab_fabric_node_is_switch(f, peer);
 }
 
@@ -88,7 +88,7 @@ static void set_lanes(struct world *w, enum kind kind, uint8_t count)
     ck_assert_int_eq(fab_target_vls_by_class(v, w->f->port_count), FAB_OK);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
         if (is_trunk(w->f, port))
-            v->port_class[port] = (uint8_t)(1 + w->f->ports[port].num % 2);
+            v->port_class[port] = (uint8_t)(1 + fab_fabric_port(w->f, port)->num % 2);
     }
     for (unsigned in = 0; in < 3; in++) {
         for (unsigned out = 0; out < 3; out++) {
@@ -110,7 +110,7 @@ static bool is_vl_write(const struct fab_plan_op *op)
 static void take_map(struct world *w, const struct fab_plan_op *op, uint32_t mod, uint64_t map)
 {
     bool sw = fab_fabric_node_is_switch(w->f, op->node);
-    uint32_t num = sw ? 0 : w->f->ports[op->port].num;
+    uint32_t num = sw ? 0 : fab_fabric_port(w->f, op->port)->num;
     if (sw && mod >> 16 != 0)
         ck_assert_uint_eq(w->f->switches[op->node].optimized_sl2vl, 1);
     for (uint32_t in = 0; in < PORTS; in++) {
@@ -134,7 +134,7 @@ static void take(struct world *w, const struct fab_plan_input *in, const struct 
     }
     ck_assert_uint_eq(mod >> 16, 1); /* low priority, first entries */
     if (fab_fabric_node_is_switch(w->f, op->node))
-        ck_assert_uint_eq(mod & 0xffff, w->f->ports[op->port].num);
+        ck_assert_uint_eq(mod & 0xffff, fab_fabric_port(w->f, op->port)->num);
     ck_assert_int_eq(
         fab_wire_attr_unpack(&fab_wire_attr_vlarb, data, sizeof(data), &w->d.arb[op->port]),
         FAB_OK);
@@ -199,15 +199,15 @@ static void assert_held(const struct world *w)
 {
     const struct fab_fabric *f = w->f;
     for (uint32_t out = 0; out < f->port_count; out++) {
-        uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
-        if (f->ports[out].num == 0 || !fab_fabric_port_is_up(f, out))
+        uint32_t node = fab_fabric_port(f, out)->node, first = f->nodes[node].first_port;
+        if (fab_fabric_port(f, out)->num == 0 || !fab_fabric_port_is_up(f, out))
             continue;
         assert_arbitration(w, out);
         bool sw = fab_fabric_node_is_switch(f, node);
         for (uint32_t in = 0; in <= f->nodes[node].num_ports; in++) {
             if (sw ? in != 0 && !fab_fabric_port_is_up(f, first + in) : first + in != out)
                 continue;
-            ck_assert_uint_eq(w->d.map[node][in][f->ports[out].num],
+            ck_assert_uint_eq(w->d.map[node][in][fab_fabric_port(f, out)->num],
                               fab_target_sl2vl(f, &w->p, &w->t->vls, first + in, out));
         }
     }
@@ -282,7 +282,7 @@ START_TEST(wide_writes_are_few)
         set_lanes(&w, cases[i].kind, 4);
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
-            trunk_ports += w.f->ports[port].num > 0 && fab_fabric_port_is_up(w.f, port);
+            trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
         uint32_t writes = settle(&w); /* VL arbitration of all ports, and a table for each
                                          endport */
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
@@ -300,24 +300,24 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         uint32_t port = fab_fabric_port_id(w.f, 0, 1);
         while (!is_trunk(w.f, port))
             port++;
-        uint32_t peer = w.f->ports[port].peer;
-        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        uint32_t peer = fab_fabric_port(w.f, port)->peer;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         set_lanes(&w, BY_BOTH, 4);
         (void)settle(&w);
-        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         uint32_t writes = settle(&w);
         ck_assert_uint_gt(writes, 0);
         ck_assert_uint_le(writes, 2 * (2 * 9 + 1)); /* of two switches: its pairs, arbitration */
         /* The port goes down and comes back: it kept its tables. */
-        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         ck_assert_uint_eq(carry_out(&w), 0);
-        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         ck_assert_uint_eq(settle(&w), 0);
         /* The port is down while the VL tables change. */
-        w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         set_lanes(&w, BY_IN, 3);
         (void)settle(&w);
-        w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
+        fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         ck_assert_uint_gt(settle(&w), 0);
         ck_assert_uint_ne(peer, FAB_NONE);
         world_fini(&w);
@@ -343,9 +343,9 @@ START_TEST(what_was_reset_is_written_anew)
     ck_assert_uint_gt(writes, 0);
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
     power_on(&w, host);
-    w.f->ports[port].info.port_state = FAB_STATE_INIT;
+    fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_INIT;
     ck_assert_uint_eq(carry_out(&w), 2); /* its tables are not read */
-    w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
+    fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     assert_held(&w);
     ck_assert_uint_eq(carry_out(&w), 0);
     world_fini(&w);
@@ -416,9 +416,10 @@ END_TEST
 START_TEST(ends_with_fewer_lanes_fold_them)
 {
     struct world w = world_of(leaf_spine(2, 2, 2), 1);
-    uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1, peer = w.f->ports[port].peer;
+    uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1,
+             peer = fab_fabric_port(w.f, port)->peer;
     struct fab_arb arb;
-    w.f->ports[port].info.vl_cap = 2;
+    fab_fabric_edit_port(w.f, port)->info.vl_cap = 2;
     set_lanes(&w, BY_SL, 4);
     (void)settle(&w);
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port),
@@ -429,9 +430,9 @@ START_TEST(ends_with_fewer_lanes_fold_them)
     ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
     ck_assert_uint_eq(arb.lows, 2);
     ck_assert_uint_eq(arb.low[0].weight, arb.low[1].weight);
-    w.f->ports[port].info.vlarb_low_cap = 1;
+    fab_fabric_edit_port(w.f, port)->info.vlarb_low_cap = 1;
     ck_assert(!fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
-    w.f->ports[port].info.vl_cap = 1;
+    fab_fabric_edit_port(w.f, port)->info.vl_cap = 1;
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port), 0);
     world_fini(&w);
 }
@@ -449,9 +450,10 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
         if (!fab_plan_scrub_next(&in, FAB_SCRUB_LANES, &at, 1000, &item) ||
             item.attr_id != FAB_ATTR_VLARB)
             continue;
-        uint32_t num = fab_fabric_node_is_switch(w->f, item.node) ? w->f->ports[item.port].num : 0;
+        uint32_t num =
+            fab_fabric_node_is_switch(w->f, item.node) ? fab_fabric_port(w->f, item.port)->num : 0;
         ck_assert_uint_eq(item.mod, item.block << 16 | num);
-        ck_assert_uint_eq(w->f->ports[item.port].node, item.node);
+        ck_assert_uint_eq(fab_fabric_port(w->f, item.port)->node, item.node);
         ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* once */
         ret[item.port] |= (uint8_t)(1u << item.block);
     }
@@ -473,12 +475,12 @@ START_TEST(a_scrub_reads_the_arbitration_that_was_written)
         for (size_t k = 0; k < w.known.vls.arbs && i > 0; k++)
             w.known.vls.arb[k].whole = true;
         for (uint32_t port = 0; port < w.f->port_count && i > 0; port++) {
-            w.f->ports[port].info.vlarb_low_cap = caps[i - 1][0];
-            w.f->ports[port].info.vlarb_high_cap = caps[i - 1][1];
+            fab_fabric_edit_port(w.f, port)->info.vlarb_low_cap = caps[i - 1][0];
+            fab_fabric_edit_port(w.f, port)->info.vlarb_high_cap = caps[i - 1][1];
         }
         scrubbed_blocks(&w, seen);
         for (uint32_t port = 0; port < w.f->port_count; port++) {
-            bool has = fab_fabric_port_is_up(w.f, port) && w.f->ports[port].num > 0;
+            bool has = fab_fabric_port_is_up(w.f, port) && fab_fabric_port(w.f, port)->num > 0;
             ck_assert_uint_eq(seen[port], !has ? 0 : i == 0 ? 1 << 1 : caps[i - 1][2]);
         }
     }

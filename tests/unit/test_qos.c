@@ -243,12 +243,13 @@ START_TEST(rules_choose_the_class)
     uint32_t a = w.f->nodes[w.f->switch_count].first_port + 1;
     uint32_t b = w.f->nodes[w.f->switch_count + 1].first_port + 1;
     char rule[80];
-    snprintf(rule, sizeof(rule), "from=0x%016" PRIx64 " qos_class=5", w.f->ports[a].guid);
+    snprintf(rule, sizeof(rule), "from=0x%016" PRIx64 " qos_class=5",
+             fab_fabric_port(w.f, a)->guid);
     ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 1, rule, &e), FAB_OK);
     ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 2, "service=0x100-0x1ff", &e),
                      FAB_OK);
     ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 3, "pkey=0x12", &e), FAB_OK);
-    snprintf(rule, sizeof(rule), "to=\"%s\"", w.f->nodes[w.f->ports[b].node].desc);
+    snprintf(rule, sizeof(rule), "to=\"%s\"", w.f->nodes[fab_fabric_port(w.f, b)->node].desc);
     ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 4, rule, &e), FAB_OK);
     ck_assert_int_eq(fab_qos_matcher_init(&m, w.f, &w.p, &w.t->pkeys), FAB_OK);
     ck_assert_int_eq(class_of(&m, a, b, 0xffff, -1, 5), 1);

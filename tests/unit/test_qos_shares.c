@@ -87,7 +87,7 @@ static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 static uint32_t some_trunk(const struct fab_fabric *f)
 {
     uint32_t port = 0;
-    while (f->ports[port].num == 0 || f->ports[port].peer == FAB_NONE ||
+    while (fab_fabric_port(f, port)->num == 0 || fab_fabric_port(f, port)->peer == FAB_NONE ||
            !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port)))
         port++;
     return port;
@@ -96,8 +96,8 @@ static uint32_t some_trunk(const struct fab_fabric *f)
 static void set_caps(struct fab_fabric *f, uint8_t high, uint8_t low)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        f->ports[port].info.vlarb_high_cap = high;
-        f->ports[port].info.vlarb_low_cap = low;
+        fab_fabric_edit_port(f, port)->info.vlarb_high_cap = high;
+        fab_fabric_edit_port(f, port)->info.vlarb_low_cap = low;
     }
 }
 
@@ -155,7 +155,7 @@ static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
 {
     uint32_t count = 0;
     for (uint32_t port = 0; port < f->port_count; port++)
-        if (!fab_fabric_node_is_switch(f, f->ports[port].node) &&
+        if (!fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
             fab_fabric_port_has_lid(f, port) && fab_fabric_peer_node(f, port) == sw)
             ends[count++] = port;
     return count;
@@ -278,7 +278,7 @@ START_TEST(all_blocks_of_a_table_are_written)
     ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
     for (size_t low = 0; low < sizeof(caps); low++)
         for (size_t high = 0; high < sizeof(caps); high++) {
-            struct fab_port_info *info = &w.f->ports[port].info;
+            struct fab_port_info *info = &fab_fabric_edit_port(w.f, port)->info;
             info->vlarb_low_cap = caps[low];
             info->vlarb_high_cap = caps[high];
             const bool has[4] = {caps[low] > 0, caps[low] > 32, caps[high] > 0, caps[high] > 32};

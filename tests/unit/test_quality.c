@@ -52,11 +52,11 @@ static bool naive_walk(const struct bed *b, uint32_t src, uint32_t dst, uint32_t
     const struct fab_fabric *f = b->f;
     uint32_t at = fab_fabric_peer_node(f, src), lid = b->t->lids.base[dst], len = 0;
     for (uint32_t hop = 0; hop <= f->switch_count; hop++) {
-        uint8_t num = fab_target_lft_row(&b->t->lft, at)[lid];
+        uint8_t num = fab_target_lft_at(&b->t->lft, at, lid);
         if (num > f->nodes[at].num_ports)
             return false;
         uint32_t port = fab_fabric_port_id(f, at, num);
-        if (f->ports[port].peer == dst) {
+        if (fab_fabric_port(f, port)->peer == dst) {
             *ret_len = len;
             return true;
         }
@@ -73,7 +73,7 @@ static uint32_t ends_of(const struct fab_fabric *f, uint32_t *ret)
 {
     uint32_t count = 0;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+        uint32_t node = fab_fabric_port(f, port)->node, peer = fab_fabric_peer_node(f, port);
         if (node >= f->switch_count && peer < f->switch_count && !f->nodes[node].aggregation &&
             fab_fabric_port_is_up(f, port))
             ret[count++] = port;
@@ -109,7 +109,7 @@ static void compare(const struct bed *b, const struct fab_quality *q, const uint
     }
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t peer = fab_fabric_peer_node(f, port), s = 0, g = 0;
-        if (f->ports[port].node >= f->switch_count || peer >= f->switch_count)
+        if (fab_fabric_port(f, port)->node >= f->switch_count || peer >= f->switch_count)
             continue;
         channels++;
         unused += load[port] == 0;
@@ -216,9 +216,9 @@ START_TEST(a_tree_without_conflict)
     const struct fab_fabric *f = b.f;
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t home = fab_fabric_peer_node(f, port);
-        if (f->ports[port].node < f->switch_count || home >= f->switch_count)
+        if (fab_fabric_port(f, port)->node < f->switch_count || home >= f->switch_count)
             continue;
-        uint32_t which = f->ports[f->ports[port].peer].num - 1u;
+        uint32_t which = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->num - 1u;
         for (uint32_t sw = 0; sw < f->switch_count; sw++) {
             uint32_t seen = 0;
             for (unsigned num = 1; num <= f->nodes[sw].num_ports && sw != home; num++) {

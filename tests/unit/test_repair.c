@@ -117,9 +117,11 @@ static struct world *world_new(const char *name, struct fab_fabric *f, const cha
     }
     w->cables = calloc(f->port_count, sizeof(*w->cables));
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = f->ports[port].peer;
-        if (peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-            fab_fabric_node_is_switch(f, f->ports[peer].node) && fab_fabric_port_is_up(f, port))
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer != FAB_NONE && peer > port &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node) &&
+            fab_fabric_port_is_up(f, port))
             w->cables[w->count++] = port;
     }
     w->dead = calloc(w->count + 1, sizeof(*w->dead));
@@ -131,7 +133,8 @@ static uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
         if (dead[i]) /* either port will do */
-            ret[count++] = i % 2 == 0 ? w->cables[i] : w->whole->ports[w->cables[i]].peer;
+            ret[count++] =
+                i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
     }
     return count;
 }
@@ -144,8 +147,9 @@ static struct fab_fabric *with_dead_links(const struct world *w, const bool *dea
     for (uint32_t i = 0; i < w->count; i++) {
         if (!dead[i])
             continue;
-        f->ports[w->cables[i]].info.phys_state = FAB_PHYS_POLLING;
-        f->ports[f->ports[w->cables[i]].peer].info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(f, w->cables[i])->info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(f, fab_fabric_port(f, w->cables[i])->peer)->info.phys_state =
+            FAB_PHYS_POLLING;
         ck_assert(!fab_fabric_port_is_up(f, w->cables[i]));
     }
     return f;
@@ -163,15 +167,16 @@ static bool find_arrivals(const struct world *w, const struct fab_fabric *f,
             uint32_t sw = from, passed = 0, owner = w->base->lids.owner[lid];
             bool arrives = false;
             for (; passed <= f->switch_count; passed++) {
-                uint8_t num = fab_target_lft_row(lft, sw)[lid];
+                uint8_t num = fab_target_lft_at(lft, sw, lid);
                 if (num > f->nodes[sw].num_ports)
                     break;
-                uint32_t port = fab_fabric_port_id(f, sw, num), next = f->ports[port].peer;
+                uint32_t port = fab_fabric_port_id(f, sw, num),
+                         next = fab_fabric_port(f, port)->peer;
                 arrives = num == 0 ? port == owner : next != FAB_NONE && next == owner;
                 if (arrives || num == 0 || !fab_fabric_port_is_up(f, port) ||
-                    !fab_fabric_node_is_switch(f, f->ports[next].node))
+                    !fab_fabric_node_is_switch(f, fab_fabric_port(f, next)->node))
                     break;
-                sw = f->ports[next].node;
+                sw = fab_fabric_port(f, next)->node;
             }
             if (passed > f->switch_count)
                 return false;
@@ -236,7 +241,7 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
         }
     }
     for (size_t i = 0; i < d->changes && in_steps; i++)
-        ck_assert_uint_eq(fab_target_lft_row(&lft, d->change[i].sw)[d->change[i].lid],
+        ck_assert_uint_eq(fab_target_lft_at(&lft, d->change[i].sw, d->change[i].lid),
                           d->change[i].now);
     free(before);
     free(after);
@@ -277,7 +282,7 @@ static void assert_good_for_ends(const struct world *w, const struct fab_fabric 
         }
         for (uint32_t lid = 1; lid < columns && ends > 0; lid++) {
             uint32_t owner = w->base->lids.owner[lid];
-            if (owner == FAB_NONE || f->ports[owner].node < f->switch_count)
+            if (owner == FAB_NONE || fab_fabric_port(f, owner)->node < f->switch_count)
                 continue;
             uint32_t home = fab_fabric_peer_node(f, owner);
             ck_assert_msg(!known[home] || arrives[from * columns + lid],
@@ -358,12 +363,12 @@ static uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint3
         if (num == 0)
             return hops;
         uint32_t port = fab_fabric_port_id(f, sw, num);
-        if (num > f->nodes[sw].num_ports || f->ports[port].peer == FAB_NONE)
+        if (num > f->nodes[sw].num_ports || fab_fabric_port(f, port)->peer == FAB_NONE)
             return UINT32_MAX;
         sw = fab_fabric_peer_node(f, port);
         if (sw >= f->switch_count)
             return hops;
-        num = fab_target_lft_row(&w->lft, sw)[lid];
+        num = fab_target_lft_at(&w->lft, sw, lid);
     }
     return UINT32_MAX;
 }
@@ -372,7 +377,8 @@ static bool is_dead(const struct world *w, const bool *dead, uint32_t sw, uint8_
 {
     uint32_t port = fab_fabric_port_id(w->whole, sw, num);
     for (uint32_t i = 0; i < w->count; i++)
-        if (dead[i] && (w->cables[i] == port || w->whole->ports[w->cables[i]].peer == port))
+        if (dead[i] &&
+            (w->cables[i] == port || fab_fabric_port(w->whole, w->cables[i])->peer == port))
             return true;
     return false;
 }
@@ -493,10 +499,10 @@ static void toggle(const struct world *w, bool *dead, struct fab_prng *prng, boo
         return;
     }
     /* A whole switch. */
-    uint32_t sw = w->whole->ports[w->cables[cable]].node;
+    uint32_t sw = fab_fabric_port(w->whole, w->cables[cable])->node;
     bool now = !mend && !dead[cable];
     for (uint32_t i = 0; i < w->count; i++) {
-        if (w->whole->ports[w->cables[i]].node == sw ||
+        if (fab_fabric_port(w->whole, w->cables[i])->node == sw ||
             fab_fabric_peer_node(w->whole, w->cables[i]) == sw)
             dead[i] = now;
     }

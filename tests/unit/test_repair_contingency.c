@@ -78,9 +78,9 @@ static void fill(struct world *w, size_t budget)
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    return peer != FAB_NONE && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-           fab_fabric_node_is_switch(f, f->ports[peer].node);
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+           fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node);
 }
 
 /* ---- expected results, computed slowly ------------------------------------------------------- */
@@ -97,8 +97,8 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
 {
     uint32_t hosts = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-        hosts += peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+        hosts += peer != FAB_NONE && !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node);
     }
     return hosts;
 }
@@ -114,16 +114,16 @@ static uint64_t worst_load(const struct world *w, const struct fab_repair_delta 
     for (uint32_t from = 0; from < f->switch_count; from++) {
         for (uint32_t lid = 1; lid <= w->base->lids.top; lid++) {
             uint32_t owner = w->base->lids.owner[lid], sw = from;
-            if (owner == FAB_NONE || fab_fabric_node_is_switch(f, f->ports[owner].node))
+            if (owner == FAB_NONE || fab_fabric_node_is_switch(f, fab_fabric_port(f, owner)->node))
                 continue;
             for (unsigned hops = 0; hops < 64; hops++) {
-                uint8_t num = fab_target_lft_row(&lft, sw)[lid];
+                uint8_t num = fab_target_lft_at(&lft, sw, lid);
                 uint32_t port =
                     num <= f->nodes[sw].num_ports ? fab_fabric_port_id(f, sw, num) : FAB_NONE;
                 if (port == FAB_NONE || !is_trunk(f, port))
                     break;
                 load[port] += hosts_at(f, from);
-                sw = f->ports[f->ports[port].peer].node;
+                sw = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node;
             }
         }
     }
@@ -142,8 +142,10 @@ static uint32_t ends_together(const struct fab_fabric *f, const struct fab_repai
     seen[from] = true;
     for (unsigned num = 1; num <= f->nodes[from].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, from, (uint8_t)num);
-        if (is_trunk(f, port) && !is_dead(d, port) && !seen[f->ports[f->ports[port].peer].node])
-            ends += ends_together(f, d, f->ports[f->ports[port].peer].node, seen);
+        if (is_trunk(f, port) && !is_dead(d, port) &&
+            !seen[fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node])
+            ends +=
+                ends_together(f, d, fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node, seen);
     }
     return ends;
 }

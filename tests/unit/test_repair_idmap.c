@@ -20,10 +20,12 @@ static struct fab_lids lids_of(const struct fab_fabric *f, const struct fab_fabr
     uint32_t next = 1;
     ck_assert_int_eq(fab_target_lids_init(&lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t was = like ? fab_fabric_node_by_guid(like, f->nodes[f->ports[p].node].guid) : 0;
+        uint32_t was =
+            like ? fab_fabric_node_by_guid(like, f->nodes[fab_fabric_port(f, p)->node].guid) : 0;
         if (fab_fabric_port_has_lid(f, p))
             lids.base[p] =
-                like ? from->base[fab_fabric_port_id(like, was, f->ports[p].num)] : next++;
+                like ? from->base[fab_fabric_port_id(like, was, fab_fabric_port(f, p)->num)]
+                     : next++;
     }
     ck_assert_int_eq(fab_target_lids_index(&lids), FAB_OK);
     return lids;
@@ -38,8 +40,9 @@ static struct fab_fabric *reduced(const struct fab_fabric *f, struct fab_prng *p
         (void)fab_fabric_builder_remove_node(b, 1 + draw(prng, f->node_count - 1));
     for (uint32_t i = draw(prng, 6); i > 0; i--) {
         uint32_t port = draw(prng, f->port_count);
-        if (f->ports[port].peer != FAB_NONE && f->ports[port].node != 0)
-            (void)fab_fabric_builder_unlink(b, f->ports[port].node, f->ports[port].num);
+        if (fab_fabric_port(f, port)->peer != FAB_NONE && fab_fabric_port(f, port)->node != 0)
+            (void)fab_fabric_builder_unlink(b, fab_fabric_port(f, port)->node,
+                                            fab_fabric_port(f, port)->num);
     }
     return sealed(b);
 }
@@ -55,12 +58,13 @@ static uint32_t dead_isls(const struct fab_fabric *f, const struct fab_fabric *l
 {
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = f->ports[p].peer;
+        uint32_t peer = fab_fabric_port(f, p)->peer;
         if (peer == FAB_NONE || peer < p || !fab_fabric_port_is_up(f, p) ||
-            !fab_fabric_node_is_switch(f, f->ports[p].node) ||
-            !fab_fabric_node_is_switch(f, f->ports[peer].node))
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) ||
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
             continue;
-        count += !trunk_is_up(left, f->nodes[f->ports[p].node].guid, f->ports[p].num);
+        count += !trunk_is_up(left, f->nodes[fab_fabric_port(f, p)->node].guid,
+                              fab_fabric_port(f, p)->num);
     }
     return count;
 }

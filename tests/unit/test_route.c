@@ -73,7 +73,7 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
     for (uint32_t src = 0; src < f->port_count; src++) {
         for (uint32_t dst = 0; dst < f->port_count; dst++) {
             struct fab_verify_trace trace;
-            uint32_t a = f->ports[src].node, b = f->ports[dst].node;
+            uint32_t a = fab_fabric_port(f, src)->node, b = fab_fabric_port(f, dst)->node;
             if (a < f->switch_count || b < f->switch_count || f->nodes[a].aggregation ||
                 f->nodes[b].aggregation || t->lids.base[src] == 0 || t->lids.base[dst] == 0)
                 continue;
@@ -132,8 +132,8 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     for (uint32_t src = 0; src < f->port_count; src++) {
         for (uint32_t dst = 0; dst < f->port_count; dst++) {
             struct fab_verify_trace trace;
-            if (src == dst || f->ports[src].node < f->switch_count ||
-                f->ports[dst].node < f->switch_count || t->lids.base[src] == 0 ||
+            if (src == dst || fab_fabric_port(f, src)->node < f->switch_count ||
+                fab_fabric_port(f, dst)->node < f->switch_count || t->lids.base[src] == 0 ||
                 t->lids.base[dst] == 0)
                 continue;
             ck_assert_int_eq(fab_verify_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
@@ -217,15 +217,18 @@ START_TEST(a_restored_link_restores_the_tables)
     uint8_t peer_port;
     while (!naive_is_channel(f, port))
         port++;
-    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
-                     FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_peer(b, ref, f->ports[port].num, &peer_ref, &peer_port),
-                     FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_find_node(b, f->nodes[fab_fabric_port(f, port)->node].guid, &ref),
+        FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_peer(b, ref, fab_fabric_port(f, port)->num, &peer_ref, &peer_port),
+        FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, port)->num), FAB_OK);
     struct fab_fabric *without = NULL, *restored = NULL;
     ck_assert_int_eq(fab_fabric_builder_seal(b, &without), FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_link(b, ref, f->ports[port].num, peer_ref, peer_port),
-                     FAB_OK);
+    ck_assert_int_eq(
+        fab_fabric_builder_link(b, ref, fab_fabric_port(f, port)->num, peer_ref, peer_port),
+        FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_seal(b, &restored), FAB_OK);
     struct fab_target *during = routed(without, &p), *after = routed(restored, &p);
     ck_assert_int_ne(memcmp(before->lft.entries, during->lft.entries,
@@ -262,7 +265,7 @@ START_TEST(a_fault_in_a_tree_moves_little)
         uint32_t port = fab_fabric_port_id(f, sw, f->nodes[sw].num_ports), ref;
         ck_assert(naive_is_channel(f, port));
         ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), FAB_OK);
-        ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, port)->num), FAB_OK);
         struct fab_fabric *without = sealed(b);
         struct fab_target *t = routed(without, &p);
         uint64_t moved = difference(before, t);

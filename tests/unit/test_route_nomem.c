@@ -187,11 +187,11 @@ static void turn_clockwise(const struct fab_fabric *f, struct fab_target *t)
         while (fab_fabric_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
             clockwise++;
         for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
-            uint32_t node = f->ports[t->lids.owner[lid]].node;
+            uint32_t node = fab_fabric_port(f, t->lids.owner[lid])->node;
             uint32_t home =
                 node < f->switch_count ? node : fab_fabric_peer_node(f, t->lids.owner[lid]);
             if (home != sw)
-                fab_target_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+                fab_target_lft_row(&t->lft, sw)[lid] = fab_fabric_port(f, clockwise)->num;
         }
     }
 }

@@ -49,8 +49,8 @@ START_TEST(every_key_leads_to_the_next_row)
         if (page_node(f, &k, &same), same)
             continue; /* another has that number */
         uint32_t next = page_port(f, &k);
-        ck_assert_uint_eq(next, f->nodes[f->ports[i].node].first_port +
-                                    f->nodes[f->ports[i].node].num_ports + 1u);
+        ck_assert_uint_eq(next, f->nodes[fab_fabric_port(f, i)->node].first_port +
+                                    f->nodes[fab_fabric_port(f, i)->node].num_ports + 1u);
     }
     fab_fabric_unref(f);
 }

@@ -8,10 +8,11 @@
 START_TEST(ends_are_named_by_gid_and_lid)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_wire_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                           .dgid = {PREFIX, x.f->ports[host(&x, 5)].guid},
-                                           .slid = (uint16_t)lid(&x, host(&x, 0)),
-                                           .dlid = (uint16_t)lid(&x, host(&x, 5))};
+    struct fab_wire_path_record r[8],
+        q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
+             .dgid = {PREFIX, fab_fabric_port(x.f, host(&x, 5))->guid},
+             .slid = (uint16_t)lid(&x, host(&x, 0)),
+             .dlid = (uint16_t)lid(&x, host(&x, 5))};
     static const char *const ways[][3] = {
         {"SGID", "DGID", NULL}, {"SLID", "DLID", NULL}, {"SGID", "DLID", NULL}};
     for (size_t i = 0; i < 3; i++) {
@@ -49,10 +50,10 @@ START_TEST(aliases_name_ports)
     struct fab_sa_aliases a = {0};
     struct fab_wire_guid_info_record g,
         wanted = {.lid = (uint16_t)lid(&x, host(&x, 3)), .block = 1};
-    uint64_t own = x.f->ports[host(&x, 3)].guid, name = own ^ UINT64_C(0x1234) << 32;
+    uint64_t own = fab_fabric_port(x.f, host(&x, 3))->guid, name = own ^ UINT64_C(0x1234) << 32;
     struct fab_wire_path_record r,
-        q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {PREFIX, name}};
-    ((struct fab_fabric *)(uintptr_t)x.f)->ports[host(&x, 3)].info.guid_cap = 16;
+        q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid}, .dgid = {PREFIX, name}};
+    fab_fabric_edit_port(((struct fab_fabric *)(uintptr_t)x.f), host(&x, 3))->info.guid_cap = 16;
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     ck_assert_int_eq(fab_sa_aliases_set(&a, own, 9, name), FAB_OK);
@@ -127,7 +128,7 @@ START_TEST(other_subnets_are_behind_routers)
     f->nodes[f->switch_count + 4].type = FAB_NODE_ROUTER;
     struct place x = place_of(f, "updn", 0, true);
     struct fab_wire_path_record r,
-        q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {far, 4711}};
+        q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid}, .dgid = {far, 4711}};
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     ck_assert_int_eq(fab_policy_routers_read(text, sizeof text - 1, &x.v->policy.routers, &error),
@@ -138,10 +139,11 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
     /* the next request of the same program is answered without a trace of this one */
-    struct fab_wire_multi_path_record m = {
-        .sgids = 1,
-        .dgids = 1,
-        .gid = {PREFIX, x.f->ports[host(&x, 0)].guid, PREFIX, x.f->ports[host(&x, 1)].guid}};
+    struct fab_wire_multi_path_record m = {.sgids = 1,
+                                           .dgids = 1,
+                                           .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,
+                                                   PREFIX,
+                                                   fab_fabric_port(x.f, host(&x, 1))->guid}};
     struct place here = x;
     here.req.method = FAB_METHOD_GET_MULTI;
     want(&here, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
@@ -151,7 +153,7 @@ START_TEST(other_subnets_are_behind_routers)
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
-    q.dgid[1] = x.f->ports[host(&x, 4)].guid; /* the router itself */
+    q.dgid[1] = fab_fabric_port(x.f, host(&x, 4))->guid; /* the router itself */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
@@ -188,8 +190,9 @@ START_TEST(paths_are_selected)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        f->ports[p].info.mtu_cap = 4; /* 2048 */
-        ck_assert_int_eq(fab_fabric_text_parse_rate("4x EDR", 6, &f->ports[p].info), FAB_OK);
+        fab_fabric_edit_port(f, p)->info.mtu_cap = 4; /* 2048 */
+        ck_assert_int_eq(fab_fabric_text_parse_rate("4x EDR", 6, &fab_fabric_edit_port(f, p)->info),
+                         FAB_OK);
     }
     struct place x = place_of(f, "updn", 0, true);
     struct fab_wire_path_record r,

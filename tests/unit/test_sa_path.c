@@ -10,8 +10,8 @@ struct least {
 /* At a switch as an endport, port 0 can have lower limits than the links. */
 static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
 {
-    const struct fab_port_info *info = &x->f->ports[end].info;
-    if (x->f->ports[end].num != 0)
+    const struct fab_port_info *info = &fab_fabric_port(x->f, end)->info;
+    if (fab_fabric_port(x->f, end)->num != 0)
         return;
     l->mtu = info->mtu_cap && info->mtu_cap < l->mtu ? info->mtu_cap : l->mtu;
     l->mbps = fab_wire_link_rate(info) && fab_wire_link_rate(info) < l->mbps
@@ -28,10 +28,10 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
     struct least l = {.mbps = UINT32_MAX, .mtu = 9};
     bool good = fab_verify_trace(&in, src, to, &t) == FAB_OK;
     for (uint32_t i = 0; good && i < t.count; i++) {
-        const struct fab_port *p = &x->f->ports[t.ports[i]];
+        const struct fab_port *p = fab_fabric_port(x->f, t.ports[i]);
         if (p->num == 0)
             continue; /* a switch itself is the sender */
-        const struct fab_port_info *a = &p->info, *b = &x->f->ports[p->peer].info;
+        const struct fab_port_info *a = &p->info, *b = &fab_fabric_port(x->f, p->peer)->info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
         uint32_t mbps = fab_wire_link_rate(a) < fab_wire_link_rate(b) ? fab_wire_link_rate(a)
                                                                       : fab_wire_link_rate(b);
@@ -66,8 +66,8 @@ static void assert_paths_are_traces(struct place *x)
                 fab_sa_rate_of_rank(rank) != p.rate)
                 ck_abort_msg("%u to %u: mtu %u, rate %u; the trace: %u, %u Mb/s", s, d, p.mtu,
                              p.rate, l.mtu, l.mbps);
-            if (!fab_fabric_node_is_switch(x->f, x->f->ports[s].node) &&
-                p.hops != l.hops + fab_fabric_node_is_switch(x->f, x->f->ports[d].node))
+            if (!fab_fabric_node_is_switch(x->f, fab_fabric_port(x->f, s)->node) &&
+                p.hops != l.hops + fab_fabric_node_is_switch(x->f, fab_fabric_port(x->f, d)->node))
                 ck_abort_msg("%u to %u: %u hops, the trace: %u", s, d, p.hops, l.hops);
             pairs++;
         }
@@ -89,15 +89,18 @@ static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
     static const char *const rates[] = {"4x EDR",  "4x HDR", "1x SDR",
                                         "12x QDR", "2x HDR", "4x NDR"};
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = f->ports[p].peer;
+        uint32_t peer = fab_fabric_port(f, p)->peer;
         if (peer == FAB_NONE || peer < p)
             continue;
         const char *rate = rates[fab_base_prng_next(prng) % 6];
-        ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[p].info), FAB_OK);
-        ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[peer].info),
-                         FAB_OK);
-        f->ports[p].info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
-        f->ports[peer].info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
+        ck_assert_int_eq(
+            fab_fabric_text_parse_rate(rate, strlen(rate), &fab_fabric_edit_port(f, p)->info),
+            FAB_OK);
+        ck_assert_int_eq(
+            fab_fabric_text_parse_rate(rate, strlen(rate), &fab_fabric_edit_port(f, peer)->info),
+            FAB_OK);
+        fab_fabric_edit_port(f, p)->info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
+        fab_fabric_edit_port(f, peer)->info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
     }
     return f;
 }
@@ -107,11 +110,12 @@ static struct fab_fabric *slower(struct fab_fabric *f, bool ends)
 {
     bool done = false;
     for (uint32_t p = 0; p < f->port_count && !done; p++) {
-        bool between = fab_fabric_node_is_switch(f, f->ports[p].node) &&
+        bool between = fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node) &&
                        fab_fabric_peer_node(f, p) < f->switch_count;
-        if (f->ports[p].peer == FAB_NONE || between == ends)
+        if (fab_fabric_port(f, p)->peer == FAB_NONE || between == ends)
             continue;
-        f->ports[p].info.width_active = f->ports[f->ports[p].peer].info.width_active = 1;
+        fab_fabric_edit_port(f, p)->info.width_active =
+            fab_fabric_edit_port(f, fab_fabric_port(f, p)->peer)->info.width_active = 1;
         done = !ends;
     }
     return f;
@@ -161,10 +165,10 @@ START_TEST(all_pairs_have_records)
         bool loop = src == dst;
         sls |= 1u << sl;
         bool back = sl == fab_target_sl(x.f, lids, &x.v->target->vls, dst, r[i].slid);
-        if (r[i].sl != sl || r[i].sgid[1] != x.f->ports[src].guid || r[i].sgid[0] != PREFIX ||
-            r[i].dgid[1] != x.f->ports[dst].guid || r[i].pkey != 0xffff || r[i].hop_limit != 0 ||
-            r[i].mtu_selector != 2 || r[i].life != (loop ? 0 : x.v->policy.subnet_timeout) ||
-            r[i].reversible != back)
+        if (r[i].sl != sl || r[i].sgid[1] != fab_fabric_port(x.f, src)->guid ||
+            r[i].sgid[0] != PREFIX || r[i].dgid[1] != fab_fabric_port(x.f, dst)->guid ||
+            r[i].pkey != 0xffff || r[i].hop_limit != 0 || r[i].mtu_selector != 2 ||
+            r[i].life != (loop ? 0 : x.v->policy.subnet_timeout) || r[i].reversible != back)
             ck_abort_msg("LID %u to %u", r[i].slid, r[i].dlid);
     }
     ck_assert_uint_gt(sls, 1); /* more than SL 0, otherwise this test shows little */
@@ -176,9 +180,10 @@ END_TEST
 START_TEST(several_lids_make_several_paths)
 {
     struct place x = place_of(leaf_spine(2, 2, 2), "updn", 1, true);
-    struct fab_wire_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                           .dgid = {PREFIX, x.f->ports[host(&x, 3)].guid},
-                                           .paths = 3};
+    struct fab_wire_path_record r[8],
+        q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
+             .dgid = {PREFIX, fab_fabric_port(x.f, host(&x, 3))->guid},
+             .paths = 3};
     uint8_t answer[FAB_MAD_SIZE];
     unsigned s = lid(&x, host(&x, 0)), d = lid(&x, host(&x, 3));
     const unsigned expect[4][3] = {{s, d, 0}, {s + 1, d + 1, 0}, {s, d + 1, 2}, {s + 1, d, 2}};
@@ -209,7 +214,7 @@ START_TEST(many_paths_at_once)
     struct fab_wire_path_record r[8];
     for (uint32_t i = 0; i < 5; i++) {
         m.gid[2 * i] = PREFIX;
-        m.gid[2 * i + 1] = x.f->ports[host(&x, i)].guid;
+        m.gid[2 * i + 1] = fab_fabric_port(x.f, host(&x, i))->guid;
     }
     x.req.method = FAB_METHOD_GET_MULTI;
     want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
@@ -236,17 +241,17 @@ START_TEST(traces_go_the_way)
     x.req.method = FAB_METHOD_GET_TRACE_TABLE;
     want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 5); /* host, leaf, spine, leaf, host */
-    ck_assert_uint_eq(r[0].node, x.f->nodes[x.f->ports[host(&x, 0)].node].guid);
+    ck_assert_uint_eq(r[0].node, x.f->nodes[fab_fabric_port(x.f, host(&x, 0))->node].guid);
     ck_assert_uint_eq(r[0].exit_port, 1);
     ck_assert_uint_eq(r[0].entry_port, 0);
-    ck_assert_uint_eq(r[4].node, x.f->nodes[x.f->ports[host(&x, 5)].node].guid);
+    ck_assert_uint_eq(r[4].node, x.f->nodes[fab_fabric_port(x.f, host(&x, 5))->node].guid);
     ck_assert_uint_eq(r[4].entry_port, 1);
     ck_assert_uint_eq(r[4].exit_port, 0);
     for (unsigned i = 0; i + 1 < 5; i++) {
         uint32_t node = fab_fabric_node_by_guid(x.f, r[i].node);
-        uint32_t peer = x.f->ports[fab_fabric_port_id(x.f, node, r[i].exit_port)].peer;
-        ck_assert_uint_eq(x.f->nodes[x.f->ports[peer].node].guid, r[i + 1].node);
-        ck_assert_uint_eq(x.f->ports[peer].num, r[i + 1].entry_port);
+        uint32_t peer = fab_fabric_port(x.f, fab_fabric_port_id(x.f, node, r[i].exit_port))->peer;
+        ck_assert_uint_eq(x.f->nodes[fab_fabric_port(x.f, peer)->node].guid, r[i + 1].node);
+        ck_assert_uint_eq(fab_fabric_port(x.f, peer)->num, r[i + 1].entry_port);
     }
     want(&x, &fab_wire_path_record, &q, NAMES("SLID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INSUFFICIENT_COMPONENTS);
@@ -256,8 +261,9 @@ END_TEST
 
 static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix)
 {
-    struct fab_wire_path_record q = {.sgid = {sgid_prefix, x->f->ports[host(x, 0)].guid},
-                                     .dgid = {dgid_prefix, x->f->ports[host(x, 3)].guid}};
+    struct fab_wire_path_record q = {
+        .sgid = {sgid_prefix, fab_fabric_port(x->f, host(x, 0))->guid},
+        .dgid = {dgid_prefix, fab_fabric_port(x->f, host(x, 3))->guid}};
     want(x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
 }
 
@@ -275,8 +281,8 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
         ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
         ck_assert_uint_eq(r[0].sgid[0], asked[i][0]);
         ck_assert_uint_eq(r[0].dgid[0], asked[i][1]);
-        ck_assert_uint_eq(r[0].sgid[1], x.f->ports[host(&x, 0)].guid);
-        ck_assert_uint_eq(r[0].dgid[1], x.f->ports[host(&x, 3)].guid);
+        ck_assert_uint_eq(r[0].sgid[1], fab_fabric_port(x.f, host(&x, 0))->guid);
+        ck_assert_uint_eq(r[0].dgid[1], fab_fabric_port(x.f, host(&x, 3))->guid);
         ck_assert_uint_eq(r[0].slid, lid(&x, host(&x, 0)));
         ck_assert_uint_eq(r[0].dlid, lid(&x, host(&x, 3)));
         ck_assert_uint_eq(r[0].hop_limit, 0);
@@ -285,8 +291,8 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     ask_path(&x, ours, other); /* no router leads there */
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    struct fab_wire_path_record q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                     .dgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+    struct fab_wire_path_record q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
+                                     .dgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
                                      .slid = (uint16_t)lid(&x, host(&x, 0)),
                                      .dlid = (uint16_t)lid(&x, host(&x, 3))};
     const char **const named[3] = {NAMES("SLID", "DLID"), NAMES("SGID", "DLID"),
@@ -312,16 +318,16 @@ START_TEST(traces_and_many_paths_have_the_prefix_of_the_subnet)
     x.v->policy.subnet_prefix = ours;
     for (uint32_t i = 0; i < 3; i++) {
         m.gid[2 * i] = i < 2 ? ours : PREFIX;
-        m.gid[2 * i + 1] = x.f->ports[host(&x, i)].guid;
+        m.gid[2 * i + 1] = fab_fabric_port(x.f, host(&x, i))->guid;
     }
     x.req.method = FAB_METHOD_GET_MULTI;
     want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
     for (uint32_t i = 0; i < 2; i++) {
         ck_assert_uint_eq(r[i].sgid[0], ours);
-        ck_assert_uint_eq(r[i].sgid[1], x.f->ports[host(&x, i)].guid);
+        ck_assert_uint_eq(r[i].sgid[1], fab_fabric_port(x.f, host(&x, i))->guid);
         ck_assert_uint_eq(r[i].dgid[0], PREFIX);
-        ck_assert_uint_eq(r[i].dgid[1], x.f->ports[host(&x, 2)].guid);
+        ck_assert_uint_eq(r[i].dgid[1], fab_fabric_port(x.f, host(&x, 2))->guid);
     }
     m.gid[2] = ours + 1;
     want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));

@@ -14,10 +14,10 @@ START_TEST(every_record_is_there_once)
         pairs += (f->nodes[sw].num_ports + 1u) * (f->nodes[sw].num_ports + 1u);
     }
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].present)
+        if (fab_fabric_port(f, p)->present)
             keys += fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, p));
     for (uint32_t p = 0; p < f->port_count; p++)
-        links += f->ports[p].peer != FAB_NONE;
+        links += fab_fabric_port(f, p)->peer != FAB_NONE;
     blocks = switches * fab_target_lft_blocks(&x.v->target->lft);
     const struct {
         uint16_t id;
@@ -53,7 +53,7 @@ START_TEST(components_choose_records)
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 1);
     ck_assert_uint_eq(got.lid, n.lid);
     ck_assert_str_eq((const char *)got.desc.text, x.f->nodes[x.f->switch_count + 2].desc);
-    ck_assert_uint_eq(got.info.port_guid, x.f->ports[host(&x, 2)].guid);
+    ck_assert_uint_eq(got.info.port_guid, fab_fabric_port(x.f, host(&x, 2))->guid);
     ck_assert_uint_eq(got.info.local_port, 1);
     want(&x, &fab_wire_node_record, &n, NAMES("LID", "NodeType")); /* a host is not a switch */
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
@@ -88,13 +88,13 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
     uint32_t expect = 0, of_one = host(&x, 3);
     for (uint32_t p = 0, n = 0; p < f->port_count; p++, n++) {
         unsigned low = caps[n % 5], high = caps[n / 5 % 5];
-        f->ports[p].info.vlarb_low_cap = (uint8_t)low;
-        f->ports[p].info.vlarb_high_cap = (uint8_t)high;
-        if (f->ports[p].present && p != of_one)
+        fab_fabric_edit_port(f, p)->info.vlarb_low_cap = (uint8_t)low;
+        fab_fabric_edit_port(f, p)->info.vlarb_high_cap = (uint8_t)high;
+        if (fab_fabric_port(f, p)->present && p != of_one)
             expect += (low + 31u) / 32 + (high + 31u) / 32;
     }
-    f->ports[of_one].info.vlarb_low_cap = 33;
-    f->ports[of_one].info.vlarb_high_cap = 32;
+    fab_fabric_edit_port(f, of_one)->info.vlarb_low_cap = 33;
+    fab_fabric_edit_port(f, of_one)->info.vlarb_high_cap = 32;
     want(&x, &fab_wire_vlarb_record, &q, NULL);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), expect + 3);
     q.lid = (uint16_t)lid(&x, of_one);
@@ -119,7 +119,7 @@ START_TEST(arbitration_shows_the_entries)
     struct fab_wire_vlarb_record r, q = {.port = 1, .block = 1};
     uint32_t port = fab_fabric_port_id(x.f, 0, 1);
     struct fab_arb arb;
-    ck_assert_uint_ne(x.f->ports[port].peer, FAB_NONE);
+    ck_assert_uint_ne(fab_fabric_port(x.f, port)->peer, FAB_NONE);
     ck_assert(fab_target_arb(x.f, &x.v->policy, &x.v->target->vls, port, NULL, &arb));
     ck_assert_uint_gt(arb.lows, 1);
     q.lid = (uint16_t)lid(&x, fab_fabric_port_id(x.f, 0, 0));
@@ -138,7 +138,7 @@ START_TEST(capabilities_match_by_bits)
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
     struct fab_wire_port_info_record q = {.info.cap_mask = 2};
     for (uint32_t i = 0; i < 4; i++)
-        x.f->ports[host(&x, i)].info.cap_mask = i < 2 ? 2 | 8 : i;
+        fab_fabric_edit_port(x.v->fabric, host(&x, i))->info.cap_mask = i < 2 ? 2 | 8 : i;
     want(&x, &fab_wire_port_info_record, &q, NAMES("CapabilityMask"));
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* only the port with exactly this mask */
     x.req.attr_mod = 1u << 31;
@@ -151,7 +151,7 @@ START_TEST(keys_are_for_the_trusted)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2);
     for (uint32_t p = 0; p < f->port_count; p++)
-        f->ports[p].info.m_key = 77;
+        fab_fabric_edit_port(f, p)->info.m_key = 77;
     struct place x = place_of(f, "updn", 0, true);
     struct fab_wire_port_info_record r, q = {.info.m_key = 77};
     want(&x, &fab_wire_port_info_record, &q, NULL);
@@ -176,7 +176,7 @@ START_TEST(managers_are_told)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
     struct fab_wire_sm_info_record r[3], q = {.lid = (uint16_t)lid(&x, host(&x, 2))};
-    const struct fab_sm_info others[] = {{.guid = x.f->ports[host(&x, 2)].guid,
+    const struct fab_sm_info others[] = {{.guid = fab_fabric_port(x.f, host(&x, 2))->guid,
                                           .sm_key = 99,
                                           .activity = 5,
                                           .priority = 3,

@@ -126,8 +126,8 @@ START_TEST(power)
 {
     struct lab x = lab_manager();
     uint8_t data[FAB_SMP_DATA], peer;
-    uint32_t top, far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
-    peer = x.f->ports[far].num;
+    uint32_t top, far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, x.up))->peer;
+    peer = fab_fabric_port(x.f, far)->num;
     ck_assert_int_eq(fab_sim_power_off(x.r.sim, 999), FAB_E_NOT_FOUND);
     memset(data, 0x11, sizeof data);
     ck_assert_int_eq(drive_smp(&x.r, &x.paths[x.spine], FAB_METHOD_SET, FAB_ATTR_MFT, 0, data), 0);
@@ -310,14 +310,14 @@ START_TEST(bit_errors)
     struct lab x = lab_manager();
     uint8_t data[FAB_SMP_DATA];
     uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
-    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, near)].peer;
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, near))->peer;
     unsigned lost = 0;
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-9), FAB_OK);
     fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s: 100 a second */
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_SYMBOL_ERRORS), 100);
-    ck_assert_uint_eq(
-        fab_sim_counter(x.r.sim, x.f->ports[far].node, x.f->ports[far].num, FAB_SIM_SYMBOL_ERRORS),
-        100);
+    ck_assert_uint_eq(fab_sim_counter(x.r.sim, fab_fabric_port(x.f, far)->node,
+                                      fab_fabric_port(x.f, far)->num, FAB_SIM_SYMBOL_ERRORS),
+                      100);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
@@ -336,7 +336,7 @@ START_TEST(degraded)
     struct lab x = lab_manager();
     const struct fab_port_info *info = fab_sim_port(x.r.sim, x.leaf, x.up);
     const struct fab_port *far =
-        &x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer];
+        fab_fabric_port(x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, x.up))->peer);
     uint32_t rate = fab_wire_link_rate(info);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 1, "QDR"), FAB_OK);
     ck_assert_uint_eq(fab_wire_link_rate(info), 10000);

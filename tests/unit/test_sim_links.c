@@ -10,7 +10,7 @@
 
 static void states_are(const struct lab *x, uint32_t port, uint8_t state, uint8_t phys)
 {
-    const struct fab_port *p = &x->f->ports[port];
+    const struct fab_port *p = fab_fabric_port(x->f, port);
     const struct fab_port_info *info = fab_sim_port(x->r.sim, p->node, p->num);
     ck_assert_uint_eq(info->port_state, state);
     ck_assert_uint_eq(info->phys_state, phys);
@@ -20,7 +20,7 @@ START_TEST(power_on)
 {
     struct lab x = lab_new();
     for (uint32_t p = 0; p < x.f->port_count; p++) {
-        const struct fab_port *port = &x.f->ports[p];
+        const struct fab_port *port = fab_fabric_port(x.f, p);
         if (port->peer != FAB_NONE)
             states_are(&x, p, FAB_STATE_INIT, FAB_PHYS_LINKUP);
         else if (port->num == 0 && fab_fabric_node_is_switch(x.f, port->node))
@@ -34,8 +34,8 @@ END_TEST
 START_TEST(link_states)
 {
     struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num;
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer, sw = x.leaf;
+    uint8_t num = fab_fabric_port(x.f, up)->num;
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ACTIVE, 0), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_INIT, 0), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(set_states(&x, sw, num, 7, 0), FAB_SMP_BAD_VALUE);
@@ -56,8 +56,8 @@ END_TEST
 START_TEST(disable_and_enable)
 {
     struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num;
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer, sw = x.leaf;
+    uint8_t num = fab_fabric_port(x.f, up)->num;
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, FAB_PHYS_DISABLED),
                      FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(set_states(&x, sw, num, 0, FAB_PHYS_LINKUP), FAB_SMP_BAD_VALUE);
@@ -80,8 +80,8 @@ END_TEST
 START_TEST(cables)
 {
     struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, sw = x.leaf;
-    uint8_t num = x.f->ports[up].num, data[FAB_SMP_DATA];
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer, sw = x.leaf;
+    uint8_t num = fab_fabric_port(x.f, up)->num, data[FAB_SMP_DATA];
     struct fab_switch_info info;
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, sw, 0), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_sim_unlink(x.r.sim, 999, 1), FAB_E_NOT_FOUND);
@@ -104,7 +104,9 @@ START_TEST(cables)
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0); /* one clears it */
     fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 0);
-    ck_assert_int_eq(fab_sim_relink(x.r.sim, x.f->ports[far].node, x.f->ports[far].num), FAB_OK);
+    ck_assert_int_eq(
+        fab_sim_relink(x.r.sim, fab_fabric_port(x.f, far)->node, fab_fabric_port(x.f, far)->num),
+        FAB_OK);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     lab_free(&x);
@@ -114,8 +116,10 @@ END_TEST
 START_TEST(sleep_and_wake)
 {
     struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, spine = x.f->ports[far].node;
-    uint8_t num = x.f->ports[up].num, far_num = x.f->ports[far].num, data[FAB_SMP_DATA];
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer,
+             spine = fab_fabric_port(x.f, far)->node;
+    uint8_t num = fab_fabric_port(x.f, up)->num, far_num = fab_fabric_port(x.f, far)->num,
+            data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.leaf, num);
     /* the other port polls and wakes it */
     ck_assert_int_eq(set_states(&x, x.leaf, num, FAB_STATE_DOWN, FAB_PHYS_SLEEP), 0);
@@ -148,10 +152,12 @@ END_TEST
 START_TEST(data_activates)
 {
     struct lab x = lab_managed();
-    uint32_t own = fab_fabric_port_id(x.f, x.r.node, x.r.port), leaf_port = x.f->ports[own].peer;
+    uint32_t own = fab_fabric_port_id(x.f, x.r.node, x.r.port),
+             leaf_port = fab_fabric_port(x.f, own)->peer;
     uint8_t data[FAB_GS_DATA] = {0};
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_DOWN, 0), 0);
-    ck_assert_int_eq(set_states(&x, x.leaf, x.f->ports[leaf_port].num, FAB_STATE_ARMED, 0), 0);
+    ck_assert_int_eq(
+        set_states(&x, x.leaf, fab_fabric_port(x.f, leaf_port)->num, FAB_STATE_ARMED, 0), 0);
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_ARMED, 0), 0);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, 1, 0, 0, data), -1); /* both are Armed */
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_ACTIVE, 0), 0);
@@ -182,8 +188,9 @@ static int enable(struct lab *x, uint32_t node, uint8_t port, uint8_t widths, ui
 START_TEST(both_ends_agree)
 {
     struct lab x = lab_new();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer, spine = x.f->ports[far].node;
-    uint8_t num = x.f->ports[up].num, far_num = x.f->ports[far].num;
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer,
+             spine = fab_fabric_port(x.f, far)->node;
+    uint8_t num = fab_fabric_port(x.f, up)->num, far_num = fab_fabric_port(x.f, far)->num;
     const struct fab_port_info *near_info = fab_sim_port(x.r.sim, x.leaf, num),
                                *far_info = fab_sim_port(x.r.sim, spine, far_num);
     ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000); /* 4x EDR */

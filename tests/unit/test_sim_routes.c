@@ -25,22 +25,24 @@ START_TEST(directed_routes)
 {
     struct lab x = lab_new();
     uint8_t reply[FAB_MAD_SIZE];
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
-    struct fab_path path = {.hops = 2, .port = {0, x.r.port, x.f->ports[up].num}};
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer;
+    struct fab_path path = {.hops = 2, .port = {0, x.r.port, fab_fabric_port(x.f, up)->num}};
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
-    ck_assert_uint_eq(reply[4], 0x80);                      /* the direction bit */
-    ck_assert_uint_eq(reply[6], 0);                         /* hop pointer: back at the start */
-    ck_assert_uint_eq(reply[7], 2);                         /* hop count */
-    ck_assert_uint_eq(reply[192 + 2], x.f->ports[far].num); /* return path */
-    ck_assert_uint_eq(reply[64 + 36], x.f->ports[far].num); /* LocalPortNum */
+    ck_assert_uint_eq(reply[4], 0x80); /* the direction bit */
+    ck_assert_uint_eq(reply[6], 0);    /* hop pointer: back at the start */
+    ck_assert_uint_eq(reply[7], 2);    /* hop count */
+    ck_assert_uint_eq(reply[192 + 2], fab_fabric_port(x.f, far)->num); /* return path */
+    ck_assert_uint_eq(reply[64 + 36], fab_fabric_port(x.f, far)->num); /* LocalPortNum */
 
     ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0); /* the hop pointer must be 0 */
     path.port[2] = 0;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[2] = 254;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
-    path.port[2] = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    path.port[2] = fab_fabric_port(
+                       x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
+                       ->num;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to our own node */
     path.hops = 3;
     path.port[3] = 1;
@@ -77,19 +79,19 @@ END_TEST
 START_TEST(directed_routes_from_a_lid)
 {
     struct lab x = lab_managed();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer;
     uint16_t ours = (uint16_t)(x.r.node + 1), leaf = (uint16_t)(x.leaf + 1);
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
                           .method = FAB_METHOD_GET,
                           .attr_id = FAB_ATTR_NODE_INFO,
                           .dr_slid = ours,
-                          .path = {.hops = 1, .port = {0, x.f->ports[up].num}}};
+                          .path = {.hops = 1, .port = {0, fab_fabric_port(x.f, up)->num}}};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_node_info info;
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 1);
     fab_wire_attr_unpack(&fab_wire_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
-    ck_assert_uint_eq(info.node_guid, x.f->nodes[x.f->ports[far].node].guid);
+    ck_assert_uint_eq(info.node_guid, x.f->nodes[fab_fabric_port(x.f, far)->node].guid);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
     mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to another node */
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
@@ -216,9 +218,9 @@ START_TEST(hop_limits)
     struct lab x = lab_new();
     uint8_t reply[FAB_MAD_SIZE];
     struct fab_path path = {.hops = FAB_MAX_HOPS, .port = {0, x.r.port}};
-    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, x.up))->peer;
     for (unsigned hop = 2; hop <= FAB_MAX_HOPS; hop++)
-        path.port[hop] = hop % 2 == 0 ? x.up : x.f->ports[far].num;
+        path.port[hop] = hop % 2 == 0 ? x.up : fab_fabric_port(x.f, far)->num;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
     ck_assert_uint_eq(reply[192 + FAB_MAX_HOPS], x.up);
@@ -247,7 +249,9 @@ START_TEST(wrong_tables_lose)
     ck_assert_ptr_nonnull(lft);
     ck_assert_uint_eq(top, x.f->node_count);
     uint8_t good = lft[lid],
-            home = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
+            home = fab_fabric_port(
+                       x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
+                       ->num;
     set_lft_entry(&x, x.leaf, lid, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 0);
@@ -268,13 +272,13 @@ END_TEST
 START_TEST(loops_and_tops_lose)
 {
     struct lab x = lab_managed();
-    uint32_t up = uplink(&x), far = x.f->ports[up].peer;
+    uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer;
     uint16_t lid = (uint16_t)x.f->node_count; /* the last node's LID */
     uint8_t data[FAB_SMP_DATA];
     struct fab_switch_info info;
     uint64_t guid;
-    set_lft_entry(&x, x.leaf, lid, x.f->ports[up].num);
-    set_lft_entry(&x, x.f->ports[far].node, lid, x.f->ports[far].num);
+    set_lft_entry(&x, x.leaf, lid, fab_fabric_port(x.f, up)->num);
+    set_lft_entry(&x, fab_fabric_port(x.f, far)->node, lid, fab_fabric_port(x.f, far)->num);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_int_eq(ask_lid(&x, (uint16_t)(lid - 1), &guid), 1);
     get(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data);
@@ -305,7 +309,7 @@ START_TEST(data_needs_active_links)
     ck_assert_uint_eq(mail.node, spine);
     ck_assert_uint_eq(mail.slid, x.r.node + 1);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
-    ck_assert_int_eq(set_states(&x, x.leaf, x.f->ports[up].num, FAB_STATE_DOWN, 0), 0);
+    ck_assert_int_eq(set_states(&x, x.leaf, fab_fabric_port(x.f, up)->num, FAB_STATE_DOWN, 0), 0);
     while (fab_sim_receive(x.r.sim, &mail)) {
     }
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
@@ -323,7 +327,9 @@ START_TEST(losses_are_counted)
 {
     struct lab x = lab_managed();
     uint16_t lid = (uint16_t)(x.spine + 1);
-    uint8_t home = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    uint8_t home = fab_fabric_port(
+                       x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
+                       ->num;
     uint64_t guid;
     set_lft_entry(&x, x.leaf, lid, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);

@@ -67,8 +67,8 @@ START_TEST(noise_is_counted)
     uint8_t data[FAB_SMP_DATA];
     unsigned lost = 0, far_port;
     uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
-    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, near)].peer;
-    far_port = x.f->ports[far].num;
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, near))->peer;
+    far_port = fab_fabric_port(x.f, far)->num;
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;

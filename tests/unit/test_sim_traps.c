@@ -34,12 +34,12 @@ START_TEST(traps_of_ports)
     bool from[64] = {false};
     uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
-    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
+    fab_sim_unlink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
     /* if the spine's path to us used that link, its trap is lost */
     unsigned count = traps_from(&x, 128, from);
     ck_assert_uint_ge(count, 1);
     ck_assert(from[x.leaf]);
-    fab_sim_relink(x.r.sim, x.leaf, x.f->ports[up].num);
+    fab_sim_relink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
     ck_assert_uint_eq(traps_from(&x, 128, from), 2);
     ck_assert(from[spine]);
     lab_free(&x);
@@ -51,8 +51,8 @@ START_TEST(traps_until_repressed)
     struct lab x = lab_managed();
     uint32_t up = uplink(&x);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
-    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
-    fab_sim_relink(x.r.sim, x.leaf, x.f->ports[up].num);
+    fab_sim_unlink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
+    fab_sim_relink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
     traps_from(&x, 128, NULL);
     ck_assert_uint_eq(fab_sim_repeat_traps(x.r.sim), 2);
     struct fab_sim_delivery mail;
@@ -72,7 +72,7 @@ START_TEST(no_traps_before_there_are_lids)
     uint32_t up = uplink(&x);
     struct fab_sim_delivery mail;
     fab_sim_attach(x.r.sim, x.r.node, x.r.port, true);
-    fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
+    fab_sim_unlink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
     lab_free(&x);
 }
@@ -186,11 +186,11 @@ START_TEST(errors_are_told)
     uint8_t data[FAB_SMP_DATA];
     struct fab_notice n;
     struct fab_sim_delivery mail;
-    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
-    uint8_t far_num = x.f->ports[far].num;
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, x.up))->peer;
+    uint8_t far_num = fab_fabric_port(x.f, far)->num;
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0.9), FAB_OK);
     for (unsigned i = 0; i < 200; i++)
-        (void)get(&x, x.f->ports[far].node, FAB_ATTR_NODE_INFO, 0, data);
+        (void)get(&x, fab_fabric_port(x.f, far)->node, FAB_ATTR_NODE_INFO, 0, data);
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0), FAB_OK);
     fab_sim_advance(x.r.sim, 3000000);
     ck_assert_uint_ge(

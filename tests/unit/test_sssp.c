@@ -204,7 +204,7 @@ static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *ho
 
 static bool is_host(const struct fab_fabric *f, const struct fab_target *t, uint32_t port)
 {
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     return !fab_fabric_node_is_switch(f, node) && !f->nodes[node].aggregation &&
            t->lids.base[port] != 0 && fab_fabric_peer_node(f, port) != FAB_NONE &&
            fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port)) &&
@@ -312,19 +312,20 @@ START_TEST(a_slower_link_carries_less)
     uint32_t slow = fab_fabric_port_id(f, 0, 1), load[256] = {0};
     while (!naive_is_channel(f, slow))
         slow++;
-    struct fab_port_info *ends[] = {&f->ports[slow].info, &f->ports[f->ports[slow].peer].info};
+    struct fab_port_info *ends[] = {&fab_fabric_edit_port(f, slow)->info,
+                                    &fab_fabric_edit_port(f, fab_fabric_port(f, slow)->peer)->info};
     for (unsigned i = 0; i < 2; i++)
         ends[i]->width_active = 1; /* of 4 */
     struct fab_target *t = routed_by("sssp", f, &p, why);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         uint32_t owner = t->lids.owner[lid];
         if (owner != FAB_NONE && is_host(f, t, owner) && fab_fabric_peer_node(f, owner) == 1)
-            load[fab_target_lft_row(&t->lft, 0)[lid]]++;
+            load[fab_target_lft_at(&t->lft, 0, lid)]++;
     }
     for (unsigned num = 1; num <= f->nodes[0].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, 0, (uint8_t)num);
         if (naive_is_channel(f, port) && port != slow)
-            ck_assert_uint_gt(load[num], load[f->ports[slow].num]);
+            ck_assert_uint_gt(load[num], load[fab_fabric_port(f, slow)->num]);
     }
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -410,12 +411,12 @@ START_TEST(too_few_vls_are_reported)
     uint32_t weak = fab_fabric_port_id(f, 3, 1);
     while (!naive_is_channel(f, weak))
         weak++;
-    f->ports[weak].info.vl_cap = 1;
+    fab_fabric_edit_port(f, weak)->info.vl_cap = 1;
     ck_assert_ptr_null(routed_by("dfsssp", f, &p, why));
     ck_assert_ptr_nonnull(strstr(why, "VLs are needed and "));
-    uint32_t peer = f->ports[weak].peer, named = peer < weak ? peer : weak;
-    snprintf(port, sizeof(port), "%s port %u has 1", f->nodes[f->ports[named].node].desc,
-             f->ports[named].num);
+    uint32_t peer = fab_fabric_port(f, weak)->peer, named = peer < weak ? peer : weak;
+    snprintf(port, sizeof(port), "%s port %u has 1", f->nodes[fab_fabric_port(f, named)->node].desc,
+             fab_fabric_port(f, named)->num);
     ck_assert_msg(strstr(why, port) != NULL, "%s: not '%s'", why, port);
     fab_fabric_unref(f);
 }

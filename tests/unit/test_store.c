@@ -373,10 +373,10 @@ START_TEST(places_come_back)
     ck_assert_uint_eq(count, 2 * (24 + 8));
     ck_assert_int_eq(fab_discover_places_new(list, count, &places), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        const struct fab_port *port = &f->ports[p];
+        const struct fab_port *port = fab_fabric_port(f, p);
         if (port->peer == FAB_NONE)
             continue;
-        const struct fab_port *peer = &f->ports[port->peer];
+        const struct fab_port *peer = fab_fabric_port(f, port->peer);
         const struct fab_place *place =
             fab_discover_place(places, f->nodes[port->node].guid, port->num);
         ck_assert_ptr_nonnull(place);
@@ -428,10 +428,12 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
         uint32_t peer = fab_fabric_peer_node(f, p);
-        if (peer != FAB_NONE && f->ports[p].node < f->switch_count && peer < f->switch_count) {
-            ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[p].node].guid, &ref),
-                             FAB_OK);
-            ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[p].num), FAB_OK);
+        if (peer != FAB_NONE && fab_fabric_port(f, p)->node < f->switch_count &&
+            peer < f->switch_count) {
+            ck_assert_int_eq(
+                fab_fabric_builder_find_node(b, f->nodes[fab_fabric_port(f, p)->node].guid, &ref),
+                FAB_OK);
+            ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, fab_fabric_port(f, p)->num), FAB_OK);
             break;
         }
     }
@@ -611,7 +613,7 @@ static size_t leases_of(const struct fab_view *v, struct fab_lease *leases)
     for (uint32_t p = 0; p < v->fabric->port_count; p++)
         if (v->target->lids.base[p] != 0)
             leases[count++] =
-                (struct fab_lease){v->fabric->ports[p].guid, v->target->lids.base[p], 0};
+                (struct fab_lease){fab_fabric_port(v->fabric, p)->guid, v->target->lids.base[p], 0};
     return count;
 }
 

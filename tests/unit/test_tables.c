@@ -170,7 +170,7 @@ static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids 
     for (uint32_t port = f->port_count; port-- > 0;) {
         if (!fab_fabric_port_has_lid(f, port))
             continue;
-        bool end = !fab_fabric_node_is_switch(f, f->ports[port].node);
+        bool end = !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
         ret->base[port] = next;
         ret->lmc[port] = end ? lmc : 0;
         next += 1u << lmc;
@@ -195,8 +195,8 @@ START_TEST(lids_may_have_changed)
     for (uint32_t port = 0; port < f->port_count; port++) {
         for (uint32_t offset = 0; lids.base[port] != 0 && offset >> lids.lmc[port] == 0; offset++) {
             for (uint32_t s = 0; s < f->switch_count; s++)
-                ck_assert_uint_eq(fab_target_lft_row(&lft, s)[lids.base[port] + offset],
-                                  fab_target_lft_row(&t->lft, s)[t->lids.base[port] + offset]);
+                ck_assert_uint_eq(fab_target_lft_at(&lft, s, lids.base[port] + offset),
+                                  fab_target_lft_at(&t->lft, s, t->lids.base[port] + offset));
         }
     }
     fab_target_lft_fini(&lft);

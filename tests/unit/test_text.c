@@ -59,7 +59,7 @@ static const struct fab_port *port_of(const struct fab_fabric *f, uint64_t guid,
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     ck_assert_uint_ne(node, FAB_NONE);
-    return &f->ports[fab_fabric_port_id(f, node, num)];
+    return fab_fabric_port(f, fab_fabric_port_id(f, node, num));
 }
 
 START_TEST(reads_what_is_found_in_the_field)
@@ -76,10 +76,10 @@ START_TEST(reads_what_is_found_in_the_field)
     ck_assert_uint_eq(sw->info.vendor_id, 0x2c9);
     ck_assert_uint_eq(sw->info.device_id, 0xcf08);
     ck_assert_uint_eq(sw->info.system_guid, 0x2c90300000003);
-    ck_assert_uint_eq(f->ports[0].guid, 0x2c90300000004);
+    ck_assert_uint_eq(fab_fabric_port(f, 0)->guid, 0x2c90300000004);
     ck_assert_uint_eq(f->switches[0].enhanced_port0, 1);
-    ck_assert_uint_eq(f->ports[0].info.lid, 0);
-    ck_assert_uint_eq(f->ports[f->self_port].guid, 0x2c90300000012);
+    ck_assert_uint_eq(fab_fabric_port(f, 0)->info.lid, 0);
+    ck_assert_uint_eq(fab_fabric_port(f, f->self_port)->guid, 0x2c90300000012);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -94,12 +94,12 @@ START_TEST(reads_ends_of_every_kind)
     ck_assert(!f->nodes[host->node].aggregation);
     ck_assert_str_eq(f->nodes[host->node].desc, "node 1: HCA-1");
     ck_assert_uint_eq(f->nodes[router->node].type, FAB_NODE_ROUTER);
-    ck_assert_uint_eq(f->ports[host->peer].num, 2);
+    ck_assert_uint_eq(fab_fabric_port(f, host->peer)->num, 2);
     ck_assert_uint_eq(host->info.port_state, FAB_STATE_INIT);
     ck_assert_uint_eq(host->info.phys_state, FAB_PHYS_LINKUP);
     ck_assert_uint_eq(host->info.lid, 0);
     ck_assert_uint_eq(fab_wire_link_rate(&host->info), 200000);
-    ck_assert_uint_eq(fab_wire_link_width(&f->ports[router->peer].info), 12);
+    ck_assert_uint_eq(fab_wire_link_width(&fab_fabric_port(f, router->peer)->info), 12);
     const struct fab_port *bare = port_of(f, 0x77, 2);
     ck_assert(bare->present);
     ck_assert_uint_eq(bare->guid, 0x79);
@@ -171,7 +171,7 @@ START_TEST(each_way_of_writing_is_read)
     ck_assert_uint_eq(f->link_count, 1);
     ck_assert_uint_eq(f->nodes[0].num_ports, ways[_i].ports);
     ck_assert_uint_eq(fab_fabric_peer_node(f, fab_fabric_port_id(f, 0, ways[_i].port)), 1);
-    ck_assert_uint_eq(f->ports[fab_fabric_port_id(f, 0, ways[_i].port)].info.lid, 0);
+    ck_assert_uint_eq(fab_fabric_port(f, fab_fabric_port_id(f, 0, ways[_i].port))->info.lid, 0);
     ck_assert_msg(strcmp(f->nodes[1].desc, ways[_i].desc) == 0, "%s: \"%s\"", ways[_i].what,
                   f->nodes[1].desc);
     fab_fabric_unref(f);
@@ -202,7 +202,8 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     const struct fab_port *slow = port_of(f, 0x100000, 1), *fast = port_of(f, 0x100003, 1);
     ck_assert_uint_eq(slow->guid, 0x100001);
     ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
-    ck_assert_uint_eq(fab_wire_link_rate(&f->ports[slow->peer].info), 10000); /* given at one end */
+    ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, slow->peer)->info),
+                      10000);                                   /* given at one end */
     ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000); /* given at neither end */
     fab_fabric_unref(f);
 }
@@ -212,7 +213,7 @@ START_TEST(the_far_end_may_name_the_port_guid)
 {
     static const char text[] = "Switch 8 \"s\"\n[1] \"h\"[1](abc)\nCa 1 \"h\"\n[1] \"s\"[1]\n";
     struct fab_fabric *f = read_fabric(text, sizeof text - 1);
-    ck_assert_uint_eq(f->ports[fab_fabric_port_id(f, 1, 1)].guid, 0xabc);
+    ck_assert_uint_eq(fab_fabric_port(f, fab_fabric_port_id(f, 1, 1))->guid, 0xabc);
     fab_fabric_unref(f);
 }
 END_TEST

@@ -439,15 +439,16 @@ static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
     for (uint32_t lid = 1; lid <= s->lids.top; lid++) {
-        uint32_t owner = s->lids.owner[lid], home = f->ports[owner].node;
+        uint32_t owner = s->lids.owner[lid], home = fab_fabric_port(f, owner)->node;
         if (home >= f->switch_count)
             home = fab_fabric_peer_node(f, owner);
         for (uint32_t sw = 0; sw < f->switch_count; sw++) {
             for (uint8_t num = 1; num <= f->nodes[sw].num_ports; num++) {
-                uint32_t port = fab_fabric_port_id(f, sw, num), peer = f->ports[port].peer;
+                uint32_t port = fab_fabric_port_id(f, sw, num),
+                         peer = fab_fabric_port(f, port)->peer;
                 if (peer == FAB_NONE)
                     continue;
-                if (sw == home ? peer == owner : f->ports[peer].node == (sw + 1) % RING)
+                if (sw == home ? peer == owner : fab_fabric_port(f, peer)->node == (sw + 1) % RING)
                     fab_target_lft_row(&s->lft, sw)[lid] = num;
             }
         }
@@ -474,7 +475,7 @@ START_TEST(test_deadlock)
     ck_assert_uint_eq(count, RING);
     for (uint32_t i = 0; i < count; i++) /* the port whose link leads to the next switch */
         ck_assert_uint_eq(fab_fabric_peer_node(s->fabric, cycle[i]),
-                          s->fabric->ports[cycle[(i + 1) % count]].node);
+                          fab_fabric_port(s->fabric, cycle[(i + 1) % count])->node);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     ck_assert_int_eq(fab_traffic_run(s->traffic, EVER), FAB_E_CYCLE);
     scene_free(s);
@@ -503,7 +504,7 @@ static uint32_t by_lid(const struct scene *s, uint32_t *ret)
     uint32_t count = 0;
     for (uint32_t lid = 1; lid <= s->lids.top; lid++) {
         uint32_t port = s->lids.owner[lid];
-        if (port != FAB_NONE && s->fabric->ports[port].node >= s->fabric->switch_count)
+        if (port != FAB_NONE && fab_fabric_port(s->fabric, port)->node >= s->fabric->switch_count)
             ret[count++] = port;
     }
     return count;

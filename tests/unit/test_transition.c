@@ -74,7 +74,7 @@ static bool make_tables(const struct fab_fabric *f, const char *engine, struct f
 static uint32_t hop(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                     uint32_t lid, uint32_t owner, uint32_t *ret_port)
 {
-    uint8_t entry = fab_target_lft_row(lft, sw)[lid];
+    uint8_t entry = fab_target_lft_at(lft, sw, lid);
     if (entry > f->nodes[sw].num_ports)
         return FAB_NONE;
     uint32_t port = fab_fabric_port_id(f, sw, entry);
@@ -83,7 +83,7 @@ static uint32_t hop(const struct fab_fabric *f, const struct fab_lft *lft, uint3
         return port == owner ? HOME : FAB_NONE;
     if (!fab_fabric_port_is_up(f, port))
         return FAB_NONE;
-    if (f->ports[port].peer == owner)
+    if (fab_fabric_port(f, port)->peer == owner)
         return HOME;
     uint32_t peer = fab_fabric_peer_node(f, port);
     return fab_fabric_node_is_switch(f, peer) ? peer : FAB_NONE;
@@ -117,7 +117,7 @@ struct world {
 
 static uint32_t home_of(const struct world *w, uint32_t lid)
 {
-    uint32_t owner = w->is->lids.owner[lid], node = w->f->ports[owner].node;
+    uint32_t owner = w->is->lids.owner[lid], node = fab_fabric_port(w->f, owner)->node;
     if (fab_fabric_node_is_switch(w->f, node))
         return node;
     return fab_fabric_port_is_up(w->f, owner) ? fab_fabric_peer_node(w->f, owner) : FAB_NONE;
@@ -167,7 +167,7 @@ static void send(struct world *w, uint32_t from, uint32_t lid, uint8_t sl)
             w->depends[(last * w->size + channel) / 8] |=
                 (uint8_t)(1u << (last * w->size + channel) % 8);
         last = channel;
-        in = w->f->ports[port].peer;
+        in = fab_fabric_port(w->f, port)->peer;
         sw = next;
     }
 }
@@ -398,7 +398,7 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     if (fab_base_prng_chance(prng, 0.2))
         dead = (uint32_t)fab_base_prng_below(prng, f->switch_count);
     for (uint32_t port = 0; port < f->port_count; port++) {
-        const struct fab_port *p = &f->ports[port];
+        const struct fab_port *p = fab_fabric_port(f, port);
         if (naive_is_channel(f, port) && (p->node == dead || fab_base_prng_chance(prng, rate)))
             ck_assert_int_eq(fab_fabric_builder_unlink(b, p->node, p->num), FAB_OK);
     }

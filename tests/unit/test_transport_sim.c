@@ -174,7 +174,7 @@ START_TEST(traps_arrive)
     struct fab_path here = {0}, there = {.hops = 1, .port = {0, 1}};
     set_lid(&x, &here, 1, 1);
     set_lid(&x, &there, 0, 2);
-    set_route(&x, &there, x.f->ports[x.f->ports[port].peer].num);
+    set_route(&x, &there, fab_fabric_port(x.f, fab_fabric_port(x.f, port)->peer)->num);
     ck_assert_int_eq(x.t->ops->set_is_sm(x.t, true), FAB_OK);
     rig_run(&x);
     x.traps = 0; /* our own 144 */

@@ -81,8 +81,8 @@ START_TEST(missing_cables_leave_it_in_one_piece)
     struct fab_variation d = {.missing = 20, .missing_ppm = 250000, .seed = seed};
     uint32_t trunks = 0;
     for (uint32_t p = 0; p < plain->port_count; p++)
-        trunks += fab_fabric_node_is_switch(plain, plain->ports[p].node) &&
-                  plain->ports[p].peer != FAB_NONE &&
+        trunks += fab_fabric_node_is_switch(plain, fab_fabric_port(plain, p)->node) &&
+                  fab_fabric_port(plain, p)->peer != FAB_NONE &&
                   fab_fabric_node_is_switch(plain, fab_fabric_peer_node(plain, p));
     trunks /= 2;
     struct fab_fabric *f = dressed(plain, &d), *again = dressed(plain, &d);
@@ -188,8 +188,8 @@ START_TEST(cables_have_the_rate_that_is_asked_for)
     struct fab_fabric *f =
         dressed(plain, &(struct fab_variation){.rate = &rate, .aggregation = true});
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].peer != FAB_NONE)
-            ck_assert_uint_eq(fab_wire_link_rate(&f->ports[p].info), 200000);
+        if (fab_fabric_port(f, p)->peer != FAB_NONE)
+            ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, p)->info), 200000);
     fab_fabric_unref(plain);
     fab_fabric_unref(f);
 }

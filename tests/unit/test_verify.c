@@ -18,11 +18,11 @@ static struct fab_target *routed_by_default(const struct fab_fabric *f, uint8_t 
 static bool some_lid_goes(const struct fab_fabric *f, const struct fab_target *t, uint32_t in,
                           uint32_t out)
 {
-    const uint8_t *here = fab_target_lft_row(&t->lft, f->ports[in].node);
-    const uint8_t *there = fab_target_lft_row(&t->lft, f->ports[out].node);
+    const uint8_t *here = fab_target_lft_row(&t->lft, fab_fabric_port(f, in)->node);
+    const uint8_t *there = fab_target_lft_row(&t->lft, fab_fabric_port(f, out)->node);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
-        if (t->lids.owner[lid] != FAB_NONE && here[lid] == f->ports[in].num &&
-            there[lid] == f->ports[out].num)
+        if (t->lids.owner[lid] != FAB_NONE && here[lid] == fab_fabric_port(f, in)->num &&
+            there[lid] == fab_fabric_port(f, out)->num)
             return true;
     }
     return false;
@@ -36,7 +36,7 @@ static void assert_cycle(const struct fab_fabric *f, const struct fab_target *t,
     for (uint32_t i = 0; i < w->port_count; i++) {
         uint32_t next = w->ports[(i + 1) % w->port_count];
         ck_assert(naive_is_channel(f, w->ports[i]));
-        ck_assert_uint_eq(fab_fabric_peer_node(f, w->ports[i]), f->ports[next].node);
+        ck_assert_uint_eq(fab_fabric_peer_node(f, w->ports[i]), fab_fabric_port(f, next)->node);
         ck_assert(some_lid_goes(f, t, w->ports[i], next));
     }
 }
@@ -48,8 +48,9 @@ static void assert_way(const struct fab_fabric *f, const struct fab_target *t,
     ck_assert_uint_ge(w->port_count, 1);
     ck_assert_uint_eq(w->ports[0], w->src);
     for (uint32_t i = 1; i < w->port_count; i++) {
-        uint32_t node = f->ports[w->ports[i]].node;
-        ck_assert_uint_eq(fab_target_lft_row(&t->lft, node)[w->lid], f->ports[w->ports[i]].num);
+        uint32_t node = fab_fabric_port(f, w->ports[i])->node;
+        ck_assert_uint_eq(fab_target_lft_at(&t->lft, node, w->lid),
+                          fab_fabric_port(f, w->ports[i])->num);
         if (i > 1)
             ck_assert_uint_eq(fab_fabric_peer_node(f, w->ports[i - 1]), node);
     }
@@ -202,7 +203,7 @@ START_TEST(agrees_on_trees_full_of_siblings)
         if (i % 3 == 0) { /* the same fault in all switches of a class */
             uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)
-                fab_target_lft_row(&t->lft, sw)[lid] = fab_target_lft_row(&t->lft, 0)[lid];
+                fab_target_lft_row(&t->lft, sw)[lid] = fab_target_lft_at(&t->lft, 0, lid);
         }
         struct naive n = naive_verify(f, t, 64);
         struct fab_verdict v = proven(f, t, 64);
@@ -230,10 +231,12 @@ static void route_at_random(const struct fab_fabric *f, struct fab_target *t, st
         uint32_t owner = t->lids.owner[lid], count = 0;
         if (owner == FAB_NONE)
             continue;
-        bool is_switch = fab_fabric_node_is_switch(f, f->ports[owner].node);
-        uint32_t home = is_switch ? f->ports[owner].node : fab_fabric_peer_node(f, owner);
+        bool is_switch = fab_fabric_node_is_switch(f, fab_fabric_port(f, owner)->node);
+        uint32_t home =
+            is_switch ? fab_fabric_port(f, owner)->node : fab_fabric_peer_node(f, owner);
         memset(in, 0, f->switch_count);
-        fab_target_lft_row(&t->lft, home)[lid] = is_switch ? 0 : f->ports[f->ports[owner].peer].num;
+        fab_target_lft_row(&t->lft, home)[lid] =
+            is_switch ? 0 : fab_fabric_port(f, fab_fabric_port(f, owner)->peer)->num;
         in[home] = true;
         queue[count++] = home;
         while (count > 0) {
@@ -245,7 +248,8 @@ static void route_at_random(const struct fab_fabric *f, struct fab_target *t, st
                 if (!naive_is_channel(f, port) || in[peer])
                     continue;
                 in[peer] = true;
-                fab_target_lft_row(&t->lft, peer)[lid] = f->ports[f->ports[port].peer].num;
+                fab_target_lft_row(&t->lft, peer)[lid] =
+                    fab_fabric_port(f, fab_fabric_port(f, port)->peer)->num;
                 queue[count++] = peer;
             }
         }
@@ -290,7 +294,7 @@ static struct fab_fabric *row_of_three(void)
 static uint32_t host_at(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!fab_fabric_node_is_switch(f, f->ports[port].node) &&
+        if (!fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
             fab_fabric_peer_node(f, port) == sw)
             return port;
     }
@@ -330,7 +334,7 @@ END_TEST
 START_TEST(a_wrong_host_is_unreachable)
 {
     struct fab_fabric *f = row_of_three();
-    uint8_t num = f->ports[f->ports[host_at(f, 1)].peer].num;
+    uint8_t num = fab_fabric_port(f, fab_fabric_port(f, host_at(f, 1))->peer)->num;
     fab_fabric_unref(f);
     check_broken_row(1, num, FAB_E_UNREACHABLE, 4, "delivers to another port");
     check_broken_row(1, 0, FAB_E_UNREACHABLE, 4, "delivers to another port");
@@ -350,7 +354,7 @@ START_TEST(a_loop_is_shown)
     uint32_t back = fab_fabric_port_id(f, 1, 1);
     while (fab_fabric_peer_node(f, back) != 0)
         back++;
-    check_broken_row(1, f->ports[back].num, FAB_E_LOOP, 4, "loop");
+    check_broken_row(1, fab_fabric_port(f, back)->num, FAB_E_LOOP, 4, "loop");
     fab_fabric_unref(f);
 }
 END_TEST
@@ -379,11 +383,11 @@ START_TEST(a_ring_clockwise_is_a_cycle)
         while (fab_fabric_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
             clockwise++;
         for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
-            uint32_t node = f->ports[t->lids.owner[lid]].node;
+            uint32_t node = fab_fabric_port(f, t->lids.owner[lid])->node;
             uint32_t home =
                 node < f->switch_count ? node : fab_fabric_peer_node(f, t->lids.owner[lid]);
             if (home != sw)
-                fab_target_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+                fab_target_lft_row(&t->lft, sw)[lid] = fab_fabric_port(f, clockwise)->num;
         }
     }
     struct fab_verdict v = proven(f, t, 64);
@@ -403,7 +407,7 @@ START_TEST(names_are_made_safe)
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 0);
     fab_target_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)]] = FAB_LFT_NO_ROUTE;
-    char *text = NULL, *longest = f->nodes[f->ports[host_at(f, 2)].node].desc;
+    char *text = NULL, *longest = f->nodes[fab_fabric_port(f, host_at(f, 2))->node].desc;
     memset(f->nodes[0].desc, 0, FAB_NODE_DESC_LEN);
     memset(longest, 'Y', FAB_NODE_DESC_LEN);
     memcpy(f->nodes[1].desc, "\x1b[2J\n\x1f ~\x7f\x80\xff", 12);
@@ -466,7 +470,7 @@ START_TEST(traces_go_where_packets_go)
     ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[c], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 4);
     ck_assert_uint_eq(trace.ports[0], a);
-    ck_assert_uint_eq(f->ports[trace.ports[3]].peer, c);
+    ck_assert_uint_eq(fab_fabric_port(f, trace.ports[3])->peer, c);
     fab_verify_trace_fini(&trace);
     ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[port0], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 3);

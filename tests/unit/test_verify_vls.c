@@ -67,7 +67,8 @@ static void weaken(struct fab_fabric *f, struct fab_prng *prng)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
         if (fab_base_prng_below(prng, 6) == 0)
-            f->ports[port].info.vl_cap = (uint8_t)(1 + fab_base_prng_below(prng, 3));
+            fab_fabric_edit_port(f, port)->info.vl_cap =
+                (uint8_t)(1 + fab_base_prng_below(prng, 3));
     }
 }
 
@@ -217,7 +218,7 @@ static void follow_ring(struct ring *r)
         r->at[i] = sw;
         r->place[sw] = i;
         r->on[i] = port;
-        r->back[(i + 1) % r->n] = r->f->ports[port].peer;
+        r->back[(i + 1) % r->n] = fab_fabric_port(r->f, port)->peer;
         last = sw;
         sw = next;
     }
@@ -239,8 +240,9 @@ static void route_ring(struct ring *r)
             bool on = (q + r->n - i) % r->n <= r->n / 2;
             uint32_t port = on ? r->on[i] : r->back[i];
             if (i == q)
-                port = r->f->ports[owner].num == 0 ? owner : r->f->ports[owner].peer;
-            fab_target_lft_row(&r->t->lft, r->at[i])[lid] = r->f->ports[port].num;
+                port = fab_fabric_port(r->f, owner)->num == 0 ? owner
+                                                              : fab_fabric_port(r->f, owner)->peer;
+            fab_target_lft_row(&r->t->lft, r->at[i])[lid] = fab_fabric_port(r->f, port)->num;
             v->of_pair[to * r->n + r->at[i]] = on ? q < i : q > i;
         }
     }
@@ -354,7 +356,7 @@ START_TEST(too_few_vls_at_one_port_are_reported)
 {
     struct ring r = make_ring(RING);
     char *text = NULL;
-    r.f->ports[r.back[0]].info.vl_cap = 1; /* the link between last and first */
+    fab_fabric_edit_port(r.f, r.back[0])->info.vl_cap = 1; /* the link between last and first */
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert(v.deadlock_free && !fab_verify_verdict_good(&v));
     ck_assert_uint_eq(v.beyond, 2);
@@ -365,7 +367,8 @@ START_TEST(too_few_vls_at_one_port_are_reported)
     ck_assert_uint_eq(v.witness.have, 1);
     ck_assert_int_eq(fab_verify_witness_text(r.f, &v.witness, &text), FAB_OK);
     ck_assert_ptr_nonnull(strstr(text, "packets take VL 1"));
-    ck_assert_ptr_nonnull(strstr(text, r.f->nodes[r.f->ports[v.witness.ports[0]].node].desc));
+    ck_assert_ptr_nonnull(
+        strstr(text, r.f->nodes[fab_fabric_port(r.f, v.witness.ports[0])->node].desc));
     free(text);
     fab_verify_verdict_fini(&v);
     ring_free(&r);
@@ -377,10 +380,10 @@ START_TEST(cables_that_nobody_takes_by_a_lane_need_it_not)
     struct ring r = make_ring(RING);
     for (uint32_t i = 0; i < r.f->port_count; i++) {
         if (!naive_is_channel(r.f, i))
-            r.f->ports[i].info.vl_cap = 1; /* links to endports, too */
+            fab_fabric_edit_port(r.f, i)->info.vl_cap = 1; /* links to endports, too */
     }
     /* Half way round, where no path that passed the link between last and first comes. */
-    r.f->ports[r.on[RING / 2 - 1]].info.vl_cap = 1;
+    fab_fabric_edit_port(r.f, r.on[RING / 2 - 1])->info.vl_cap = 1;
     struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert_uint_eq(v.beyond, n.beyond);

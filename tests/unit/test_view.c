@@ -148,8 +148,8 @@ START_TEST(ends_are_found)
     int status = fab_view_find_port(v, ends[_i].what, &port, why, sizeof why);
     ck_assert_msg(status == ends[_i].status, "\"%s\": %d, %s", ends[_i].what, status, why);
     if (status == FAB_OK)
-        ck_assert_msg(v->fabric->ports[port].guid == ends[_i].port_guid, "\"%s\": %016" PRIx64,
-                      ends[_i].what, v->fabric->ports[port].guid);
+        ck_assert_msg(fab_fabric_port(v->fabric, port)->guid == ends[_i].port_guid,
+                      "\"%s\": %016" PRIx64, ends[_i].what, fab_fabric_port(v->fabric, port)->guid);
     else
         ck_assert_msg(strstr(why, ends[_i].why) != NULL, "\"%s\": %s", ends[_i].what, why);
     if (status != FAB_OK)
@@ -206,7 +206,7 @@ START_TEST(names_are_found_before_there_are_lids)
     char why[200];
     uint32_t port;
     ck_assert_int_eq(fab_view_find_port(w, "host-0001", &port, why, sizeof why), FAB_OK);
-    ck_assert_uint_eq(w->fabric->ports[port].guid, 0x2000000000000011);
+    ck_assert_uint_eq(fab_fabric_port(w->fabric, port)->guid, 0x2000000000000011);
     ck_assert_int_eq(fab_view_find_port(w, "4", &port, why, sizeof why), FAB_E_NOT_FOUND);
     fab_view_unref(w);
 }
@@ -221,7 +221,7 @@ START_TEST(a_guid_of_node_and_port_means_the_port)
     char why[200];
     uint32_t port;
     ck_assert_int_eq(fab_view_find_port(w, "0x50000", &port, why, sizeof why), FAB_OK);
-    ck_assert_uint_eq(w->fabric->ports[port].num, 1);
+    ck_assert_uint_eq(fab_fabric_port(w->fabric, port)->num, 1);
     fab_view_unref(w);
 }
 END_TEST

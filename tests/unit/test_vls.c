@@ -21,11 +21,12 @@ START_TEST(the_weakest_isl_counts)
         trunk++;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     ck_assert_uint_ne(port, FAB_NONE);
-    f->ports[f->ports[trunk].peer].info.vl_cap = 2;
+    fab_fabric_edit_port(f, fab_fabric_port(f, trunk)->peer)->info.vl_cap = 2;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 2);
-    ck_assert(port == trunk || f->ports[port].peer == trunk);
+    ck_assert(port == trunk || fab_fabric_port(f, port)->peer == trunk);
     ck_assert_uint_eq(fab_target_port_vls(f, &p, trunk), 2);
-    f->ports[trunk].info.phys_state = FAB_PHYS_POLLING; /* out of service: all paths avoid it */
+    fab_fabric_edit_port(f, trunk)->info.phys_state =
+        FAB_PHYS_POLLING; /* out of service: all paths avoid it */
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     p.max_op_vls = 3;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 4);
@@ -38,10 +39,10 @@ START_TEST(links_to_endports_do_not_count)
     struct fab_policy p = defaults();
     struct fab_fabric *f = leaf_spine(2, 2, 1);
     uint32_t port, end = f->nodes[f->switch_count].first_port + 1;
-    f->ports[end].info.vl_cap = 1;
+    fab_fabric_edit_port(f, end)->info.vl_cap = 1;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     ck_assert_uint_eq(fab_target_port_vls(f, &p, end), 1);
-    ck_assert_uint_eq(fab_target_port_vls(f, &p, f->ports[end].peer), 1);
+    ck_assert_uint_eq(fab_target_port_vls(f, &p, fab_fabric_port(f, end)->peer), 1);
     fab_fabric_unref(f);
 }
 END_TEST

@@ -36,7 +36,7 @@ START_TEST(cables_and_switches)
 
     /* Both ports of one link, and a link that is lost with it. */
     const uint32_t both[] = {fab_fabric_port_id(f, 0, 5),
-                             f->ports[fab_fabric_port_id(f, 0, 5)].peer,
+                             fab_fabric_port(f, fab_fabric_port_id(f, 0, 5))->peer,
                              fab_fabric_port_id(f, 0, 6), fab_fabric_port_id(f, 1, 1)};
     w = made(f, t, both, 4);
     ck_assert_uint_eq(w.cables, 3);
@@ -95,9 +95,10 @@ START_TEST(equals_a_real_failure)
         struct fab_builder *b = fab_fabric_builder_from(f);
         while (count < 3) {
             uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
-            if (f->ports[port].peer == FAB_NONE)
+            if (fab_fabric_port(f, port)->peer == FAB_NONE)
                 continue;
-            fab_fabric_builder_unlink(b, f->ports[port].node, f->ports[port].num);
+            fab_fabric_builder_unlink(b, fab_fabric_port(f, port)->node,
+                                      fab_fabric_port(f, port)->num);
             ports[count++] = port;
         }
         ck_assert_int_eq(fab_fabric_builder_seal(b, &pulled), FAB_OK);

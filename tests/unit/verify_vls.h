@@ -22,7 +22,7 @@ struct naive_vls {
 
 static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     return fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
 }
 
@@ -37,9 +37,10 @@ static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, u
                              : 0;
     sl = v->levels > 1 ? v->sl[level][sl] : sl;
     size_t last = SIZE_MAX;
-    if (fab_fabric_node_is_switch(f, f->ports[src].node) || f->ports[src].peer != dst) {
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node) ||
+        fab_fabric_port(f, src)->peer != dst) {
         for (uint32_t i = 0; i < 2 * f->switch_count + 2; i++) {
-            uint8_t num = fab_target_lft_row(&n->t->lft, at)[lid];
+            uint8_t num = fab_target_lft_at(&n->t->lft, at, lid);
             uint32_t out = fab_fabric_port_id(f, at, num);
             if (num > f->nodes[at].num_ports || !naive_is_channel(f, out))
                 return;
@@ -51,8 +52,8 @@ static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, u
             if (last != SIZE_MAX)
                 n->depends[last * n->size + channel] = true;
             last = channel;
-            in = f->ports[out].peer;
-            at = f->ports[in].node;
+            in = fab_fabric_port(f, out)->peer;
+            at = fab_fabric_port(f, in)->node;
         }
     }
 }

@@ -77,7 +77,7 @@ static void carry_over(struct job *j)
 static enum sm_unapproved_effect effect_of(const struct job *j, const struct fab_place *p)
 {
     const struct fab_fabric *f = j->fabric;
-    const struct fab_port *self = &f->ports[f->self_port];
+    const struct fab_port *self = fab_fabric_port(f, f->self_port);
     bool own = p->guid == f->nodes[self->node].guid && p->port == self->num;
     return j->mode == CONFIG_QUARANTINE && !p->is_switch && !own ? SM_QUARANTINED : SM_ADMITTED;
 }
@@ -320,7 +320,7 @@ static void reset_links(struct sm *s)
         if (u->effect != SM_EXCLUDED || u->reset || node == FAB_NONE ||
             p->near_port > f->nodes[node].num_ports)
             continue;
-        const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, p->near_port)];
+        const struct fab_port *port = fab_fabric_port(f, fab_fabric_port_id(f, node, p->near_port));
         if (!port->present || port->info.port_state <= FAB_STATE_INIT)
             continue;
         u->reset = sm_port_request(s, p->near_guid, p->near_port, false, note) == FAB_OK &&

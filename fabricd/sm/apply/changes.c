@@ -199,7 +199,8 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
             continue; /* link-isolated was emitted when the isolation was requested */
-        const struct fab_port *a = &f->ports[link[i].port], *b = &f->ports[link[i].peer];
+        const struct fab_port *a = fab_fabric_port(f, link[i].port),
+                              *b = fab_fabric_port(f, link[i].peer);
         changes[lost++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
                                               .guid_a = f->nodes[a->node].guid,
                                               .port_a = a->num,

@@ -27,7 +27,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint8_t i = 0; i < v->levels; i++)
         ret->guaranteed[i] = 1000;
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
-        if (f->ports[port].num == 0 || !fab_fabric_port_is_up(f, port) ||
+        if (fab_fabric_port(f, port)->num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
             continue; /* ports with fewer VLs are left out */
         looked++;

@@ -16,8 +16,7 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
     const struct fab_observed *o = &s->model.observed;
     return lid <= s->model.target->lft.top &&
            fab_plan_observed_is_known(o, sw, lid / FAB_LFT_BLOCK) &&
-           fab_target_lft_row(&o->lft, sw)[lid] ==
-               fab_target_lft_row(&s->model.target->lft, sw)[lid];
+           fab_target_lft_at(&o->lft, sw, lid) == fab_target_lft_at(&s->model.target->lft, sw, lid);
 }
 
 /* Returns the port through which a node sends packets to a LID, or FAB_NONE. If the node is not a
@@ -29,12 +28,12 @@ static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
     if (fab_fabric_node_is_switch(f, node)) {
         if (!stays(s, node, lid))
             return FAB_NONE;
-        uint8_t num = fab_target_lft_row(&s->model.observed.lft, node)[lid];
+        uint8_t num = fab_target_lft_at(&s->model.observed.lft, node, lid);
         if (num == 0 || num > f->nodes[node].num_ports)
             return FAB_NONE;
         port = fab_fabric_port_id(f, node, num);
     }
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     return p->peer != FAB_NONE && p->info.port_state == FAB_STATE_ACTIVE ? port : FAB_NONE;
 }
 
@@ -45,7 +44,7 @@ static bool leads(const struct sm *s, uint32_t from, uint32_t lid, uint32_t to)
         uint32_t port = hop < MOST_HOPS ? port_towards(s, from, lid) : FAB_NONE;
         if (port == FAB_NONE)
             return false;
-        from = f->ports[f->ports[port].peer].node;
+        from = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node;
         if (from != to && !fab_fabric_node_is_switch(f, from))
             return false;
     }
@@ -56,10 +55,10 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw)
 {
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_lids *lids = &s->model.target->lids;
-    uint32_t self = f->ports[f->self_port].node, own = fab_fabric_port_id(f, sw, 0);
+    uint32_t self = fab_fabric_port(f, f->self_port)->node, own = fab_fabric_port_id(f, sw, 0);
     uint32_t lid = lids->base[own], back = lids->base[f->self_port];
-    if (sw == self || lid == 0 || f->ports[own].info.lid != lid || back == 0 ||
-        f->ports[f->self_port].info.lid != back)
+    if (sw == self || lid == 0 || fab_fabric_port(f, own)->info.lid != lid || back == 0 ||
+        fab_fabric_port(f, f->self_port)->info.lid != back)
         return 0;
     return leads(s, self, lid, sw) && leads(s, sw, back, self) ? (uint16_t)lid : 0;
 }

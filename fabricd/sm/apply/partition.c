@@ -33,8 +33,9 @@ static uint32_t blocks_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t peer = fab_fabric_peer_node(f, port);
-    bool guards = fab_fabric_node_is_switch(f, f->ports[port].node) && f->ports[port].num != 0;
-    if (!f->ports[port].present || (!guards && !fab_fabric_port_has_lid(f, port)))
+    bool guards = fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+                  fab_fabric_port(f, port)->num != 0;
+    if (!fab_fabric_port(f, port)->present || (!guards && !fab_fabric_port_has_lid(f, port)))
         return 0;
     if (guards && ((!enforce_of(s) && !s->apply->baseline.quarantined) || peer == FAB_NONE ||
                    fab_fabric_node_is_switch(f, peer)))
@@ -70,8 +71,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->path = sm_model_path(&s->model, port);
     ret->attr_id = FAB_ATTR_PKEY_TABLE;
     ret->attr_mod = s->apply->scan.block;
-    if (fab_fabric_node_is_switch(f, f->ports[port].node))
-        ret->attr_mod |= (uint32_t)f->ports[port].num << 16;
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
+        ret->attr_mod |= (uint32_t)fab_fabric_port(f, port)->num << 16;
     ret->tag = (uint64_t)port << 32 | s->apply->scan.block++;
     return true;
 }
@@ -99,8 +100,8 @@ static void emit(struct sm *s, const struct fab_partition_report *r)
         const struct fab_partition_overflow *t = &r->overflow[i];
         char name[SM_PLACE_LEN];
         sm_port_name(f, t->port, name);
-        bool guards =
-            fab_fabric_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
+        bool guards = fab_fabric_node_is_switch(f, fab_fabric_port(f, t->port)->node) &&
+                      fab_fabric_port(f, t->port)->num != 0;
         event_emit(s->in.bus, pkey_table_full, .subject = name, .wanted = t->wanted,
                    .room = t->room, .enforces = guards);
     }
@@ -122,9 +123,10 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
     snprintf(found, sizeof(found), "%u", does);
     snprintf(written, sizeof(written), "%u", set);
     event_emit(s->in.bus, settings_changed, .subject = name,
-               .guid = f->nodes[f->ports[port].node].guid, .port = f->ports[port].num,
-               .attribute = sm_attr_name(FAB_ATTR_PORT_INFO), .place = "PartitionEnforcement",
-               .found = found, .written = written, .differences = 1, .author = "author unknown");
+               .guid = f->nodes[fab_fabric_port(f, port)->node].guid,
+               .port = fab_fabric_port(f, port)->num, .attribute = sm_attr_name(FAB_ATTR_PORT_INFO),
+               .place = "PartitionEnforcement", .found = found, .written = written,
+               .differences = 1, .author = "author unknown");
 }
 
 /* Emits settings-changed for ports that enforced partitions in the last sweep and no longer do,
@@ -136,8 +138,8 @@ static void find_changed(struct sm *s)
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     unsigned emitted = 0;
     for (uint32_t port = 0; port < pkeys->ports && port < f->port_count; port++) {
-        uint8_t does = enforcement(&f->ports[port].info);
-        if (pkeys->enforce[port] != 0 && f->ports[port].present &&
+        uint8_t does = enforcement(&fab_fabric_port(f, port)->info);
+        if (pkeys->enforce[port] != 0 && fab_fabric_port(f, port)->present &&
             fab_target_held_pkeys_lost_enforce(&s->model.observed.pkeys, port, does) &&
             does != pkeys->enforce[port] && emitted++ < SM_EVENTS_A_ROUND)
             emit_changed(s, port, does, pkeys->enforce[port]);
@@ -151,7 +153,7 @@ static bool refuses(const struct sm *s, uint32_t node)
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_node *n = &f->nodes[node];
     for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
-        const struct fab_port_info *is = &f->ports[port].info;
+        const struct fab_port_info *is = &fab_fabric_port(f, port)->info;
         uint8_t enforce = s->model.target->pkeys.enforce[port];
         uint8_t does = enforcement(is);
         if (does != enforce &&
@@ -267,11 +269,12 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port)
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     const struct fab_fabric *f = s->model.fabric;
     struct fab_blocks *held = &s->model.observed.pkeys;
-    if (port >= pkeys->ports || !f->ports[port].num ||
-        !fab_fabric_node_is_switch(f, f->ports[port].node))
+    if (port >= pkeys->ports || !fab_fabric_port(f, port)->num ||
+        !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
         return;
     (void)fab_target_held_pkeys_set_enforce(held, port, pkeys->enforce[port]);
-    (void)fab_target_held_pkeys_lost_enforce(held, port, enforcement(&f->ports[port].info));
+    (void)fab_target_held_pkeys_lost_enforce(held, port,
+                                             enforcement(&fab_fabric_port(f, port)->info));
 }
 
 const struct sm_phase sm_phase_pkeys = {.name = "reading P_Keys",

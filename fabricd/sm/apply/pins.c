@@ -56,11 +56,11 @@ static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_
     snprintf(place, SM_PLACE_LEN, "an unknown port");
     *ret_port = 0;
     for (uint32_t num = 1; num <= n->num_ports; num++) {
-        uint32_t peer = f->ports[n->first_port + num].peer;
+        uint32_t peer = fab_fabric_port(f, n->first_port + num)->peer;
         if (peer == FAB_NONE)
             continue;
         sm_port_name(f, peer, place);
-        *ret_port = f->ports[peer].num;
+        *ret_port = fab_fabric_port(f, peer)->num;
         return;
     }
 }

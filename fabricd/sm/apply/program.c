@@ -45,7 +45,7 @@ static void note_unsure(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     struct sm_programming *p = &s->apply->program;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        const struct fab_port_info *own = &f->ports[fab_fabric_port_id(f, sw, 0)].info;
+        const struct fab_port_info *own = &fab_fabric_port(f, fab_fabric_port_id(f, sw, 0))->info;
         if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
             continue;
         p->touched[sw] |= SM_UNSURE;
@@ -234,7 +234,7 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
     else
         sm_node_name(f, op->node, name);
     uint64_t guid = f->nodes[op->node].guid;
-    uint8_t num = port ? f->ports[op->port].num : 0;
+    uint8_t num = port ? fab_fabric_port(f, op->port)->num : 0;
     const char *attr = sm_attr_name(op->attr_id);
     if (refused)
         event_emit(s->in.bus, write_refused, .subject = name, .guid = guid, .port = num,
@@ -266,7 +266,7 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
     const struct fab_lids *lids = &s->model.target->lids;
     const struct fab_fabric *f = s->model.fabric;
     return lid <= lids->top && lids->owner[lid] != FAB_NONE &&
-           !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
+           !fab_fabric_node_is_switch(f, fab_fabric_port(f, lids->owner[lid])->node);
 }
 
 /* Counts the LFT entries that this write changed. If the former contents of the block are not
@@ -305,7 +305,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) != FAB_OK)
             return;
-        f->ports[op->port].info = port;
+        fab_fabric_edit_port(f, op->port)->info = port;
         sm_node_touched(s, f->nodes[op->node].guid);
         sm_partition_acknowledged(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {

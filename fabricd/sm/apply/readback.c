@@ -44,7 +44,7 @@ static int enter(struct sm *s)
 
 static bool is_in_doubt(const struct sm *s, uint32_t port)
 {
-    const struct fab_port *p = &s->model.fabric->ports[port];
+    const struct fab_port *p = fab_fabric_port(s->model.fabric, port);
     return p->num != 0 && p->present && s->apply->program.touched[p->node] & SM_UNSURE &&
            !fab_base_bits_get(s->apply->program.written, port) &&
            s->model.paths[p->node].hops != FAB_PATH_UNKNOWN;
@@ -57,7 +57,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         s->apply->scan.index++;
     if (s->apply->scan.index >= switch_ports(f))
         return false;
-    const struct fab_port *port = &f->ports[s->apply->scan.index];
+    const struct fab_port *port = fab_fabric_port(f, s->apply->scan.index);
     ret->path = &s->model.paths[port->node];
     ret->attr_id = FAB_ATTR_PORT_INFO;
     ret->attr_mod = port->num;
@@ -76,9 +76,9 @@ static bool is_as_it_was(const struct fab_port *port, const struct fab_mads_answ
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
-    if (is_as_it_was(&f->ports[tag], a))
+    if (is_as_it_was(fab_fabric_port(f, (uint32_t)tag), a))
         return;
-    sm_request_retry_of(s, f->nodes[f->ports[tag].node].guid);
+    sm_request_retry_of(s, f->nodes[fab_fabric_port(f, (uint32_t)tag)->node].guid);
     s->apply->program.unsure++;
 }
 

@@ -24,21 +24,23 @@ enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].num == 0 || !fab_fabric_node_is_switch(f, f->ports[port].node);
+    return fab_fabric_port(f, port)->num == 0 ||
+           !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
 /* Returns the port whose M_Key protects this port: port 0 of its switch, or for an adapter the port
  * itself. */
 static uint32_t keyed_port(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node;
+    uint32_t node = fab_fabric_port(f, port)->node;
     return fab_fabric_node_is_switch(f, node) ? fab_fabric_port_id(f, node, 0) : port;
 }
 
 static uint64_t key_of(const struct sm *s, const struct fab_m_keys *keys, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    return fab_policy_m_key(keys, port != FAB_NONE ? f->ports[keyed_port(f, port)].guid : 0);
+    return fab_policy_m_key(keys,
+                            port != FAB_NONE ? fab_fabric_port(f, keyed_port(f, port))->guid : 0);
 }
 
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port)
@@ -54,7 +56,8 @@ uint64_t sm_m_key_former(const struct sm *s, uint32_t port)
 uint64_t sm_m_key_listed(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    return fab_policy_m_key_list_find(s->policy.listed_m_keys, f->ports[keyed_port(f, port)].guid);
+    return fab_policy_m_key_list_find(s->policy.listed_m_keys,
+                                      fab_fabric_port(f, keyed_port(f, port))->guid);
 }
 
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
@@ -62,7 +65,7 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
     const struct fab_fabric *f = s->model.fabric;
     if (!s->core->m_keys_mixed || port == FAB_NONE)
         return sm_m_key_wanted(s, port);
-    uint64_t key = f->ports[keyed_port(f, port)].info.m_key;
+    uint64_t key = fab_fabric_port(f, keyed_port(f, port))->info.m_key;
     return key != 0 ? key : sm_m_key_wanted(s, port);
 }
 
@@ -77,10 +80,10 @@ static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
 {
     uint32_t port = f->self_port;
     for (uint8_t hop = 1; hop <= path->hops && port != FAB_NONE; hop++) {
-        uint32_t node = f->ports[port].node;
+        uint32_t node = fab_fabric_port(f, port)->node;
         if (path->port[hop] == 0 || path->port[hop] > f->nodes[node].num_ports)
             return FAB_NONE;
-        port = f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer;
+        port = fab_fabric_port(f, fab_fabric_port_id(f, node, path->port[hop]))->peer;
     }
     return port;
 }
@@ -92,7 +95,7 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid)
     if (!f || !v || !v->target || lid > v->target->lids.top ||
         v->target->lids.owner[lid] == FAB_NONE)
         return FAB_NONE;
-    const struct fab_port *port = &v->fabric->ports[v->target->lids.owner[lid]];
+    const struct fab_port *port = fab_fabric_port(v->fabric, v->target->lids.owner[lid]);
     uint32_t node = fab_fabric_node_by_guid(f, v->fabric->nodes[port->node].guid);
     return node != FAB_NONE && port->num <= f->nodes[node].num_ports
                ? fab_fabric_port_id(f, node, port->num)
@@ -161,8 +164,8 @@ static struct end find_end(const struct sm *s, const struct fab_path *path)
     uint32_t port = f && f->self_port != FAB_NONE ? end_of(f, path) : FAB_NONE;
     if (port == FAB_NONE)
         return end_by_places(s, path);
-    return (struct end){.guid = f->nodes[f->ports[port].node].guid,
-                        .port_guid = f->ports[keyed_port(f, port)].guid,
+    return (struct end){.guid = f->nodes[fab_fabric_port(f, port)->node].guid,
+                        .port_guid = fab_fabric_port(f, keyed_port(f, port))->guid,
                         .port = port};
 }
 
@@ -242,7 +245,7 @@ void sm_m_key_recount(struct sm *s)
     uint32_t others = 0;
     bool derived = s->policy.m_keys.derive || s->core->previous_m_keys.derive;
     for (uint32_t port = 0; !derived && f && port < f->port_count; port++) {
-        uint64_t key = f->ports[port].info.m_key;
+        uint64_t key = fab_fabric_port(f, port)->info.m_key;
         others += key != 0 && sm_m_key_has_own(f, port) && key != sm_m_key_wanted(s, port);
     }
     s->core->m_keys_mixed = derived || others > 0;

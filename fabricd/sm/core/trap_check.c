@@ -38,7 +38,7 @@ static const char *doubt_of_known(const struct sm *s, const struct sm_trap *t)
         return "its issuer is another device";
     if (!is_of_sender(s, t, lid))
         return "it is about another device";
-    if (of_switch && !fab_fabric_node_is_switch(f, f->ports[t->port].node))
+    if (of_switch && !fab_fabric_node_is_switch(f, fab_fabric_port(f, t->port)->node))
         return "only switches send it";
     return NULL;
 }
@@ -57,8 +57,10 @@ void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN])
     snprintf(place, SM_PLACE_LEN, "an unknown port");
     if (!f || port == FAB_NONE)
         return;
-    if (fab_fabric_node_is_switch(f, f->ports[port].node))
-        sm_node_name(f, f->ports[port].node, place);
+    if (fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
+        sm_node_name(f, fab_fabric_port(f, port)->node, place);
     else
-        sm_port_name(f, f->ports[port].peer != FAB_NONE ? f->ports[port].peer : port, place);
+        sm_port_name(
+            f, fab_fabric_port(f, port)->peer != FAB_NONE ? fab_fabric_port(f, port)->peer : port,
+            place);
 }

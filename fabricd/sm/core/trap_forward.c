@@ -137,7 +137,7 @@ void sm_trap_forward(struct sm *s, const struct sm_trap *t)
     *c = (struct check){.sm = s,
                         .busy = true,
                         .lid = t->slid,
-                        .port_num = s->model.view->fabric->ports[t->port].num,
+                        .port_num = fab_fabric_port(s->model.view->fabric, t->port)->num,
                         .node_guid = t->guid,
                         .notice = t->notice};
     read_device(c);

@@ -153,7 +153,7 @@ static void owe(struct sm_trap_limit *l, uint16_t lid, uint16_t trap)
 static bool is_switch(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.view->fabric;
-    return fab_fabric_node_is_switch(f, f->ports[port].node);
+    return fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
 static bool take_token(struct sm *s, struct source *x, uint32_t port)

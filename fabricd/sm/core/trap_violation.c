@@ -111,7 +111,7 @@ static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key
 static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
 {
     return num > 0 && num <= f->nodes[node].num_ports
-               ? f->ports[fab_fabric_port_id(f, node, num)].peer
+               ? fab_fabric_port(f, fab_fabric_port_id(f, node, num))->peer
                : FAB_NONE;
 }
 
@@ -122,8 +122,8 @@ static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
     for (uint8_t hop = v->hops; hop > 0; hop--) {
-        port = across(f, f->ports[port].node, v->return_path[hop - 1]);
-        if (port == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[port].node))
+        port = across(f, fab_fabric_port(f, port)->node, v->return_path[hop - 1]);
+        if (port == FAB_NONE || !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node))
             return port;
     }
     return port;
@@ -174,7 +174,7 @@ static void describe(const struct sm *s, const struct row *r, struct told *t)
     uint32_t from = port != FAB_NONE ? sender_of(s, port, v) : FAB_NONE;
     name_device(f, r, t->device);
     sm_trap_place(s, from, t->place);
-    t->guid = from != FAB_NONE ? f->nodes[f->ports[from].node].guid : 0;
+    t->guid = from != FAB_NONE ? f->nodes[fab_fabric_port(f, from)->node].guid : 0;
     if (from == f->self_port)
         snprintf(t->sender, sizeof(t->sender), "the sender is this manager");
     else if (has_route(v))
@@ -325,7 +325,8 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
     const struct fab_fabric *f = s->model.view->fabric;
     if (!fab_wire_notice_violation(&t->notice, &v))
         return;
-    uint8_t num = t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : f->ports[t->port].num;
+    uint8_t num =
+        t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
         return; /* the next trap or heavy sweep finds the rise of the counter */
@@ -341,7 +342,7 @@ static void compare_port(struct sm *s, uint32_t port, struct fab_map *now)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_violations *x = s->core->violations;
-    const struct fab_port *p = &f->ports[port];
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint64_t guid = f->nodes[p->node].guid;
     for (unsigned k = 0; k < SM_KEYS; k++) {
         uint8_t key = (uint8_t)k;
@@ -363,7 +364,7 @@ void sm_violations_swept(struct sm *s)
     if (!f || !s->model.view)
         return;
     for (uint32_t port = 0; port < f->port_count; port++)
-        if (f->ports[port].present)
+        if (fab_fabric_port(f, port)->present)
             compare_port(s, port, &now);
     fab_base_map_fini(&x->known);
     x->known = now;

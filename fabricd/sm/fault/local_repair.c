@@ -108,8 +108,9 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
  * `from`. */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
 {
-    const struct fab_port *near = &m->fabric->ports[from];
-    const struct fab_path *a = &m->paths[near->node], *b = &m->paths[m->fabric->ports[to].node];
+    const struct fab_port *near = fab_fabric_port(m->fabric, from);
+    const struct fab_path *a = &m->paths[near->node],
+                          *b = &m->paths[fab_fabric_port(m->fabric, to)->node];
     return a->hops != FAB_PATH_UNKNOWN && b->hops == a->hops + 1 && b->port[b->hops] == near->num &&
            memcmp(a->port, b->port, (size_t)a->hops + 1) == 0;
 }

@@ -93,12 +93,12 @@ static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now
     const struct fab_fabric *f = s->model.fabric;
     struct sm_probe *p = &s->fault->probe;
     const struct sm_link link = {.port = port,
-                                 .peer = f->ports[port].peer,
+                                 .peer = fab_fabric_port(f, port)->peer,
                                  .isolated = is_up(now) && sm_isolate_due(s, port)};
     if (fab_fabric_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
         p->more |= sm_probe_add(p, &link) != FAB_OK;
     else
-        p->more |= differs(&f->ports[port].info, now);
+        p->more |= differs(&fab_fabric_port(f, port)->info, now);
 }
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
@@ -112,7 +112,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         p->more = true;
         return;
     }
-    sm_guids_remove(&p->unresponsive, f->nodes[f->ports[port].node].guid);
+    sm_guids_remove(&p->unresponsive, f->nodes[fab_fabric_port(f, port)->node].guid);
     enum sm_flap_probe held = sm_flap_probed(s, port, is_up(&now));
     p->held += held == SM_FLAP_HELD_CHANGED;
     if (held == SM_FLAP_NOT_HELD)
@@ -165,7 +165,7 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t node = fab_fabric_node_by_guid(f, guid), at = f->ports[f->self_port].node;
+    uint32_t node = fab_fabric_node_by_guid(f, guid), at = fab_fabric_port(f, f->self_port)->node;
     const struct fab_path *path = node != FAB_NONE ? &s->model.paths[node] : NULL;
     if (path == NULL || path->hops == FAB_PATH_UNKNOWN)
         return;
@@ -197,7 +197,7 @@ void sm_probe_ended(struct sm *s, int status)
     for (uint32_t i = 0; i < p->unresponsive.count; i++)
         add_path(s, p->unresponsive.guid[i], to);
     for (uint32_t i = 0; i < p->count; i++)
-        sm_guids_add(to, f->nodes[f->ports[p->link[i].peer].node].guid);
+        sm_guids_add(to, f->nodes[fab_fabric_port(f, p->link[i].peer)->node].guid);
     if (status != FAB_OK || p->more || sm_program_failed(s))
         request_check(s);
     else if (!loop_timer_pending(s->fault->check_timer))

@@ -55,7 +55,7 @@ static void refuse(struct sm *s, const struct transport_mad *mad, const struct f
     struct sm_control *c = &s->ha->control;
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = sm_trust_origin(s, mad, head);
-    uint32_t peer = port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
+    uint32_t peer = port != FAB_NONE ? fab_fabric_port(f, port)->peer : FAB_NONE;
     char place[SM_PLACE_LEN] = "an unknown port";
     c->refused++;
     if (head->directed)

@@ -24,7 +24,7 @@
 static bool is_manager_port(const struct sm *s, uint32_t p)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_port *port = &f->ports[p];
+    const struct fab_port *port = fab_fabric_port(f, p);
     return port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
@@ -94,7 +94,8 @@ static int enter(struct sm *s)
             }
             strangers = more;
         }
-        strangers[count++] = (struct stranger){.guid = f->nodes[f->ports[p].node].guid, .port = p};
+        strangers[count++] =
+            (struct stranger){.guid = f->nodes[fab_fabric_port(f, p)->node].guid, .port = p};
     }
     add_in_turn(s, strangers, count);
     free(strangers);
@@ -120,7 +121,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_election *x = &s->ha->election;
-    uint32_t port = x->ports[tag], peer = f->ports[port].peer;
+    uint32_t port = x->ports[tag], peer = fab_fabric_port(f, port)->peer;
     struct fab_sm_info info;
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) != FAB_OK)
@@ -131,9 +132,9 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     *o = (struct sm_other){
         .info = info,
         .path = *sm_model_path(&s->model, port),
-        .node_guid = f->nodes[f->ports[port].node].guid,
-        .port_num = f->ports[port].num,
-        .lid = f->ports[port].info.lid,
+        .node_guid = f->nodes[fab_fabric_port(f, port)->node].guid,
+        .port_num = fab_fabric_port(f, port)->num,
+        .lid = fab_fabric_port(f, port)->info.lid,
         .trusted = sm_trust_answer(s, port, &info),
     };
     sm_trust_note(s, o);

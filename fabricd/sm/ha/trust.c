@@ -44,13 +44,13 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
 static const struct fab_manager *listed_at(const struct sm *s, uint32_t port, uint32_t i)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t peer = f && port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
-    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[peer].node))
+    uint32_t peer = f && port != FAB_NONE ? fab_fabric_port(f, port)->peer : FAB_NONE;
+    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
         return NULL;
     for (; i < s->policy.manager_count; i++) {
         const struct fab_manager *m = &s->policy.managers[i];
-        if (m->switch_port == f->ports[peer].num &&
-            is_switch_named(&f->nodes[f->ports[peer].node], m->switch_name))
+        if (m->switch_port == fab_fabric_port(f, peer)->num &&
+            is_switch_named(&f->nodes[fab_fabric_port(f, peer)->node], m->switch_name))
             return m;
     }
     return NULL;
@@ -72,7 +72,7 @@ bool sm_trust_sm_key(const struct sm *s, uint64_t key)
 static uint64_t node_guid_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    return port != FAB_NONE ? f->nodes[f->ports[port].node].guid : 0;
+    return port != FAB_NONE ? f->nodes[fab_fabric_port(f, port)->node].guid : 0;
 }
 
 uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
@@ -80,7 +80,7 @@ uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
     if (port == FAB_NONE)
         return 0;
     bool knows = sm_guids_have(&s->ha->proved, node_guid_of(s, port)) ||
-                 sm_trust_listed(s, port, s->model.fabric->ports[port].guid);
+                 sm_trust_listed(s, port, fab_fabric_port(s->model.fabric, port)->guid);
     return knows ? sm_m_key_of_port(s, port) : 0;
 }
 
@@ -128,14 +128,15 @@ bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const str
     /* A forged source LID does no harm here, because the answer goes to the owner of the LID and
      * not to the forger. */
     return !sm_trust_required(s) ||
-           (port != FAB_NONE && sm_trust_listed(s, port, s->model.fabric->ports[port].guid));
+           (port != FAB_NONE &&
+            sm_trust_listed(s, port, fab_fabric_port(s->model.fabric, port)->guid));
 }
 
 static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t num)
 {
     if (num == 0 || num > f->nodes[node].num_ports)
         return FAB_NONE;
-    return f->ports[fab_fabric_port_id(f, node, num)].peer;
+    return fab_fabric_port(f, fab_fabric_port_id(f, node, num))->peer;
 }
 
 /* Returns whether the request went by directed route all the way, so that the switches wrote its
@@ -156,7 +157,7 @@ static uint32_t origin_of_directed(const struct fab_fabric *f, const struct tran
     if (!is_pure_directed(mad, head) || head->path.hops == 0)
         return FAB_NONE;
     for (uint8_t hop = head->path.hops; hop >= 1; hop--) {
-        uint32_t node = f->ports[port].node;
+        uint32_t node = fab_fabric_port(f, port)->node;
         if (hop != head->path.hops && !fab_fabric_node_is_switch(f, node))
             return FAB_NONE;
         port = across_link(f, node, mad->bytes[AT_RETURN_PATH + hop]);
@@ -189,7 +190,7 @@ static uint32_t owner_of(const struct sm *s, uint16_t lid)
         const struct fab_lids *lids = &v->target->lids;
         if (lid > lids->top || lids->owner[lid] == FAB_NONE)
             return FAB_NONE;
-        const struct fab_port *port = &v->fabric->ports[lids->owner[lid]];
+        const struct fab_port *port = fab_fabric_port(v->fabric, lids->owner[lid]);
         return same_port(s, v->fabric->nodes[port->node].guid, port->num);
     }
     for (uint32_t i = 0; i < e->other_count; i++)

@@ -49,8 +49,8 @@ static int enter(struct sm *s)
 bool sm_keys_must_change(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint64_t key = f->ports[port].info.m_key;
-    if (key == 0 || !f->ports[port].present || !sm_m_key_has_own(f, port))
+    uint64_t key = fab_fabric_port(f, port)->info.m_key;
+    if (key == 0 || !fab_fabric_port(f, port)->present || !sm_m_key_has_own(f, port))
         return false;
     uint64_t wanted = sm_m_key_wanted(s, port);
     return key != wanted && (wanted != 0 || key == sm_m_key_former(s, port));
@@ -86,8 +86,9 @@ static struct sm_key_slot *begin_port(struct sm *s)
         k->next_port++;
     if (k->next_port == f->port_count)
         return NULL;
-    k->slot[i] = (struct sm_key_slot){
-        .step = SM_KEY_SET, .port = k->next_port, .former = f->ports[k->next_port].info.m_key};
+    k->slot[i] = (struct sm_key_slot){.step = SM_KEY_SET,
+                                      .port = k->next_port,
+                                      .former = fab_fabric_port(f, k->next_port)->info.m_key};
     k->next_port++;
     k->begun++;
     k->busy++;
@@ -117,8 +118,8 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
-    ret->once =
-        s->model.fabric->ports[x->port].info.m_key_protect > 1 || s->policy.m_key_protect > 1;
+    ret->once = fab_fabric_port(s->model.fabric, x->port)->info.m_key_protect > 1 ||
+                s->policy.m_key_protect > 1;
     x->asks++;
 }
 
@@ -143,7 +144,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     if (sm_mfts_in_flight(s))
         return false;
     while ((x = find_unsent(s)) != NULL) {
-        struct fab_port *port = &s->model.fabric->ports[x->port];
+        struct fab_port *port = fab_fabric_edit_port(s->model.fabric, x->port);
         ret->path = sm_model_path(&s->model, x->port);
         ret->attr_id = FAB_ATTR_PORT_INFO;
         ret->attr_mod = port->num;
@@ -175,7 +176,7 @@ static void go_to(struct sm_key_slot *x, enum sm_key_step step)
 static void give_up(struct sm *s, struct sm_key_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
-    sm_request_retry_of(s, f->nodes[f->ports[x->port].node].guid);
+    sm_request_retry_of(s, f->nodes[fab_fabric_port(f, x->port)->node].guid);
     sm_request_retry(s);
     end_port(s, x);
 }
@@ -187,16 +188,17 @@ static void refused(struct sm *s, struct sm_key_slot *x, const struct fab_mads_a
     sm_port_name(f, x->port, name);
     if (s->keys->refused++ < SM_EVENTS_A_ROUND)
         event_emit(s->in.bus, write_refused, .subject = name,
-                   .guid = f->nodes[f->ports[x->port].node].guid, .port = f->ports[x->port].num,
+                   .guid = f->nodes[fab_fabric_port(f, x->port)->node].guid,
+                   .port = fab_fabric_port(f, x->port)->num,
                    .attribute = sm_attr_name(FAB_ATTR_PORT_INFO), .status = a->smp_status);
-    s->model.fabric->ports[x->port].info.m_key = x->former;
+    fab_fabric_edit_port(s->model.fabric, x->port)->info.m_key = x->former;
     loop_timer_set(s->keys->retry, RETRY_US);
     end_port(s, x);
 }
 
 static void done(struct sm *s, struct sm_key_slot *x, const struct fab_port_info *now)
 {
-    struct fab_port_info *info = &s->model.fabric->ports[x->port].info;
+    struct fab_port_info *info = &fab_fabric_edit_port(s->model.fabric, x->port)->info;
     info->m_key = now->m_key;
     info->m_key_protect = now->m_key_protect;
     info->m_key_lease = now->m_key_lease;
@@ -230,7 +232,7 @@ static void answered_former(struct sm *s, struct sm_key_slot *x, const struct fa
             go_to(x, SM_KEY_SET);
             return;
         }
-        s->model.fabric->ports[x->port].info.m_key = x->former;
+        fab_fabric_edit_port(s->model.fabric, x->port)->info.m_key = x->former;
         loop_timer_set(s->keys->retry, RETRY_US);
         end_port(s, x);
     } else if (x->asks < ASKS_MOST) {

@@ -25,8 +25,8 @@ static int enter(struct sm *s)
 static bool is_asked(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    return f->ports[port].present && sm_m_key_has_own(f, port) &&
-           sm_m_key_is_hidden(&f->ports[port].info) && sm_model_path(&s->model, port);
+    return fab_fabric_port(f, port)->present && sm_m_key_has_own(f, port) &&
+           sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
 /* Returns whether keys must be identified after a discovery. The discovery has tried the current
@@ -63,14 +63,14 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         return false;
     ret->path = sm_model_path(&s->model, at->port);
     ret->attr_id = FAB_ATTR_PORT_INFO;
-    ret->attr_mod = f->ports[at->port].num;
+    ret->attr_mod = fab_fabric_port(f, at->port)->num;
     ret->tag = at->port;
     return true;
 }
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct fab_port_info info, *known = &s->model.fabric->ports[tag].info;
+    struct fab_port_info info, *known = &fab_fabric_edit_port(s->model.fabric, (uint32_t)tag)->info;
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
         return;

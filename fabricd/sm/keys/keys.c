@@ -37,10 +37,10 @@ static int list_ports(const struct sm *s, struct store_m_key *ret)
     if (!list)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; f && port < f->port_count; port++) {
-        const struct fab_port_info *info = &f->ports[port].info;
-        if (f->ports[port].present && sm_m_key_has_own(f, port) &&
+        const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
+        if (fab_fabric_port(f, port)->present && sm_m_key_has_own(f, port) &&
             (info->m_key != 0 || sm_m_key_is_hidden(info)))
-            list[count++] = f->ports[port].guid;
+            list[count++] = fab_fabric_port(f, port)->guid;
     }
     for (size_t i = 0; i < s->model.lease_count; i++)
         list[count++] = s->model.leases[i].port_guid;
@@ -52,7 +52,7 @@ enum key_state { KEY_NONE, KEY_CURRENT, KEY_OTHER, KEY_UNKNOWN };
 
 static enum key_state state_of(const struct sm *s, uint32_t port)
 {
-    const struct fab_port_info *info = &s->model.fabric->ports[port].info;
+    const struct fab_port_info *info = &fab_fabric_port(s->model.fabric, port)->info;
     if (sm_m_key_is_hidden(info))
         return KEY_UNKNOWN;
     if (info->m_key == 0)
@@ -70,9 +70,9 @@ static size_t strike_out(struct sm *s, size_t *ret_behind)
     size_t behind = 0, struck = 0;
     uint8_t *done = calloc(k->file.count + 1, 1);
     for (uint32_t port = 0; done && port < f->port_count; port++) {
-        if (!f->ports[port].present || !sm_m_key_has_own(f, port))
+        if (!fab_fabric_port(f, port)->present || !sm_m_key_has_own(f, port))
             continue;
-        const uint64_t *listed = store_m_key_find(&k->file, f->ports[port].guid);
+        const uint64_t *listed = store_m_key_find(&k->file, fab_fabric_port(f, port)->guid);
         enum key_state state = state_of(s, port);
         bool is_behind = sm_keys_must_change(s, port) || (listed && state == KEY_UNKNOWN);
         behind += is_behind;
@@ -275,9 +275,9 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
                                   .derived = file->secret.set,
                                   .has_previous = fab_policy_m_keys_set(sm_m_key_previous(s))};
     for (uint32_t port = 0; f && port < f->port_count; port++)
-        if (f->ports[port].present && sm_m_key_has_own(f, port)) {
+        if (fab_fabric_port(f, port)->present && sm_m_key_has_own(f, port)) {
             count_port(s, port, ret);
-            present += store_m_key_find(file, f->ports[port].guid) != NULL;
+            present += store_m_key_find(file, fab_fabric_port(f, port)->guid) != NULL;
         }
     ret->absent = (uint32_t)file->count - present;
 }

@@ -88,7 +88,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
         return NULL;
     *e = (struct sm_flap){.isl = true};
     for (int i = 0; i < 2; i++) {
-        const struct fab_port *p = &f->ports[end[i]];
+        const struct fab_port *p = fab_fabric_port(f, end[i]);
         e->guid[i] = f->nodes[p->node].guid;
         e->port[i] = p->num;
         e->isl &= fab_fabric_node_is_switch(f, p->node);
@@ -124,7 +124,7 @@ static void fell(struct sm *s, struct sm_flap *e)
 
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c)
 {
-    const struct fab_port *p = &f->ports[c->port];
+    const struct fab_port *p = fab_fabric_port(f, c->port);
     struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
     if (!e)
         e = sm_flap_add(s, f, c);
@@ -159,7 +159,8 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_flap *e = sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
+                                     fab_fabric_port(f, port)->num);
     if (!e || !e->out || e->offence)
         return SM_FLAP_NOT_HELD;
     if (up == (e->damping.up_us != 0))
@@ -184,7 +185,8 @@ static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int 
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
-    return a != FAB_NONE && b != FAB_NONE && f->ports[a].peer == b && fab_fabric_port_is_up(f, a)
+    return a != FAB_NONE && b != FAB_NONE && fab_fabric_port(f, a)->peer == b &&
+                   fab_fabric_port_is_up(f, a)
                ? a
                : FAB_NONE;
 }
@@ -192,8 +194,8 @@ uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
 static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabric *now,
                              uint32_t port)
 {
-    return was->ports[port].info.port_state == FAB_STATE_ACTIVE &&
-           now->ports[port].info.port_state == FAB_STATE_INIT;
+    return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE &&
+           fab_fabric_port(now, port)->info.port_state == FAB_STATE_INIT;
 }
 
 /* Counts the flaps of ISLs that went down and came up between two sweeps: the link is up, but a
@@ -204,9 +206,10 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     if (!was || !s->model.view || was->port_count != now->port_count)
         return;
     for (uint32_t p = 0; p < now->port_count; p++) {
-        uint32_t peer = now->ports[p].peer;
-        if (peer == FAB_NONE || peer < p || was->ports[p].peer != peer ||
-            was->nodes[was->ports[p].node].guid != now->nodes[now->ports[p].node].guid ||
+        uint32_t peer = fab_fabric_port(now, p)->peer;
+        if (peer == FAB_NONE || peer < p || fab_fabric_port(was, p)->peer != peer ||
+            was->nodes[fab_fabric_port(was, p)->node].guid !=
+                now->nodes[fab_fabric_port(now, p)->node].guid ||
             !fab_fabric_isl_is_up(was, p) || !fab_fabric_isl_is_up(now, p))
             continue;
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
@@ -219,8 +222,10 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
-    return (a != FAB_NONE && f->ports[a].peer != FAB_NONE && f->ports[a].peer != b) ||
-           (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
+    return (a != FAB_NONE && fab_fabric_port(f, a)->peer != FAB_NONE &&
+            fab_fabric_port(f, a)->peer != b) ||
+           (b != FAB_NONE && fab_fabric_port(f, b)->peer != FAB_NONE &&
+            fab_fabric_port(f, b)->peer != a);
 }
 
 /* Returns whether a link that is down counts as excluded, because it is isolated or held down. Such
@@ -233,8 +238,8 @@ static bool stays_out(const struct sm_flap *e)
 /* Returns whether the port is still as sm_link_exclude left it: LinkUp without a peer. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
-    return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
-           f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
+    return port != FAB_NONE && fab_fabric_port(f, port)->peer == FAB_NONE &&
+           fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
 /* Returns whether this sweep did not see an excluded link that was up when it was last seen. The
@@ -313,11 +318,12 @@ static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 
 void sm_link_exclude(struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    const struct fab_port_info a = f->ports[port].info, b = f->ports[peer].info;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    const struct fab_port_info a = fab_fabric_port(f, port)->info,
+                               b = fab_fabric_port(f, peer)->info;
     fab_fabric_remove_link(f, port);
-    f->ports[port].info = a;
-    f->ports[peer].info = b;
+    fab_fabric_edit_port(f, port)->info = a;
+    fab_fabric_edit_port(f, peer)->info = b;
 }
 
 static void suspect_ends(struct sm *s, const struct sm_flap *e)

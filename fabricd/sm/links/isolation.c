@@ -160,7 +160,8 @@ static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
     if (node == FAB_NONE || num == 0 || num > f->nodes[node].num_ports)
         return FAB_NONE;
     uint32_t port = fab_fabric_port_id(f, node, num);
-    return f->ports[port].peer != FAB_NONE && fab_fabric_port_is_up(f, port) ? port : FAB_NONE;
+    return fab_fabric_port(f, port)->peer != FAB_NONE && fab_fabric_port_is_up(f, port) ? port
+                                                                                        : FAB_NONE;
 }
 
 static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
@@ -206,15 +207,15 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port)
 bool sm_isolate_due(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct sm_flap *e =
-        sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    const struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
+                                           fab_fabric_port(f, port)->num);
     return e && e->isolated && !e->out && !e->offence;
 }
 
 void sm_isolate_done(struct sm *s, const struct sm_link *c)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_port *p = &f->ports[c->port];
+    const struct fab_port *p = fab_fabric_port(f, c->port);
     struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
     if (!e)
         return;
@@ -245,7 +246,7 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
         return r;
     if (!e)
         e = sm_flap_add(s, known(s),
-                        &(struct sm_link){.port = at, .peer = known(s)->ports[at].peer});
+                        &(struct sm_link){.port = at, .peer = fab_fabric_port(known(s), at)->peer});
     if (!e)
         return FAB_E_NOMEM;
     isolate(s, e, operated, cause);
@@ -275,7 +276,7 @@ static uint8_t phys_state(const struct sm *s, const struct sm_flap *e, int end)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = f ? fab_fabric_node_by_guid(f, e->guid[end]) : FAB_NONE;
     return node != FAB_NONE && e->port[end] <= f->nodes[node].num_ports
-               ? f->ports[fab_fabric_port_id(f, node, e->port[end])].info.phys_state
+               ? fab_fabric_port(f, fab_fabric_port_id(f, node, e->port[end]))->info.phys_state
                : FAB_PHYS_NOP;
 }
 

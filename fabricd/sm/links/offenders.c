@@ -23,19 +23,19 @@
 
 static bool is_switch_port(const struct fab_fabric *f, uint32_t port)
 {
-    return port != FAB_NONE && fab_fabric_node_is_switch(f, f->ports[port].node);
+    return port != FAB_NONE && fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
 /* Returns whether subnet.managers lists this switch port, with any manager GUID. */
 static bool is_listed(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_node *node = &f->nodes[f->ports[port].node];
+    const struct fab_node *node = &f->nodes[fab_fabric_port(f, port)->node];
     char guid[24];
     snprintf(guid, sizeof(guid), "0x%016" PRIx64, node->guid);
     for (uint32_t i = 0; i < s->policy.manager_count; i++) {
         const struct fab_manager *m = &s->policy.managers[i];
-        if (m->switch_port == f->ports[port].num &&
+        if (m->switch_port == fab_fabric_port(f, port)->num &&
             (strcmp(node->desc, m->switch_name) == 0 || strcasecmp(guid, m->switch_name) == 0))
             return true;
     }
@@ -54,7 +54,8 @@ static uint32_t isolated_hosts(const struct sm *s)
 static const char *objection(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    if (f->ports[f->ports[port].peer].node == f->ports[f->self_port].node)
+    if (fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node ==
+        fab_fabric_port(f, f->self_port)->node)
         return "it is the host of this manager";
     if (is_listed(s, port))
         return "subnet.managers lists its switch port";
@@ -79,8 +80,8 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     s->links->spared_us = now > 0 ? now : 1;
     for (int i = 0; i < 2; i++) {
         sm_port_name(f, end[i], x.place[i]);
-        x.guid[i] = f->nodes[f->ports[end[i]].node].guid;
-        x.port[i] = f->ports[end[i]].num;
+        x.guid[i] = f->nodes[fab_fabric_port(f, end[i])->node].guid;
+        x.port[i] = fab_fabric_port(f, end[i])->num;
     }
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
@@ -90,11 +91,11 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_port *p = &f->ports[link->port];
+    const struct fab_port *p = fab_fabric_port(f, link->port);
     struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
     if (!e)
         return sm_flap_add(s, f, link);
-    const struct fab_port *peer = &f->ports[link->peer];
+    const struct fab_port *peer = fab_fabric_port(f, link->peer);
     e->guid[0] = f->nodes[p->node].guid;
     e->port[0] = p->num;
     e->guid[1] = f->nodes[peer->node].guid;
@@ -107,11 +108,11 @@ static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct sm_link link = {.port = f->ports[port].peer, .peer = port};
+    const struct sm_link link = {.port = fab_fabric_port(f, port)->peer, .peer = port};
     if (!is_switch_port(f, link.port) || is_switch_port(f, port))
         return;
-    struct sm_flap *e =
-        sm_flap_find(s, f->nodes[f->ports[link.port].node].guid, f->ports[link.port].num);
+    struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, link.port)->node].guid,
+                                     fab_fabric_port(f, link.port)->num);
     if (e && e->isolated)
         return;
     const char *why = objection(s, link.port);

@@ -26,7 +26,7 @@ static const char disabled_before[] = ", as an operator had disabled it before";
  * peer in the snapshot. */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
+    return fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_DISABLED;
 }
 
 /* Adds the neighbours of a node to a breadth-first search. The search starts at the manager's node
@@ -36,13 +36,14 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
-    uint32_t self = f->ports[f->self_port].node;
+    uint32_t self = fab_fabric_port(f, f->self_port)->node;
     for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
-        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
+        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i),
+                 peer = fab_fabric_port(f, port)->peer;
         if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
             is_disabled(f, peer))
             continue;
-        uint32_t far = f->ports[peer].node;
+        uint32_t far = fab_fabric_port(f, peer)->node;
         if (far != self && came[far] == FAB_NONE) {
             came[far] = port;
             queue[(*tail)++] = far;
@@ -53,7 +54,7 @@ static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, 
 static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *came,
                        uint32_t *queue)
 {
-    uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
+    uint32_t self = fab_fabric_port(f, f->self_port)->node, head = 0, tail = 0;
     if (!came || !queue)
         return false;
     for (uint32_t node = 0; node < f->node_count; node++)
@@ -76,13 +77,13 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
 {
     struct fab_path path = {0};
     uint32_t hops = 0;
-    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
+    for (uint32_t at = node; came[at] != FAB_NONE; at = fab_fabric_port(f, came[at])->node)
         hops++;
     if (hops > FAB_MAX_HOPS)
         return false;
     path.hops = (uint8_t)hops;
-    for (uint32_t at = node; came[at] != FAB_NONE; at = f->ports[came[at]].node)
-        path.port[hops--] = f->ports[came[at]].num;
+    for (uint32_t at = node; came[at] != FAB_NONE; at = fab_fabric_port(f, came[at])->node)
+        path.port[hops--] = fab_fabric_port(f, came[at])->num;
     *ret = path;
     return true;
 }
@@ -95,7 +96,7 @@ static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t with
     uint32_t *came = calloc(f->node_count, sizeof(*came));
     uint32_t *queue = calloc(f->node_count, sizeof(*queue));
     bool found = spread_all(f, without, came, queue) &&
-                 (node == f->ports[f->self_port].node || came[node] != FAB_NONE) &&
+                 (node == fab_fabric_port(f, f->self_port)->node || came[node] != FAB_NONE) &&
                  follow_back(f, node, came, ret);
     free(came);
     free(queue);
@@ -112,8 +113,8 @@ static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t 
  * disabled. */
 static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
 {
-    uint32_t peer = f->ports[port].peer;
-    uint32_t far = peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    uint32_t far = peer == FAB_NONE ? FAB_NONE : fab_fabric_port(f, peer)->node;
     if (port == f->self_port || peer == f->self_port)
         return "this is the cable that the subnet manager itself uses";
     if (!stays_reachable(f, node, port))
@@ -186,7 +187,7 @@ static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
     uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
     if (node == FAB_NONE || d->port > f->nodes[node].num_ports)
         return false;
-    const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, d->port)];
+    const struct fab_port *port = fab_fabric_port(f, fab_fabric_port_id(f, node, d->port));
     return port->present && port->info.phys_state != FAB_PHYS_DISABLED;
 }
 
@@ -229,7 +230,7 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = fab_fabric_node_by_guid(f, op->node_guid);
     if (node == FAB_NONE || op->port == 0 || op->port > f->nodes[node].num_ports ||
-        !f->ports[fab_fabric_port_id(f, node, op->port)].present) {
+        !fab_fabric_port(f, fab_fabric_port_id(f, node, op->port))->present) {
         finish(s, FAB_E_NOT_FOUND, "there is no such port in the fabric");
         return SM_ROUND_OVER;
     }
@@ -264,7 +265,7 @@ static int enter(struct sm *s)
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t port = s->links->op_port, node = f->ports[port].node;
+    uint32_t port = s->links->op_port, node = fab_fabric_port(f, port)->node;
     const struct fab_path *usual = sm_model_path(&s->model, port);
     if (fab_fabric_node_is_switch(f, node) && path_around(f, node, port, &s->links->op_path))
         return true;
@@ -277,7 +278,7 @@ static bool find_path(struct sm *s)
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct fab_port *port = &f->ports[s->links->op_port];
+    const struct fab_port *port = fab_fabric_port(f, s->links->op_port);
     struct fab_port_info want = port->info;
     if (s->links->op_sent)
         return false;
@@ -321,7 +322,7 @@ static int note_state(struct sm *s, bool enabled)
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
     sm_node_touched(s, s->links->op->node_guid);
     if (r == FAB_OK)
-        s->model.fabric->ports[s->links->op_port].info.phys_state =
+        fab_fabric_edit_port(s->model.fabric, s->links->op_port)->info.phys_state =
             enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
     return r;
 }

@@ -25,7 +25,7 @@
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
     uint32_t port = fab_fabric_port_by_guid(f, guid);
-    return port != FAB_NONE && f->ports[port].present;
+    return port != FAB_NONE && fab_fabric_port(f, port)->present;
 }
 
 void sm_multicast_kick(struct sm *s)

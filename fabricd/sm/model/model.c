@@ -29,7 +29,8 @@ static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
     if (a->self_port != b->self_port)
         return false;
     for (uint32_t p = 0; p < a->port_count; p++)
-        if (a->ports[p].peer != b->ports[p].peer || a->ports[p].present != b->ports[p].present ||
+        if (fab_fabric_port(a, p)->peer != fab_fabric_port(b, p)->peer ||
+            fab_fabric_port(a, p)->present != fab_fabric_port(b, p)->present ||
             fab_fabric_port_is_up(a, p) != fab_fabric_port_is_up(b, p))
             return false;
     return true;
@@ -63,8 +64,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
-        if (!fab_fabric_node_is_switch(now, now->ports[port].node) &&
-            now->ports[port].info.port_state == FAB_STATE_INIT)
+        if (!fab_fabric_node_is_switch(now, fab_fabric_port(now, port)->node) &&
+            fab_fabric_port(now, port)->info.port_state == FAB_STATE_INIT)
             fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
@@ -86,7 +87,7 @@ static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     uint32_t p = 0;
-    while (p < a->port_count && a->ports[p].guid == b->ports[p].guid)
+    while (p < a->port_count && fab_fabric_port(a, p)->guid == fab_fabric_port(b, p)->guid)
         p++;
     return p == a->port_count;
 }
@@ -284,7 +285,8 @@ static size_t add_present(const struct sm_model *m, const struct fab_lids *lids,
     size_t count = 0;
     for (uint32_t p = 0; p < m->fabric->port_count; p++)
         if (lids->base[p])
-            to[count++] = (struct fab_lease){m->fabric->ports[p].guid, lids->base[p], lids->lmc[p]};
+            to[count++] = (struct fab_lease){fab_fabric_port(m->fabric, p)->guid, lids->base[p],
+                                             lids->lmc[p]};
     return count;
 }
 
@@ -312,7 +314,7 @@ uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid)
     if (!v || !v->target || lid == 0 || lid > v->target->lids.top)
         return 0;
     uint32_t port = v->target->lids.owner[lid];
-    return port == FAB_NONE ? 0 : v->fabric->nodes[v->fabric->ports[port].node].guid;
+    return port == FAB_NONE ? 0 : v->fabric->nodes[fab_fabric_port(v->fabric, port)->node].guid;
 }
 
 void sm_model_forget(struct sm_model *m)

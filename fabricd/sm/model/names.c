@@ -32,9 +32,9 @@ void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_
 
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN])
 {
-    sm_node_name(f, f->ports[port].node, name);
+    sm_node_name(f, fab_fabric_port(f, port)->node, name);
     size_t len = strlen(name);
-    snprintf(name + len, SM_PLACE_LEN - len, "/%u", f->ports[port].num);
+    snprintf(name + len, SM_PLACE_LEN - len, "/%u", fab_fabric_port(f, port)->num);
 }
 
 void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port, char name[SM_PLACE_LEN])

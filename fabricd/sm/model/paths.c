@@ -12,18 +12,18 @@
 static bool over_its_link(const struct sm_model *m, uint32_t port, struct fab_path *ret)
 {
     const struct fab_fabric *f = m->fabric;
-    uint32_t peer = f->ports[port].peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
     if (port == f->self_port) {
         *ret = (struct fab_path){0};
         return true;
     }
-    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[peer].node))
+    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
         return false;
-    const struct fab_path *near = &m->paths[f->ports[peer].node];
+    const struct fab_path *near = &m->paths[fab_fabric_port(f, peer)->node];
     if (near->hops == FAB_PATH_UNKNOWN || near->hops >= FAB_MAX_HOPS)
         return false;
     *ret = *near;
-    ret->port[++ret->hops] = f->ports[peer].num;
+    ret->port[++ret->hops] = fab_fabric_port(f, peer)->num;
     return true;
 }
 
@@ -31,7 +31,7 @@ static uint32_t linked_ports(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t count = 0;
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++)
-        count += f->ports[fab_fabric_port_id(f, node, (uint8_t)i)].peer != FAB_NONE;
+        count += fab_fabric_port(f, fab_fabric_port_id(f, node, (uint8_t)i))->peer != FAB_NONE;
     return count;
 }
 
@@ -74,7 +74,7 @@ static int compare(const void *key, const void *element)
 
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port)
 {
-    uint32_t node = m->fabric->ports[port].node;
+    uint32_t node = fab_fabric_port(m->fabric, port)->node;
     if (!fab_fabric_node_is_switch(m->fabric, node) && linked_ports(m->fabric, node) > 1) {
         const struct sm_port_path *found =
             bsearch(&port, m->port_paths, m->port_path_count, sizeof(*m->port_paths), compare);

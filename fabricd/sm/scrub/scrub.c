@@ -76,7 +76,7 @@ static void keep_violations(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     uint16_t *now = calloc(f->port_count + 1u, sizeof(*now));
     for (uint32_t port = 0; now && port < f->port_count; port++)
-        now[port] = f->ports[port].info.m_key_violations;
+        now[port] = fab_fabric_port(f, port)->info.m_key_violations;
     bool same = c->violation_ports == f->port_count;
     free(same ? c->violations[0] : c->violations[1]);
     if (!same)
@@ -151,7 +151,7 @@ static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_s
     t->reads++;
     ret->state = SM_SCRUB_WAITS;
     ret->guid = s->model.fabric->nodes[ret->item.node].guid;
-    ret->num = s->model.fabric->ports[ret->item.port].num;
+    ret->num = fab_fabric_port(s->model.fabric, ret->item.port)->num;
     return true;
 }
 
@@ -180,7 +180,8 @@ static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
         return false;
     x->item.node = node;
     x->item.port = fab_fabric_port_id(f, node, x->num);
-    return f->ports[x->item.port].present && sm_model_path(&s->model, x->item.port) != NULL;
+    return fab_fabric_port(f, x->item.port)->present &&
+           sm_model_path(&s->model, x->item.port) != NULL;
 }
 
 /* Returns a slot whose request can be sent now; NULL if there is none. */

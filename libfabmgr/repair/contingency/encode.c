@@ -175,7 +175,7 @@ static const uint8_t *get_write(struct decoding *u, const uint8_t *at,
 static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++)
-        d->change[i].was = fab_target_lft_row(lft, d->change[i].sw)[d->change[i].lid];
+        d->change[i].was = fab_target_lft_at(lft, d->change[i].sw, d->change[i].lid);
 }
 
 /* ---- the overlay after the delta ------------------------------------------------------------- */

@@ -50,7 +50,7 @@ static void count_from(struct fab_repair_load *l, const struct fab_repair_networ
 {
     uint32_t sw = from;
     for (uint32_t hops = 0; hops <= b->n && sw != b->home[lid]; hops++) {
-        uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(lft, sw)[lid]);
+        uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_at(lft, sw, lid));
         if (channel == FAB_NONE)
             return;
         l->load[channel] += b->attached[from];
@@ -131,7 +131,7 @@ static uint32_t endports_behind(const struct moving *m, uint32_t sw)
         for (uint32_t port = b->first[at] + 1; port < b->first[at + 1]; port++) {
             uint32_t from = b->peer_sw[port];
             if (from == FAB_NONE || from == m->home || m->l->index[from] != FAB_NONE ||
-                fab_target_lft_row(m->lft, from)[m->lid] != b->peer_num[port] || count >= b->n)
+                fab_target_lft_at(m->lft, from, m->lid) != b->peer_num[port] || count >= b->n)
                 continue;
             m->l->stack[count++] = from;
         }
@@ -150,7 +150,7 @@ static void find_endports_behind(const struct moving *m, size_t changes)
         if (b->attached[from] == 0)
             continue;
         for (uint32_t hops = 0; hops <= b->n && m->l->index[sw] == FAB_NONE; hops++) {
-            uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(m->lft, sw)[m->lid]);
+            uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_at(m->lft, sw, m->lid));
             if (sw == m->home || channel == FAB_NONE)
                 break;
             sw = b->peer_sw[channel];
@@ -183,7 +183,7 @@ static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t pa
     for (uint32_t hops = 0; status == FAB_OK && hops <= b->n && sw != m->home; hops++) {
         uint32_t i = m->l->index[sw];
         uint8_t entry =
-            now && i != FAB_NONE ? m->change[i].now : fab_target_lft_row(m->lft, sw)[m->lid];
+            now && i != FAB_NONE ? m->change[i].now : fab_target_lft_at(m->lft, sw, m->lid);
         uint32_t channel = fab_repair_channel(b, sw, entry);
         if (channel == FAB_NONE)
             break;

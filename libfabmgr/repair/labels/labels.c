@@ -60,7 +60,7 @@ static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_
 {
     return b->home[lid] == sw || b->home[lid] == FAB_NONE
                ? FAB_NONE
-               : fab_repair_channel(b, sw, fab_target_lft_row(t, sw)[lid]);
+               : fab_repair_channel(b, sw, fab_target_lft_at(t, sw, lid));
 }
 
 static const uint32_t *labels_of(const struct fab_repair_network *b, uint32_t lid)

@@ -26,7 +26,7 @@ struct fab_repair_baseline {
 
 static uint32_t live_peer(const struct fab_fabric *f, uint32_t port)
 {
-    return fab_fabric_port_is_up(f, port) ? f->ports[port].peer : FAB_NONE;
+    return fab_fabric_port_is_up(f, port) ? fab_fabric_port(f, port)->peer : FAB_NONE;
 }
 
 static int allot(struct fab_repair_baseline *g, const struct fab_fabric *f)
@@ -110,7 +110,8 @@ uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                       const struct fab_fabric *f, uint32_t port)
 {
     return port == FAB_NONE ? FAB_NONE
-                            : g->first[c->to_baseline[f->ports[port].node]] + f->ports[port].num;
+                            : g->first[c->to_baseline[fab_fabric_port(f, port)->node]] +
+                                  fab_fabric_port(f, port)->num;
 }
 
 /* Returns true if the baseline has all links and LIDs of the present fabric. */

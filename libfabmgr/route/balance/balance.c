@@ -258,7 +258,7 @@ void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
 static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct fab_dlid *dlid,
                         const struct fab_lft *lft)
 {
-    return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_row(lft, sw)[dlid->lid])];
+    return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_at(lft, sw, dlid->lid))];
 }
 
 /* Adds or subtracts the loads that the entries for the DLID (destination LID) cause. */

@@ -48,8 +48,9 @@ static void fini(struct layers *l)
 static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
-    if (owner == FAB_NONE || fab_fabric_node_is_switch(in->fabric, in->fabric->ports[owner].node))
-        return owner != FAB_NONE ? in->fabric->ports[owner].node : FAB_NONE;
+    if (owner == FAB_NONE ||
+        fab_fabric_node_is_switch(in->fabric, fab_fabric_port(in->fabric, owner)->node))
+        return owner != FAB_NONE ? fab_fabric_port(in->fabric, owner)->node : FAB_NONE;
     uint32_t peer = fab_fabric_peer_node(in->fabric, owner);
     return peer != FAB_NONE && fab_fabric_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
 }

@@ -125,7 +125,7 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
         set_count(&d->vls, d->needed);
         snprintf(why, why_len, "shortest paths on %u virtual lanes by %s", d->needed, d->by);
     } else {
-        const struct fab_port *p = &d->in->fabric->ports[port];
+        const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
         snprintf(why, why_len, "%s%u VLs are needed and %.64s port %u has %u",
                  d->least > FAB_VLS_MAX ? "at least " : "", d->least,
                  d->in->fabric->nodes[p->node].desc, p->num, available);

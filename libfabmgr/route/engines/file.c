@@ -92,14 +92,14 @@ static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
     if (g->why_len > 0)
         snprintf(g->why, g->why_len, "switch %.40s (0x%016" PRIx64 ") %s; LID %u (%.40s) needs it",
                  f->nodes[s].desc, f->nodes[s].guid, what, lid,
-                 f->nodes[f->ports[owner].node].desc);
+                 f->nodes[fab_fabric_port(f, owner)->node].desc);
     return FAB_E_UNSUPPORTED;
 }
 
 /* Returns the switch that the port is attached to, or FAB_NONE. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 {
-    uint32_t node = f->ports[owner].node;
+    uint32_t node = fab_fabric_port(f, owner)->node;
     if (fab_fabric_node_is_switch(f, node))
         return node;
     uint32_t peer = fab_fabric_peer_node(f, owner);
@@ -115,7 +115,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
     const struct fab_fabric *f = g->in->fabric;
     char what[48];
     while (g->seen[s] != lid) {
-        uint8_t num = fab_target_lft_row(&g->lft, s)[lid];
+        uint8_t num = fab_target_lft_at(&g->lft, s, lid);
         g->seen[s] = lid;
         if (g->sw[s] == NULL)
             return refuse(g, s, lid, "is not in the file");
@@ -138,7 +138,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 
 static bool has_endports(const struct fab_fabric *f, uint32_t s)
 {
-    if (f->self_port != FAB_NONE && f->ports[f->self_port].node == s)
+    if (f->self_port != FAB_NONE && fab_fabric_port(f, f->self_port)->node == s)
         return true;
     for (unsigned num = 1; num <= f->nodes[s].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, s, (uint8_t)num),

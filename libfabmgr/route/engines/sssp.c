@@ -163,7 +163,7 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
                          const struct fab_dlid *to)
 {
     for (uint32_t i = 0; i < s->g->n; i++)
-        fab_target_lft_row(&s->lft, i)[to->lid] = fab_target_lft_row(&s->lft, i)[from->lid];
+        fab_target_lft_row(&s->lft, i)[to->lid] = fab_target_lft_at(&s->lft, i, from->lid);
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 

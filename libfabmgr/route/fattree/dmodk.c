@@ -26,21 +26,22 @@
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
-    const struct fab_port *p = &f->ports[owner];
+    const struct fab_port *p = fab_fabric_port(f, owner);
     *ret_sw = p->node;
     *ret_num = 0;
     if (fab_fabric_node_is_switch(f, p->node))
         return p->num == 0;
-    if (!fab_fabric_port_is_up(f, owner) || !fab_fabric_node_is_switch(f, f->ports[p->peer].node))
+    if (!fab_fabric_port_is_up(f, owner) ||
+        !fab_fabric_node_is_switch(f, fab_fabric_port(f, p->peer)->node))
         return false;
-    *ret_sw = f->ports[p->peer].node;
-    *ret_num = f->ports[p->peer].num;
+    *ret_sw = fab_fabric_port(f, p->peer)->node;
+    *ret_num = fab_fabric_port(f, p->peer)->num;
     return true;
 }
 
 static uint32_t number_of(const struct fab_tree *t, uint32_t owner, uint32_t sw, uint8_t position)
 {
-    uint32_t node = t->f->ports[owner].node;
+    uint32_t node = fab_fabric_port(t->f, owner)->node;
     uint32_t hashed = (uint32_t)fab_base_mix64(t->f->nodes[node].guid) & HASH_MASK;
     if (!t->o->leaf[sw])
         return hashed + position;
@@ -85,7 +86,8 @@ static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bo
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t owner = lids->owner[lid], sw;
         uint8_t num;
-        if (owner == FAB_NONE || fab_fabric_node_is_switch(t->f, t->f->ports[owner].node) == ends ||
+        if (owner == FAB_NONE ||
+            fab_fabric_node_is_switch(t->f, fab_fabric_port(t->f, owner)->node) == ends ||
             !attachment(t->f, owner, &sw, &num))
             continue;
         if (num != 0 && known != sw) {

@@ -46,8 +46,9 @@ static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls
         if (peer == FAB_NONE || peer == sw || !fab_fabric_node_is_switch(f, peer) ||
             !fab_fabric_port_is_up(f, port))
             continue;
-        isls[count++] = (struct isl){
-            .peer = peer, .num = (uint8_t)num, .rate = fab_wire_link_rate(&f->ports[port].info)};
+        isls[count++] = (struct isl){.peer = peer,
+                                     .num = (uint8_t)num,
+                                     .rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info)};
     }
     qsort(isls, count, sizeof(isls[0]), by_peer);
     for (uint32_t i = 1; i < count; i++) {

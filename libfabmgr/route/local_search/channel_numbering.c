@@ -39,7 +39,7 @@ struct reading {
 static uint32_t channel_of(const struct fab_channel_numbering *l, const struct reading *r,
                            uint32_t sw, uint32_t lid)
 {
-    uint8_t num = fab_target_lft_row(r->lft, sw)[lid];
+    uint8_t num = fab_target_lft_at(r->lft, sw, lid);
     return num <= r->f->nodes[sw].num_ports ? l->by_port[fab_fabric_port_id(r->f, sw, num)]
                                             : FAB_NONE;
 }
@@ -51,7 +51,7 @@ static uint32_t switch_of(const struct reading *r, uint32_t lid)
     uint32_t port = lid <= r->lids->top ? r->lids->owner[lid] : FAB_NONE;
     if (port == FAB_NONE)
         return FAB_NONE;
-    uint32_t node = r->f->ports[port].node;
+    uint32_t node = fab_fabric_port(r->f, port)->node;
     return fab_fabric_node_is_switch(r->f, node) ? node : fab_fabric_peer_node(r->f, port);
 }
 
@@ -241,7 +241,9 @@ static void find_ports(struct fab_channel_numbering *l, const struct fab_fabric 
             uint32_t port = fab_fabric_port_id(f, sw, g->port_num[c]);
             l->by_port[port] = c;
             l->out[c] = l->vls != NULL ? fab_target_vls_port_class(l->vls, port) : 0;
-            l->in[c] = l->vls != NULL ? fab_target_vls_port_class(l->vls, f->ports[port].peer) : 0;
+            l->in[c] = l->vls != NULL
+                           ? fab_target_vls_port_class(l->vls, fab_fabric_port(f, port)->peer)
+                           : 0;
         }
     }
 }

@@ -66,7 +66,7 @@ static void read_tables(struct fab_link_load *b, const struct fab_fabric *f,
     for (uint32_t i = 0; i < b->ends; i++) {
         uint32_t *next = fab_route_link_load_next(b, i);
         for (uint32_t sw = 0; sw < g->n; sw++) {
-            uint8_t num = fab_target_lft_row(lft, sw)[b->end[i].lid];
+            uint8_t num = fab_target_lft_at(lft, sw, b->end[i].lid);
             next[sw] = sw == b->end[i].sw || num > f->nodes[sw].num_ports
                            ? FAB_NONE
                            : by_port[fab_fabric_port_id(f, sw, num)];

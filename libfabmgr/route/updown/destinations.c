@@ -59,9 +59,10 @@ static uint32_t endport_dlids(const struct fab_destinations *r, uint32_t sw, uin
     uint32_t count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
-        uint32_t peer = f->ports[port].peer;
-        if (peer == FAB_NONE || fab_fabric_node_is_switch(f, f->ports[peer].node) ||
-            !fab_fabric_port_is_up(f, port) || f->nodes[f->ports[peer].node].aggregation == loaded)
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer == FAB_NONE || fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node) ||
+            !fab_fabric_port_is_up(f, port) ||
+            f->nodes[fab_fabric_port(f, peer)->node].aggregation == loaded)
             continue;
         if (lids->base[peer] == 0 || offset >> lids->lmc[peer] != 0) {
             number++;

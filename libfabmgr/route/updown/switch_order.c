@@ -382,7 +382,7 @@ static struct within count_links(const struct fab_graph *g, const struct fab_ord
                 c.a = s;
                 c.b = v;
                 c.num_a = g->port_num[i];
-                c.num_b = f->ports[f->ports[port].peer].num;
+                c.num_b = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->num;
             }
         }
     }

@@ -53,10 +53,10 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
     for (;;) {
         met |= crowded[port];
         crowded[port] |= mark;
-        if (f->ports[port].peer == x->to)
+        if (fab_fabric_port(f, port)->peer == x->to)
             return met;
-        uint32_t sw = f->ports[f->ports[port].peer].node;
-        port = fab_fabric_port_id(f, sw, fab_target_lft_row(&s->lft, sw)[lid]);
+        uint32_t sw = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node;
+        port = fab_fabric_port_id(f, sw, fab_target_lft_at(&s->lft, sw, lid));
     }
 }
 

@@ -36,8 +36,8 @@ static void assign(struct scene *s)
     must(fab_target_lids_init(&s->lids, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer == FAB_NONE || f->ports[peer].node < f->switch_count)
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
+            if (peer == FAB_NONE || fab_fabric_port(f, peer)->node < f->switch_count)
                 continue;
             s->end[s->ends++] = peer;
             s->lids.base[peer] = next++;
@@ -53,9 +53,11 @@ static void assign(struct scene *s)
 static void slow_down(struct scene *s)
 {
     for (uint32_t i = 0; i < s->leaf; i++) {
-        struct fab_port *p = &s->fabric->ports[s->end[i]];
+        struct fab_port *p = fab_fabric_port(s->fabric, s->end[i]);
         must(fab_fabric_text_parse_rate(SLOW, strlen(SLOW), &p->info), SLOW);
-        must(fab_fabric_text_parse_rate(SLOW, strlen(SLOW), &s->fabric->ports[p->peer].info), SLOW);
+        must(fab_fabric_text_parse_rate(SLOW, strlen(SLOW),
+                                        &fab_fabric_port(s->fabric, p->peer)->info),
+             SLOW);
     }
 }
 
