@@ -142,6 +142,11 @@ tests_unit_test_base_SOURCES = tests/unit/test_base.c
 tests_unit_test_base_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_base_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_pages
+tests_unit_test_pages_SOURCES = tests/unit/test_pages.c
+tests_unit_test_pages_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_pages_LDADD = $(LIB_TEST_LIBS)
+
 # ---- wire
 UNIT_TESTS += tests/unit/test_wire
 tests_unit_test_wire_SOURCES = tests/unit/test_wire.c
@@ -789,7 +794,7 @@ endif
 TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
 # Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
-THREAD_TESTS = tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
+THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
 	tests/unit/test_transport_sim tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
 	tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh

@@ -12,6 +12,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/map.h \
 	%D%/match.c \
 	%D%/match.h \
+	%D%/pages.c \
+	%D%/pages.h \
 	%D%/plural.h \
 	%D%/prng.c \
 	%D%/prng.h \

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each version knows the living versions before and after it. A page was made in one version and is
+ * in all later versions until one replaces it, so it is enough to note it once, in the last living
+ * version that has it (`left`), together with the version in which it was made. When this version
+ * ends, the page goes to the living version before it, or, if it was made later than that, to the
+ * spare pages.
+ *
+ * Ended versions wait in a list, which the thread that reserves and edits empties. The end of the
+ * last version frees everything. So no thread ever waits for another.
+ */
+#include "libfabmgr/base/pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+#define CHUNK_PAGES 64 /* least number of pages that are allocated together */
+
+struct left_page {
+    uint32_t index, made;
+    uint8_t *page;
+};
+
+struct fab_pages_version {
+    struct history *history;
+    uint32_t number; /* 1: the first version of the history */
+    int handles;     /* atomic */
+    uint8_t **page;
+    struct fab_pages_version *older, *newer; /* the living versions before and after this one */
+    struct fab_pages_version *next_ended;
+    struct left_page *left; /* pages that this version has and `newer` does not have */
+    size_t left_count, left_room;
+};
+
+struct history {
+    size_t count, size;
+    int living;                      /* number of versions that have handles; atomic */
+    struct fab_pages_version *ended; /* list of ended versions; atomic */
+    struct fab_pages_version *newest;
+    uint32_t last_number;
+    uint32_t *made; /* [count] number of the version that made each page of `newest` */
+    void **memory;  /* everything that pages were cut from */
+    size_t memory_count, memory_room;
+    uint8_t **spare;
+    size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void free_version(struct fab_pages_version *v)
+{
+    if (v == NULL)
+        return;
+    free(v->page);
+    free(v->left);
+    free(v);
+}
+
+static void free_history(struct history *h)
+{
+    for (struct fab_pages_version *v = h->ended, *next; v != NULL; v = next) {
+        next = v->next_ended;
+        free_version(v);
+    }
+    for (size_t i = 0; i < h->memory_count; i++)
+        free(h->memory[i]);
+    free(h->memory);
+    free(h->spare);
+    free(h->made);
+    free(h);
+}
+
+static int make_room(void *items, size_t item, size_t need, size_t *room)
+{
+    void **at = items;
+    if (need <= *room)
+        return FAB_OK;
+    void *more = fab_base_grow(*at, item, need, room);
+    if (more == NULL)
+        return FAB_E_NOMEM;
+    *at = more;
+    return FAB_OK;
+}
+
+/* Makes sure that there are `need` spare pages. There is always room for all pages among the spare
+ * ones, so that a page can be given back without memory. */
+static int find_spare(struct history *h, size_t need)
+{
+    size_t count = need > CHUNK_PAGES ? need : CHUNK_PAGES;
+    if (need <= h->spare_count)
+        return FAB_OK;
+    if (make_room(&h->spare, sizeof(*h->spare), h->pages + count, &h->spare_room) != FAB_OK ||
+        make_room(&h->memory, sizeof(*h->memory), h->memory_count + 1, &h->memory_room) != FAB_OK)
+        return FAB_E_NOMEM;
+    uint8_t *chunk = fab_base_alloc_array(count, h->size);
+    if (chunk == NULL)
+        return FAB_E_NOMEM;
+    h->memory[h->memory_count++] = chunk;
+    h->pages += count;
+    for (size_t i = 0; i < count; i++)
+        h->spare[h->spare_count++] = chunk + (count - 1 - i) * h->size;
+    return FAB_OK;
+}
+
+size_t fab_base_pages_memory(const struct fab_pages *p)
+{
+    const struct history *h = p->version->history;
+    size_t living = (size_t)__atomic_load_n(&h->living, __ATOMIC_ACQUIRE);
+    return h->count * (sizeof(*h->made) + living * sizeof(uint8_t *)) +
+           (h->pages - h->count) * h->size;
+}
+
+/* ---- versions that end ----------------------------------------------------------------------- */
+
+static void give_back(struct history *h, uint8_t *page)
+{
+    h->spare[h->spare_count++] = page;
+}
+
+/* Makes room for notes that v is the last living version with `count` more pages. */
+static int reserve_left(struct fab_pages_version *v, size_t count)
+{
+    return v != NULL ? make_room(&v->left, sizeof(*v->left), v->left_count + count, &v->left_room)
+                     : FAB_OK;
+}
+
+/* The newest version has ended: the pages that only it had become spare, and the version before it
+ * is the newest again. */
+static void step_back(struct history *h, const struct fab_pages_version *ended)
+{
+    struct fab_pages_version *v = ended->older;
+    for (size_t i = 0; v != NULL && i < v->left_count; i++) {
+        give_back(h, ended->page[v->left[i].index]);
+        h->made[v->left[i].index] = v->left[i].made;
+    }
+    if (v != NULL)
+        v->left_count = 0;
+    h->newest = v;
+}
+
+static void pass_on(struct history *h, const struct fab_pages_version *ended)
+{
+    struct fab_pages_version *v = ended->older;
+    for (size_t i = 0; i < ended->left_count; i++)
+        if (v != NULL && ended->left[i].made <= v->number)
+            v->left[v->left_count++] = ended->left[i];
+        else
+            give_back(h, ended->left[i].page);
+}
+
+/* Gives back the pages of an ended version. Returns NOMEM, with nothing changed. */
+static int bury(struct history *h, struct fab_pages_version *v)
+{
+    if (v->newer != NULL && reserve_left(v->older, v->left_count) != FAB_OK)
+        return FAB_E_NOMEM;
+    if (v->newer == NULL)
+        step_back(h, v);
+    else
+        pass_on(h, v);
+    if (v->newer != NULL)
+        v->newer->older = v->older;
+    if (v->older != NULL)
+        v->older->newer = v->newer;
+    free_version(v);
+    return FAB_OK;
+}
+
+static void add_ended(struct history *h, struct fab_pages_version *v)
+{
+    struct fab_pages_version *first = __atomic_load_n(&h->ended, __ATOMIC_RELAXED);
+    do
+        v->next_ended = first;
+    while (!__atomic_compare_exchange_n(&h->ended, &first, v, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+static void bury_ended(struct history *h)
+{
+    struct fab_pages_version *v = __atomic_exchange_n(&h->ended, NULL, __ATOMIC_ACQUIRE), *next;
+    for (; v != NULL; v = next) {
+        next = v->next_ended;
+        if (bury(h, v) != FAB_OK)
+            add_ended(h, v);
+    }
+}
+
+static void end_version(struct fab_pages_version *v)
+{
+    struct history *h = v->history;
+    add_ended(h, v);
+    /* From here on, the thread that reserves and edits may have freed v. */
+    if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
+        free_history(h);
+}
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+static struct fab_pages_version *new_version(struct history *h)
+{
+    struct fab_pages_version *v = calloc(1, sizeof(*v));
+    if (v == NULL)
+        return NULL;
+    v->page = calloc(h->count > 0 ? h->count : 1, sizeof(*v->page));
+    if (v->page == NULL) {
+        free_version(v);
+        return NULL;
+    }
+    v->history = h;
+    v->number = h->last_number + 1;
+    v->handles = 1;
+    return v;
+}
+
+/* Makes v the newest version. */
+static void add_version(struct history *h, struct fab_pages_version *v)
+{
+    h->last_number = v->number;
+    v->older = h->newest;
+    if (v->older != NULL)
+        v->older->newer = v;
+    h->newest = v;
+    __atomic_add_fetch(&h->living, 1, __ATOMIC_RELAXED);
+}
+
+int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages *ret)
+{
+    struct history *h = calloc(1, sizeof(*h));
+    if (h == NULL)
+        return FAB_E_NOMEM;
+    h->count = h->pages = count;
+    h->size = size;
+    h->made = calloc(count > 0 ? count : 1, sizeof(*h->made));
+    struct fab_pages_version *v = new_version(h);
+    if (h->made == NULL || v == NULL ||
+        make_room(&h->memory, sizeof(*h->memory), 1, &h->memory_room) != FAB_OK) {
+        free_version(v);
+        free_history(h);
+        return FAB_E_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++)
+        h->made[i] = v->number;
+    h->memory[h->memory_count++] = memory;
+    add_version(h, v);
+    *ret = (struct fab_pages){v->page, v};
+    return FAB_OK;
+}
+
+void fab_base_pages_fini(struct fab_pages *p)
+{
+    struct fab_pages_version *v = p->version;
+    *p = (struct fab_pages){0};
+    if (v != NULL && __atomic_sub_fetch(&v->handles, 1, __ATOMIC_ACQ_REL) == 0)
+        end_version(v);
+}
+
+struct fab_pages fab_base_pages_share(const struct fab_pages *p)
+{
+    __atomic_add_fetch(&p->version->handles, 1, __ATOMIC_RELAXED);
+    return *p;
+}
+
+bool fab_base_pages_is_shared(const struct fab_pages *p)
+{
+    return __atomic_load_n(&p->version->handles, __ATOMIC_ACQUIRE) > 1;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static int derive(struct history *h, const struct fab_pages *p, struct fab_pages *ret)
+{
+    struct fab_pages_version *v = new_version(h);
+    if (v == NULL)
+        return FAB_E_NOMEM;
+    memcpy(v->page, p->page, h->count * sizeof(*v->page));
+    add_version(h, v);
+    *ret = (struct fab_pages){v->page, v};
+    return FAB_OK;
+}
+
+/* Copies an array into a new history. */
+static int copy(const struct history *h, const struct fab_pages *p, struct fab_pages *ret)
+{
+    uint8_t *memory = fab_base_alloc_array(h->count, h->size);
+    int r = memory != NULL ? fab_base_pages_new(memory, h->count, h->size, ret) : FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        free(memory);
+        return r;
+    }
+    for (size_t i = 0; i < h->count; i++)
+        ret->page[i] = memcpy(memory + i * h->size, p->page[i], h->size);
+    return FAB_OK;
+}
+
+static int room_for(struct history *h, size_t edits)
+{
+    int r = find_spare(h, edits);
+    return r == FAB_OK ? reserve_left(h->newest->older, edits) : r;
+}
+
+int fab_base_pages_reserve(struct fab_pages *p, size_t edits)
+{
+    struct history *h = p->version->history;
+    struct fab_pages own = {0};
+    bury_ended(h);
+    size_t most = edits < h->count ? edits : h->count;
+    int r = FAB_OK;
+    if (p->version != h->newest)
+        r = copy(h, p, &own);
+    else if (fab_base_pages_is_shared(p))
+        r = derive(h, p, &own);
+    if (r == FAB_OK)
+        r = room_for(own.version != NULL ? own.version->history : h, most);
+    if (r != FAB_OK) {
+        fab_base_pages_fini(&own);
+        return r;
+    }
+    if (own.version != NULL) {
+        fab_base_pages_fini(p);
+        *p = own;
+    }
+    return FAB_OK;
+}
+
+/* Replaces page i of the newest version by a copy. */
+static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t i)
+{
+    const struct left_page left = {(uint32_t)i, h->made[i], v->page[i]};
+    if (room_for(h, 1) != FAB_OK)
+        return NULL;
+    uint8_t *page = h->spare[--h->spare_count];
+    memcpy(page, left.page, h->size);
+    v->page[i] = page;
+    h->made[i] = v->number;
+    if (v->older != NULL)
+        v->older->left[v->older->left_count++] = left;
+    else
+        give_back(h, left.page);
+    return page;
+}
+
+uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i)
+{
+    struct fab_pages_version *v = p->version;
+    struct history *h = v->history;
+    return h->made[i] == v->number ? v->page[i] : copy_page(h, v, i);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Versions of an array in pages against plain copies: random histories in which handles are shared,
+ * changed and ended in any order, by one thread and by readers on others.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "libfabmgr/base/pages.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+#define PAGES 12
+#define SIZE 16
+#define HANDLES 10
+#define BYTES ((size_t)PAGES * SIZE)
+
+struct handle {
+    struct fab_pages pages; /* version NULL: not in use */
+    uint8_t want[PAGES][SIZE];
+};
+
+static struct fab_pages first_version(void)
+{
+    struct fab_pages p;
+    uint8_t *memory = calloc(PAGES, SIZE);
+    ck_assert_int_eq(fab_base_pages_new(memory, PAGES, SIZE, &p), FAB_OK);
+    for (size_t i = 0; i < PAGES; i++)
+        p.page[i] = memory + i * SIZE;
+    return p;
+}
+
+static void assert_same(const struct handle *h)
+{
+    for (size_t i = 0; h->pages.version != NULL && i < PAGES; i++)
+        ck_assert_mem_eq(h->pages.page[i], h->want[i], SIZE);
+}
+
+static void change(struct fab_prng *g, struct handle *h)
+{
+    size_t edits = fab_base_prng_below(g, PAGES + 1);
+    ck_assert_int_eq(fab_base_pages_reserve(&h->pages, edits), FAB_OK);
+    ck_assert(!fab_base_pages_is_shared(&h->pages));
+    for (size_t k = 0; k < edits; k++) {
+        size_t i = fab_base_prng_below(g, PAGES), at = fab_base_prng_below(g, SIZE);
+        uint8_t value = (uint8_t)fab_base_prng_next(g);
+        fab_base_pages_edit(&h->pages, i)[at] = value;
+        h->want[i][at] = value;
+    }
+}
+
+static void step(struct fab_prng *g, struct handle *handles)
+{
+    struct handle *h = &handles[fab_base_prng_below(g, HANDLES)];
+    struct handle *other = &handles[fab_base_prng_below(g, HANDLES)];
+    if (h->pages.version == NULL)
+        return;
+    switch (fab_base_prng_below(g, 3)) {
+    case 0:
+        if (other->pages.version == NULL) {
+            *other = *h;
+            other->pages = fab_base_pages_share(&h->pages);
+            ck_assert(fab_base_pages_is_shared(&h->pages));
+        }
+        break;
+    case 1:
+        change(g, h);
+        break;
+    default:
+        if (other != h && other->pages.version != NULL)
+            fab_base_pages_fini(&other->pages);
+    }
+}
+
+START_TEST(versions_keep_their_contents)
+{
+    struct fab_prng g;
+    fab_base_prng_init(&g, test_seed("pages", 16));
+    for (unsigned round = 0; round < test_rounds(2000); round++) {
+        struct handle handles[HANDLES] = {{.pages = first_version()}};
+        for (unsigned n = 0; n < 100; n++) {
+            step(&g, handles);
+            for (unsigned i = 0; i < HANDLES; i++)
+                assert_same(&handles[i]);
+        }
+        for (unsigned i = 0; i < HANDLES; i++)
+            fab_base_pages_fini(&handles[i].pages);
+    }
+}
+END_TEST
+
+/* A thousand versions, of which the last few and one old one are read: the pages of versions that
+ * ended are used again. */
+START_TEST(memory_is_that_of_the_living_versions)
+{
+    struct fab_pages now = first_version(), old = {0}, ring[4] = {{0}};
+    for (unsigned n = 0; n < 1000; n++) {
+        fab_base_pages_fini(&ring[n % 4]);
+        ring[n % 4] = fab_base_pages_share(&now);
+        if (n == 500)
+            old = fab_base_pages_share(&now);
+        ck_assert_int_eq(fab_base_pages_reserve(&now, 3), FAB_OK);
+        for (size_t i = 0; i < 3; i++)
+            fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
+    }
+    /* One chunk of 64 pages is enough for six versions of 12 pages. */
+    size_t pointers = PAGES * (sizeof(uint32_t) + 6 * sizeof(uint8_t *));
+    ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)64 * SIZE);
+    fab_base_pages_fini(&old);
+    for (unsigned i = 0; i < 4; i++)
+        fab_base_pages_fini(&ring[i]);
+    ck_assert_uint_eq(now.page[(999 + 2) % PAGES][0], 999 % 256);
+    fab_base_pages_fini(&now);
+}
+END_TEST
+
+START_TEST(an_unshared_version_is_changed_in_place)
+{
+    struct fab_pages p = first_version();
+    uint8_t *was = p.page[3];
+    ck_assert_int_eq(fab_base_pages_reserve(&p, 1), FAB_OK);
+    ck_assert_ptr_eq(fab_base_pages_edit(&p, 3), was);
+    struct fab_pages reader = fab_base_pages_share(&p);
+    ck_assert_int_eq(fab_base_pages_reserve(&p, 1), FAB_OK);
+    uint8_t *now = fab_base_pages_edit(&p, 3);
+    ck_assert_ptr_ne(now, was);
+    ck_assert_ptr_eq(fab_base_pages_edit(&p, 3), now);
+    ck_assert_ptr_eq(p.page[4], reader.page[4]);
+    fab_base_pages_fini(&reader);
+    fab_base_pages_fini(&p);
+}
+END_TEST
+
+struct reader {
+    struct fab_pages pages;
+    uint8_t want;
+    pthread_t thread;
+};
+
+static void *read_all(void *arg)
+{
+    struct reader *r = arg;
+    for (size_t i = 0; i < PAGES; i++)
+        for (size_t at = 0; at < SIZE; at++)
+            if (r->pages.page[i][at] != r->want)
+                return arg;
+    fab_base_pages_fini(&r->pages);
+    return NULL;
+}
+
+START_TEST(readers_on_other_threads_see_their_version)
+{
+    struct fab_pages now = first_version();
+    struct reader readers[8] = {{.want = 0}};
+    for (unsigned n = 0; n < test_rounds(800); n++) {
+        struct reader *r = &readers[n % 8];
+        void *bad = NULL;
+        if (n >= 8)
+            ck_assert_int_eq(pthread_join(r->thread, &bad), 0);
+        ck_assert_ptr_null(bad);
+        *r = (struct reader){.pages = fab_base_pages_share(&now), .want = now.page[0][0]};
+        ck_assert_int_eq(pthread_create(&r->thread, NULL, read_all, r), 0);
+        ck_assert_int_eq(fab_base_pages_reserve(&now, PAGES), FAB_OK);
+        for (size_t i = 0; i < PAGES; i++)
+            memset(fab_base_pages_edit(&now, i), (int)(n & 0xff), SIZE);
+    }
+    fab_base_pages_fini(&now);
+    for (unsigned i = 0; i < 8; i++) {
+        void *bad = NULL;
+        ck_assert_int_eq(pthread_join(readers[i].thread, &bad), 0);
+        ck_assert_ptr_null(bad);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pages");
+    TCase *tc = tcase_create("pages");
+    tcase_add_test(tc, versions_keep_their_contents);
+    tcase_add_test(tc, memory_is_that_of_the_living_versions);
+    tcase_add_test(tc, an_unshared_version_is_changed_in_place);
+    tcase_add_test(tc, readers_on_other_threads_see_their_version);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
