@@ -70,8 +70,10 @@ const char *iterations_end(struct iterations *t, uint64_t now_ns, uint64_t *ret_
         t->all.within[i]++;
     t->all.count++;
     t->all.sum_us += us;
-    if (us > t->all.longest_us)
+    if (us > t->all.longest_us) {
         t->all.longest_us = us;
+        t->all.longest_what = t->longest;
+    }
     *ret_us = us;
     return us > LONG_US ? t->longest : NULL;
 }

@@ -65,6 +65,7 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
 struct loop_iterations { /* iterations since loop_run, in CPU time of the loop thread */
     uint64_t count, sum_us, longest_us;
+    const char *longest_what; /* the work that took most of the longest iteration; NULL: none */
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
     uint64_t within[LOOP_ITERATION_BOUNDS];
     struct loop_held {

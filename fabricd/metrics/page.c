@@ -7,6 +7,7 @@
 #include "fabricd/metrics/page.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +80,61 @@ static void turns(struct fab_text *to, const struct loop_iterations *t)
                                 t->count, t->sum_us};
     histogram(to, "loop_iteration_seconds", &times,
               "Processor time of one iteration of the event loop; requests wait that long.");
+    family(to, "loop_iteration_longest_seconds", "gauge",
+           "Processor time of the longest iteration, and the work that took most of it.");
+    if (t->longest_what)
+        fab_base_text_addf(to, "fabricd_loop_iteration_longest_seconds{what=\"%s\"} %.6f\n",
+                           t->longest_what, (double)t->longest_us / 1e6);
     family(to, "loop_longest_seconds", "gauge",
            "Longest processor time of one kind of work in the event loop.");
     for (uint32_t i = 0; i < t->names; i++)
         fab_base_text_addf(to, "fabricd_loop_longest_seconds{what=\"%s\"} %.6f\n", t->held[i].what,
                            (double)t->held[i].longest_us / 1e6);
+}
+
+static void add_phase_row(struct fab_text *to, const char *name, const char *suffix,
+                          const struct sm_phase_time *t)
+{
+    fab_base_text_addf(to, "fabricd_%s%s{round=\"%s\",phase=\"%s\"} ", name, suffix, t->round,
+                       t->phase);
+}
+
+/* Writes a summary without quantiles: for each phase, its number and the sum of a time. The time is
+ * the uint64_t at `offset` in struct sm_phase_time, in units of 1 / a_second seconds. Phases whose
+ * sum is 0 are left out. */
+static void phase_summary(struct fab_text *to, const char *name, const struct sm_phase_time *t,
+                          uint32_t count, size_t offset, double a_second, const char *help)
+{
+    family(to, name, "summary", help);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t time;
+        memcpy(&time, (const char *)&t[i] + offset, sizeof(time));
+        if (time == 0)
+            continue;
+        add_phase_row(to, name, "_count", &t[i]);
+        fab_base_text_addf(to, "%" PRIu64 "\n", t[i].count);
+        add_phase_row(to, name, "_sum", &t[i]);
+        fab_base_text_addf(to, "%.6f\n", (double)time / a_second);
+    }
+}
+
+static void phases(struct fab_text *to, const struct sm *s)
+{
+    struct sm_phase_time t[SM_PHASE_TIMES_MAX];
+    uint32_t count = sm_phase_times(s, t);
+    phase_summary(to, "phase_seconds", t, count, offsetof(struct sm_phase_time, wall_us), 1e6,
+                  "Duration of each phase of each kind of round.");
+    phase_summary(to, "phase_loop_cpu_seconds", t, count, offsetof(struct sm_phase_time, loop_ns),
+                  1e9,
+                  "Processor time of the event loop during each phase, other requests included.");
+    phase_summary(to, "phase_worker_cpu_seconds", t, count,
+                  offsetof(struct sm_phase_time, worker_ns), 1e9,
+                  "Processor time of the worker thread of each phase, without the thread pool.");
+    family(to, "phase_longest_seconds", "gauge", "Longest duration of each phase.");
+    for (uint32_t i = 0; i < count; i++) {
+        add_phase_row(to, "phase_longest_seconds", "", &t[i]);
+        fab_base_text_addf(to, "%.6f\n", (double)t[i].longest_us / 1e6);
+    }
 }
 
 static void management(struct fab_text *to, const struct sm_status *s)
@@ -319,6 +370,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     traps(to, &status.traps);
     scrub(to, &status);
     turns(to, &loop_iterations);
+    phases(to, in->sm);
     fabric(to, &status, v ? v->fabric : NULL, &census);
     multicast(to, &multicasts);
     errors(to, in->pm);

@@ -27,6 +27,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/next_round.h \
 	%D%/core/phase.h \
 	%D%/core/phase_task.c \
+	%D%/core/phase_times.c \
 	%D%/core/reply.c \
 	%D%/core/requests.c \
 	%D%/core/rounds.c \

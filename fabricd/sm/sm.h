@@ -57,6 +57,15 @@ struct sm_reroute_times { /* durations of the reroutes that wrote tables, since 
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
+/* The time that one phase of one kind of round took since the start. */
+struct sm_phase_time {
+    const char *round, *phase;
+    uint64_t count;               /* how often the phase ended */
+    uint64_t wall_us, longest_us; /* sum and maximum of its durations */
+    /* Sums of the CPU time of the loop thread while the phase ran, also for other work, and of the
+     * CPU time of the thread of its worker task. */
+    uint64_t loop_ns, worker_ns;
+};
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
 struct sm_trap_counts { /* traps since the start, while this manager was master */
     uint64_t received;
@@ -107,6 +116,9 @@ struct sm_status {
     uint32_t waiting_names; /* nodes whose names wait for an approval */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
+#define SM_PHASE_TIMES_MAX 160
+/* Fills in the times of the phases that have ended at least once, and returns their number. */
+uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);
 /* Returns the numbers of nodes, ports and links in the fabric of the view. They are counted once
  * per view. All are 0 if no view is published yet. */
 struct fab_census sm_census(struct sm *s);

@@ -866,6 +866,13 @@ def metrics_are_served():
             assert m['fabricd_loop_iteration_seconds_bucket{le="+Inf"}'] == m[turns], m
             assert int(m[turns]) > 10 and float(m["fabricd_loop_iteration_seconds_sum"]) > 0
             assert 'fabricd_loop_longest_seconds{what="discovering"}' in m, m
+            assert sum(name.startswith("fabricd_loop_iteration_longest_seconds{what=") for name in m) == 1, m
+            phase = '{round="heavy sweep",phase="discovering"}'
+            assert m["fabricd_phase_seconds_count" + phase] == "1", m
+            for time in ("phase_seconds_sum", "phase_loop_cpu_seconds_sum", "phase_longest_seconds"):
+                assert 0 < float(m["fabricd_" + time + phase]) < 60, (time, m)
+            route = '{round="heavy sweep",phase="routing"}'
+            assert float(m["fabricd_phase_worker_cpu_seconds_sum" + route]) > 0, m
             for path, method, code in (("/", "GET", 404), ("/metrics", "DELETE", 501),
                                        ("/metrics?" + "x" * 20000, "GET", 400)):
                 try:
@@ -903,6 +910,12 @@ def the_daemon_on_its_simulated_fabric():
             wait_until(lambda: f.TracePath(**ends).path == before)
             fails(Code.NOT_FOUND, sim.Unlink, node="nobody", port_number=1)
             fails(Code.NOT_FOUND, sim.Unlink, node=up.node_name, port_number=200)
+            links = lambda: f.GetStatus().status.fabric.links
+            sim.Unlink(node="spine-001")
+            wait_until(lambda: links() == 20)
+            sim.Relink(node="spine-001")
+            wait_until(lambda: links() == 24)
+            wait_until(lambda: f.GetStatus().status.state == "idle")
             f.Sweep(), f.Reroute()
             status = f.GetStatus().status
             assert status.routing.deadlock_free and status.packets.sent > 100

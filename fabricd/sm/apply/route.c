@@ -35,6 +35,7 @@ struct sm_route_job {
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended, and when its proof ended. */
     uint64_t computed_us, proved_us;
+    uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;
     bool composed; /* the task has set `classes` */
     bool flawed;   /* the engine reports that other engines may do better */
@@ -212,11 +213,13 @@ static int route_classes(struct sm_route_job *j)
 static void work(void *ctx, struct loop_task *task)
 {
     struct sm_route_job *j = ctx;
+    uint64_t began_ns = clock_cpu_ns();
     j->status = follow(j) ? FAB_OK : route_classes(j);
     if (j->active && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
         j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
     if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
         (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
+    j->cpu_ns = clock_cpu_ns() - began_ns;
 }
 
 /* ---- on the loop ---- */
@@ -389,6 +392,7 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     s->apply->job = NULL;
+    sm_phase_time_worker(s, j->cpu_ns);
     int r = judge(s, j);
     if (r == FAB_OK) {
         s->apply->rebalance.gain = j->gain;

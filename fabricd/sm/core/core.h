@@ -201,6 +201,8 @@ void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
 void sm_run_give_up(struct sm *s);
+/* Adds to the CPU time of the running phase's worker task, for the metrics. */
+void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
 void sm_run_abort(struct sm *s); /* drops the running round; waiting callers are not called */
 
 /* Returns whether many targeted sweeps have delayed a change of M_Keys (rounds.c). */

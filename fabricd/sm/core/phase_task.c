@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
@@ -17,14 +18,17 @@ struct sm_phase_task {
     const struct sm_phase_work *work;
     void *ctx;
     struct loop_task *task; /* NULL: the worker has not accepted the task */
+    uint64_t cpu_ns;        /* CPU time of the worker thread in the task */
     bool over;              /* the result is ready for the phase */
 };
 
 static void work(void *ctx, struct loop_task *task)
 {
-    const struct sm_phase_task *t = ctx;
+    struct sm_phase_task *t = ctx;
+    uint64_t began_ns = clock_cpu_ns();
     (void)task;
     t->work->work(t->ctx);
+    t->cpu_ns = clock_cpu_ns() - began_ns;
 }
 
 static void done(void *owner, void *ctx)
@@ -80,6 +84,8 @@ void *sm_phase_task_take(struct sm *s)
 {
     struct sm_phase_task *t = s->core->task;
     void *ctx = t ? t->ctx : NULL;
+    if (t)
+        sm_phase_time_worker(s, t->cpu_ns);
     s->core->task = NULL;
     free(t);
     return ctx;

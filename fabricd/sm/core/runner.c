@@ -128,6 +128,17 @@ static void begin_phase(struct sm *s)
     sm_run_check(s);
 }
 
+/* Enters the phase. If that ends the round, the phase has ended, too. */
+static int enter_phase(struct sm *s, const struct sm_phase *phase)
+{
+    loop_at(s->in.loop, phase->name);
+    sm_phase_time_begin(s);
+    int r = phase->enter ? phase->enter(s) : FAB_OK;
+    if (r != FAB_OK)
+        sm_phase_time_end(s);
+    return r;
+}
+
 static void end_round(struct sm *s, int status)
 {
     s->core->phases = NULL;
@@ -144,11 +155,11 @@ static void advance(void *ctx)
         loop_at(s->in.loop, phase->name);
         int r = phase->leave ? phase->leave(s) : FAB_OK;
         const struct sm_phase *next = s->core->phases[1];
+        sm_phase_time_end(s);
         if (r == FAB_OK && next) {
             log_debug("sm", "%s", next->name);
-            loop_at(s->in.loop, next->name);
             s->core->phases++;
-            r = next->enter ? next->enter(s) : FAB_OK;
+            r = enter_phase(s, next);
         }
         if (r != FAB_OK || !next) {
             loop_at(s->in.loop, "ending a round");
@@ -175,9 +186,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     s->core->phases = run->round->phases;
     log_debug("sm", "%s begins", run->round->name);
     sm_requests_begun(s);
-    const struct sm_phase *first = sm_run_phase(s);
-    loop_at(s->in.loop, first->name);
-    int r = first->enter ? first->enter(s) : FAB_OK;
+    int r = enter_phase(s, sm_run_phase(s));
     if (r != FAB_OK) {
         end_round(s, r < 0 ? r : FAB_OK);
         return;
@@ -188,6 +197,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
 void sm_run_abort(struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);
+    sm_phase_time_end(s);
     fab_mads_cancel(s->mads, s);
     loop_timer_cancel(s->core->advance);
     s->core->outstanding = 0;

@@ -7,6 +7,8 @@
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/map.h"
 
+#define SM_PHASES_A_ROUND 20 /* at most so many phases has a round */
+
 struct sm_phase_task;
 struct sm_trap_forward;
 struct sm_trap_limit;
@@ -71,6 +73,10 @@ struct sm_core {
     struct loop_timer *advance, *stall;
     bool answered;       /* an answer came since the stall timer was last set */
     uint64_t stalled_us; /* time since the last answer */
+    /* Members of phase_times.c: when the running phase began, in the manager's time and in CPU time
+     * of the loop thread, and the CPU time of its worker task. */
+    uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
+    struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 
     /* Members of phase_task.c: the worker task of the running phase. */
     struct loop_tasks tasks;
@@ -115,6 +121,10 @@ void sm_violations_swept(struct sm *s);
 int sm_runner_init(struct sm *s);
 void sm_runner_fini(struct sm *s);
 void sm_run_start(struct sm *s, enum sm_round_kind kind);
+
+/* Functions of phase_times.c. Call these functions when a phase begins and when it ends. */
+void sm_phase_time_begin(struct sm *s);
+void sm_phase_time_end(struct sm *s);
 
 /* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
