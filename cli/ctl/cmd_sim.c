@@ -3,13 +3,25 @@
  * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the simulated
  * fabric in the manager's process.
  */
+#include <string.h>
+
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
+
+/* Reads NODE/PORT, or NODE alone: then *ret_number is 0, which means all cables of the node. */
+static int parse_place(struct session *s, char **ret_node, uint32_t *ret_number)
+{
+    if (strchr(s->argv[0], '/') != NULL)
+        return parse_port(s, ret_node, ret_number);
+    *ret_node = s->argv[0];
+    *ret_number = 0;
+    return EXIT_OK;
+}
 
 static int unlink_cable(struct session *s)
 {
     Fabric__V1__UnlinkRequest q = FABRIC__V1__UNLINK_REQUEST__INIT;
-    int rc = parse_port(s, &q.node, &q.port_number);
+    int rc = parse_place(s, &q.node, &q.port_number);
     return rc == EXIT_OK ? ask_service(s, "fabric.v1.SimService/Unlink", &q.base,
                                        &fabric__v1__unlink_response__descriptor, NULL)
                          : rc;
@@ -18,7 +30,7 @@ static int unlink_cable(struct session *s)
 static int relink_cable(struct session *s)
 {
     Fabric__V1__RelinkRequest q = FABRIC__V1__RELINK_REQUEST__INIT;
-    int rc = parse_port(s, &q.node, &q.port_number);
+    int rc = parse_place(s, &q.node, &q.port_number);
     return rc == EXIT_OK ? ask_service(s, "fabric.v1.SimService/Relink", &q.base,
                                        &fabric__v1__relink_response__descriptor, NULL)
                          : rc;
@@ -27,8 +39,8 @@ static int relink_cable(struct session *s)
 const struct cmd cmd_sim_unlink = {
     .noun = "sim",
     .verb = "unlink",
-    .args = "NODE/PORT",
-    .summary = "pull a cable of the embedded simulated fabric",
+    .args = "NODE[/PORT]",
+    .summary = "pull a cable, or all cables of a node, of the embedded simulated fabric",
     .min_args = 1,
     .max_args = 1,
     .run = unlink_cable,
@@ -36,7 +48,7 @@ const struct cmd cmd_sim_unlink = {
 const struct cmd cmd_sim_relink = {
     .noun = "sim",
     .verb = "relink",
-    .args = "NODE/PORT",
+    .args = "NODE[/PORT]",
     .summary = "put the cable back",
     .min_args = 1,
     .max_args = 1,

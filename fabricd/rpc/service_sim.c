@@ -14,7 +14,23 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Finds the port and causes the fault. On an error, this function has finished the call. */
+/* Causes the fault at a port, or, if the number is 0, at all ports of the node that have a cable.
+ * Returns NOT_FOUND if there is no cable. */
+static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
+{
+    int rc = FAB_E_NOT_FOUND;
+    unsigned last = fab_sim_fabric(sim)->nodes[node].num_ports;
+    if (number > last)
+        return rc;
+    if (number > 0)
+        return fn(sim, node, (uint8_t)number);
+    for (unsigned port = 1; port <= last; port++)
+        if (fn(sim, node, (uint8_t)port) == FAB_OK)
+            rc = FAB_OK;
+    return rc;
+}
+
+/* Finds the node and causes the fault. On an error, this function has finished the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
@@ -25,7 +41,7 @@ static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number
         return rc;
     }
     transport_sim_tell_time(in->sim_transport);
-    rc = number <= UINT8_MAX ? fn(in->sim, node, (uint8_t)number) : FAB_E_NOT_FOUND;
+    rc = do_at(in->sim, fn, node, number);
     if (rc < 0) {
         call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);
         return rc;

@@ -96,10 +96,10 @@ class Counts:
     """The counts of umadcount."""
 
     def __init__(self, path):
-        self.sent = self.gets = self.sets = self.lft = self.last_lft = self.last_set = 0
-        if os.path.exists(path) and os.path.getsize(path) >= 48:
-            values = struct.unpack('6Q', open(path, 'rb').read(48))
-            self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set = values
+        values = [0] * 8
+        if os.path.exists(path) and os.path.getsize(path) >= 64:
+            values = struct.unpack('8Q', open(path, 'rb').read(64))
+        self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set, self.acks, self.last_ack = values
         self.smps = self.gets + self.sets
 
 
@@ -156,10 +156,11 @@ def opensm(engine, folder, ibsim, counter):
     return process, lambda: os.path.exists(log) and open(log, errors='replace').read().count('SUBNET UP')
 
 
-def fabricd(build, folder, ibsim, counter):
-    env = environment(ibsim, counter, folder + '/counts')
+def fabricd(build, folder, ibsim, counter, options=('--umad',)):
+    """Starts fabricd. ibsim None: it simulates the fabric itself, as the options say."""
+    env = environment(ibsim, counter, folder + '/counts') if ibsim else None
     log = open(folder + '/fabricd.log', 'w')
-    process = subprocess.Popen([build + '/fabricd/fabricd', '--umad', '--state-dir', folder + '/state', '--listen',
+    process = subprocess.Popen([build + '/fabricd/fabricd', *options, '--state-dir', folder + '/state', '--listen',
                                 'unix:%s/sock' % folder], env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                stdout=log, stderr=log)
     return process, lambda: len(re.findall(r'\bsweep-done\b|\breroute-done\b', open(folder + '/fabricd.log').read()))

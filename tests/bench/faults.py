@@ -1,18 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""faults.py [--build DIR] [--engines updn,minhop] [--faults N] [--theirs N] [--kinds leaf,core,spine] RADIX,LEVELS | FILE ...
+"""faults.py [--build DIR] [--sim] [--background] [--engines updn,minhop] [--faults N] [--theirs N]
+          [--kinds leaf,core,spine] [--json FILE] RADIX,LEVELS | FILE ...
 
-Causes faults in the same simulated fabric (ibsim, which neither project wrote) under fabricd and
-under OpenSM, one after the other in one run: N cables between a leaf and a switch above it, N cables
-higher up, N whole switches above the leaves, at random by the seed. Each fault is undone before the
-next. Prints the time from the fault to the last table block sent, median and worst, and the number
-of blocks. OpenSM needs a long time for each; --theirs is the number of faults that it gets.
+Causes faults in a simulated fabric under fabricd: N cables between a leaf and a switch above it, N
+cables higher up, N whole switches above the leaves, at random by the seed. Each fault is undone before
+the next, and the undoing counts as a fault of its own kind. The first fault comes one second after the
+bring-up. Prints the time from the fault to the last acknowledged table block, median and worst
+(fault_records.py says how it is measured), with the steps of the worst, and the longest turns of the
+manager's loop. With --json, appends all of it to a file, a line a run.
+
+The fabric is ibsim, which neither project wrote, and OpenSM gets the same faults in the same run, one
+manager after the other. OpenSM needs a long time for each; --theirs is the number of faults that it
+gets, and the times of OpenSM end with the last table block sent. ibsim itself needs a core: a client
+measures the round trip of a bare SMP all the time, and the net worst is without the longest such
+round trip during the fault.
+
+--sim: fabricd simulates the fabric itself, and OpenSM has no part in it. --background: the manager has
+other work meanwhile (background.py lists it), and OpenSM has no part in it.
 
 A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
 topology file. As in against_opensm.py, OpenSM has its fastest settings, and the same preload library
-counts for both.
+counts for both. Needs python3-grpcio and protoc; --background needs `make tests/bench/sa_flood`.
 """
 import argparse
+import json
 import os
 import random
 import re
@@ -22,7 +34,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from against_opensm import TOP, Counts, Ibsim, fabricd, opensm, stop, topology_of, wait_for, work_folder  # noqa: E402
+from against_opensm import TOP, Counts, Ibsim, opensm, stop, topology_of, wait_for, work_folder  # noqa: E402
 
 KINDS = ('leaf', 'core', 'spine')
 
@@ -32,10 +44,14 @@ class Topology:
 
     def __init__(self, path):
         peers, hosts, node = {}, set(), None
+        self.ends, self.lids = [], 0
         for line in open(path, errors='replace'):
             m = re.match(r'(Switch|Ca|Hca|Rt)\s+\d+\s+("[^"]+")', line)
             if m:
                 node = m[2] if m[1] == 'Switch' else None
+                self.lids += 1
+                if node is None:
+                    self.ends.append('0x' + m[2][3:-1])
                 continue
             m = re.match(r'\[(\d+)\][^"]*("[^"]+")', line)
             if m and node and m[2].startswith('"S-'):
@@ -134,17 +150,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('fabrics', nargs='+')
     parser.add_argument('--build', default=TOP + '/build')
+    parser.add_argument('--sim', action='store_true', help='fabricd --sim instead of ibsim')
+    parser.add_argument('--background', action='store_true', help='give fabricd other work meanwhile')
     parser.add_argument('--engines', default='updn,minhop', help='of OpenSM; empty: fabricd alone')
     parser.add_argument('--faults', type=int, default=20)
     parser.add_argument('--theirs', type=int, default=3, help='faults that OpenSM gets')
     parser.add_argument('--kinds', default=','.join(KINDS))
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--timeout', type=float, default=120)
+    parser.add_argument('--timeout', type=float, default=120, help='for the bring-up and for each fault of OpenSM')
+    parser.add_argument('--wait', type=float, default=20, help='seconds to wait for a write of fabricd')
+    parser.add_argument('--json', help='append a line a run to this file')
+    parser.add_argument('--verbose', action='store_true', help='print each fault of fabricd')
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     kinds = args.kinds.split(',')
     if set(kinds) - set(KINDS):
         parser.error('--kinds: of ' + ', '.join(KINDS))
+    os.environ.update(abs_top_srcdir=TOP, abs_top_builddir=args.build)
+    sys.path.insert(0, TOP + '/tests/rpc')
+    import fault_records
     work, counter = work_folder()
     for fabric in args.fabrics:
         topology = topology_of(args.build, fabric, work)
@@ -154,14 +178,24 @@ def main():
             return [(kind, places.draw(kind, count, args.seed)) for kind in kinds]
 
         results = []
-        for engine in filter(None, args.engines.split(',')):
+        for engine in [] if args.sim or args.background else filter(None, args.engines.split(',')):
             results.append(('opensm ' + engine,
                             run('opensm', lambda *a: opensm(engine, *a), topology, counter,  # noqa: B023
                                 tries(args.theirs), 2.5, args.timeout)))
-        results.append(('fabricd', run('fabricd', lambda *a: fabricd(args.build, *a), topology, counter,
-                                       tries(args.faults), 1.2, args.timeout)))
-        print('\n%s, seed %d' % (fabric, args.seed))
-        show(results, kinds)
+        found, said = fault_records.run(args, topology, counter, tries(args.faults), places.ends, places.lids)
+        print('\n%s, %s%s, seed %d: %d hosts' % (fabric, '--sim' if args.sim else 'ibsim',
+                                                ' --background' if args.background else '', args.seed,
+                                                len(places.ends)))
+        print('\n'.join(said))
+        fault_records.show(found, not args.sim)
+        if results:
+            ours = {kind: [(r['ms'], r['blocks']) if r['ms'] else None for r in found.get(kind + ' lost', [])]
+                    for kind in kinds}
+            show(results + [('fabricd', ours)], kinds)
+        if args.json:
+            with open(args.json, 'a') as f:
+                f.write(json.dumps(dict(fabric=fabric, sim=args.sim, background=args.background, seed=args.seed,
+                                        hosts=len(places.ends), said=said, faults=found)) + '\n')
 
 
 if __name__ == '__main__':

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW [PAUSE]`
- * attaches to that node of a simulator. It speaks the socket protocol itself (raw_client.h),
- * because libumad2sim takes longer than the answers to be measured. Get(PathRecord) between random
- * LIDs 1..LIDS, WINDOW of them at a time. PAUSE: microseconds before the next request follows an
- * answer. Prints answers a second and their latency.
+ * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW [PAUSE |
+ * RATE/s]` attaches to that node of a simulator. It speaks the socket protocol itself
+ * (raw_client.h), because libumad2sim takes longer than the answers to be measured. Get(PathRecord)
+ * between random LIDs 1..LIDS, WINDOW of them at a time. PAUSE: microseconds before the next
+ * request follows an answer. RATE: at most so many requests a second. Prints answers a second and
+ * their latency.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,8 @@ struct flood {
     uint32_t lids;
     struct fab_prng prng;
     uint64_t sent_us[WINDOW_MOST];
-    uint32_t *times, answers, good, lost, pause_us;
+    uint32_t *times, answers, good, lost, pause_us, rate;
+    uint64_t start_us, asked;
     uint8_t request[PACKET]; /* complete except for TID and LIDs */
 };
 
@@ -74,8 +76,18 @@ static uint16_t find_sm(const struct raw_client *c)
     return info.sm_lid;
 }
 
+/* Waits until the next request may be sent. */
+static void pace(struct flood *f)
+{
+    uint64_t now = now_us(), due = f->rate ? f->start_us + f->asked * 1000000 / f->rate : 0;
+    if (due > now)
+        usleep((useconds_t)(due - now));
+    f->asked++;
+}
+
 static void ask(struct flood *f, uint32_t slot)
 {
+    pace(f);
     uint8_t *mad = f->request + PACKET_MAD;
     fab_base_put_be64(mad + 8, slot + 1);
     fab_base_put_be16(mad + FAB_SA_DATA + 40, some_lid(f));
@@ -138,20 +150,23 @@ int main(int argc, char **argv)
     static struct flood f;
     f.times = calloc(TIMES_MOST, sizeof(uint32_t));
     if ((argc != 5 && argc != 6) || !f.times) {
-        fprintf(stderr, "usage: sa_flood NODE LIDS SECONDS WINDOW [PAUSE]\n");
+        fprintf(stderr, "usage: sa_flood NODE LIDS SECONDS WINDOW [PAUSE | RATE/s]\n");
         return 1;
     }
     f.lids = (uint32_t)strtoul(argv[2], NULL, 0);
     uint64_t seconds = strtoull(argv[3], NULL, 0);
     uint32_t window = (uint32_t)strtoul(argv[4], NULL, 0);
-    f.pause_us = argc == 6 ? (uint32_t)strtoul(argv[5], NULL, 0) : 0;
+    uint32_t number = argc == 6 ? (uint32_t)strtoul(argv[5], NULL, 0) : 0;
+    bool is_rate = argc == 6 && strchr(argv[5], '/');
+    f.rate = is_rate ? number : 0;
+    f.pause_us = is_rate ? 0 : number;
     if (f.lids == 0 || window == 0 || window > WINDOW_MOST)
         return 1;
     f.c = raw_connect(argv[1]);
     f.sm_lid = find_sm(&f.c);
     fab_base_prng_init(&f.prng, 1);
     make_request(&f);
-    uint64_t start = now_us();
+    uint64_t start = f.start_us = now_us();
     for (uint32_t slot = 0; slot < window; slot++)
         ask(&f, slot);
     while (now_us() - start < seconds * 1000000 && take(&f, window))

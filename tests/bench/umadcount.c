@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * umadcount: a preload library that counts the MADs that a libibumad program sends, so that
- * different subnet managers are measured in the same way. Writes its counts to the file
- * UMADCOUNT_FILE: struct counts below, in host byte order. Any thread may send; the counters are
- * atomic.
+ * umadcount: a preload library that counts the MADs that a libibumad program sends, and the answers
+ * to forwarding table blocks, so that different subnet managers are measured in the same way.
+ * Writes its counts to the file UMADCOUNT_FILE: struct counts below, in host byte order. Any thread
+ * may send; the counters are atomic.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,16 +21,21 @@ struct counts {
     _Atomic uint64_t lft_sets;    /* forwarding table blocks */
     _Atomic uint64_t last_lft_ns; /* CLOCK_REALTIME of the last one */
     _Atomic uint64_t last_set_ns; /* CLOCK_REALTIME of the last SubnSet of any attribute */
+    _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
+    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last one */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
+typedef int recv_fn(int fd, void *umad, int *length, int timeout_ms);
 
 static struct counts *counts;
 static send_fn *real_send;
+static recv_fn *real_recv;
 
 __attribute__((constructor)) static void start(void)
 {
     real_send = (send_fn *)dlsym(RTLD_NEXT, "umad_send");
+    real_recv = (recv_fn *)dlsym(RTLD_NEXT, "umad_recv");
     const char *path = getenv("UMADCOUNT_FILE");
     int fd = path ? open(path, O_RDWR | O_CREAT, 0600) : -1;
     if (fd < 0 || ftruncate(fd, sizeof(*counts)))
@@ -70,4 +75,20 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int ret
     if (counts)
         count(umad_get_mad(umad));
     return real_send(fd, agent, umad, length, timeout_ms, retries);
+}
+
+static void count_answer(const uint8_t *mad)
+{
+    if ((mad[1] != 0x81 && mad[1] != 0x01) || mad[3] != 0x81 || mad[16] != 0 || mad[17] != 0x19)
+        return;
+    atomic_store(&counts->last_ack_ns, now_ns());
+    atomic_fetch_add(&counts->lft_acks, 1);
+}
+
+int umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+    int agent = real_recv(fd, umad, length, timeout_ms);
+    if (counts && agent >= 0 && umad_status(umad) == 0)
+        count_answer(umad_get_mad(umad));
+    return agent;
 }

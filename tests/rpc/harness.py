@@ -21,7 +21,9 @@ PATIENCE = 60
 
 
 def sanitized():
-    with open(os.path.join(BUILD, "tests/rpc/rpc_server"), "rb") as f:
+    # Benchmarks need fabricd only.
+    programs = [os.path.join(BUILD, p) for p in ("tests/rpc/rpc_server", "fabricd/fabricd")]
+    with open(next(filter(os.path.exists, programs)), "rb") as f:
         program = f.read()
     return b"__asan_init" in program or b"__tsan_init" in program
 
