@@ -16,6 +16,7 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/mcast/tree.h"
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -382,11 +383,20 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
 
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret)
 {
+    struct fab_mcast_net *net;
+    int r = fab_mcast_net_new(f, &net);
+    return r == FAB_OK ? fab_mcast_groups_new_over(net, ret) : r;
+}
+
+int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret)
+{
     struct fab_mcast_groups *g = calloc(1, sizeof(*g));
-    if (g == NULL)
+    if (g == NULL) {
+        fab_mcast_net_free(net);
         return FAB_E_NOMEM;
+    }
     g->share = FAB_MCAST_SHARE_SHORT;
-    int r = fab_mcast_trees_new(f, &g->trees);
+    int r = fab_mcast_trees_new_over(net, &g->trees);
     if (r == FAB_OK)
         *ret = g;
     else
@@ -413,4 +423,9 @@ void fab_mcast_groups_free(struct fab_mcast_groups *g)
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now)
 {
     return fab_mcast_trees_update(g->trees, now);
+}
+
+int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now)
+{
+    return fab_mcast_trees_update_over(g->trees, now);
 }

@@ -71,9 +71,13 @@ struct fab_mcast_groups {
 };
 /* Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
+/* The same for a net that another thread may have made of the fabric (fab_mcast_net_new). Takes
+ * over the net in any case. */
+int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* Returns OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
+int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);
 

@@ -122,13 +122,15 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
     return same;
 }
 
-static bool has_same_sizes(const struct fab_mcast_net *n, const struct fab_fabric *now)
+/* Returns whether both nets have the same switches with the same MFTs, and the same ports. */
+static bool has_same_ports(const struct fab_mcast_net *n, const struct fab_mcast_net *now)
 {
-    bool same = fab_mcast_net_same_switches(n, now) && n->ports == now->port_count;
-    for (uint32_t sw = 0; same && sw < n->switches; sw++)
-        same = n->cap[sw] == now->switches[sw].multicast_fdb_cap &&
-               n->first_port[sw] == now->nodes[sw].first_port;
-    return same;
+    return n->switches == now->switches && n->ports == now->ports &&
+           memcmp(n->guid, now->guid, n->switches * sizeof(*n->guid)) == 0 &&
+           memcmp(n->cap, now->cap, n->switches * sizeof(*n->cap)) == 0 &&
+           memcmp(n->first_port, now->first_port, n->switches * sizeof(*n->first_port)) == 0 &&
+           memcmp(n->node, now->node, n->ports * sizeof(*n->node)) == 0 &&
+           memcmp(n->port_guid, now->port_guid, n->ports * sizeof(*n->port_guid)) == 0;
 }
 
 static int add_change(struct fab_mcast_net_diff *d, uint32_t port, uint32_t peer)
@@ -143,27 +145,20 @@ static int add_change(struct fab_mcast_net_diff *d, uint32_t port, uint32_t peer
     return FAB_OK;
 }
 
-static int compare_port(const struct fab_mcast_net *n, const struct fab_fabric *now, uint32_t port,
-                        struct fab_mcast_net_diff *d)
-{
-    uint32_t peer = peer_of(now, port);
-    if (n->node[port] != fab_fabric_port(now, port)->node ||
-        n->port_guid[port] != member_guid(now, port))
-        return FAB_E_EXISTS;
-    note_endport(now, port, d->has_ends);
-    return peer != n->peer[port] ? add_change(d, port, peer) : FAB_OK;
-}
-
-int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
+int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret)
 {
     struct fab_mcast_net_diff d = {0};
-    if (!has_same_sizes(n, now))
+    if (!has_same_ports(n, now))
         return FAB_E_EXISTS;
     d.has_ends = fab_base_bits_new(n->switches);
     int r = d.has_ends != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t sw = 0; r == FAB_OK && sw < n->switches; sw++)
+        if (fab_base_bits_get(now->has_ends, sw))
+            fab_base_bits_set(d.has_ends, sw);
     for (uint32_t port = 0; r == FAB_OK && port < n->ports; port++)
-        r = compare_port(n, now, port, &d);
+        if (now->peer[port] != n->peer[port])
+            r = add_change(&d, port, now->peer[port]);
     if (r == FAB_OK)
         *ret = d;
     else

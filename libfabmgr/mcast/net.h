@@ -34,19 +34,19 @@ int fab_mcast_net_new(const struct fab_fabric *f,
                       struct fab_mcast_net **ret); /* returns OK or NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
-/* The links in which a fabric differs from the net. Both must have the same port and switch ids. */
+/* The links in which another net differs from a net. Both have the same port and switch ids. */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    uint64_t *has_ends; /* bitset of the switches with endports in the other fabric */
+    uint64_t *has_ends; /* bitset of the switches with endports in the other net */
 };
 /* Returns whether each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Finds the links that differ between the net and a fabric. Returns EXISTS if ids, MFT sizes or
- * GUIDs differ, so that the net cannot be adapted, or NOMEM. */
-int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
+/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs differ,
+ * so that the first net cannot be adapted, or NOMEM. */
+int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
 /* Applies the difference to the net. Afterwards *d is the reverse difference. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);

@@ -53,6 +53,9 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
  * these links do not affect stay unchanged. Returns NOMEM; some trees may then be empty until the
  * next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
+/* The same for a net that another thread may have made of the fabric (fab_mcast_net_new). Takes
+ * over the net in any case. */
+int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 
 /* Returns the switches and links of the present fabric, valid until the next update. */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);

@@ -179,18 +179,30 @@ static int move_tree(const struct move *m, const struct fab_mcast_tree *was)
     return r;
 }
 
-static int move_all(struct fab_mcast_trees *t, struct move *m, const struct fab_fabric *now)
+/* Sets m->sw: the new id of each switch of the old net. */
+static int match_switches(struct move *m)
 {
-    int r = FAB_OK;
+    const struct fab_mcast_net *now = m->to->net;
+    struct fab_map ids = {0};
+    int r = fab_base_map_reserve(&ids, now->switches);
+    for (uint32_t sw = 0; r == FAB_OK && sw < now->switches; sw++)
+        r = fab_base_map_put(&ids, now->guid[sw], sw);
+    for (uint32_t sw = 0; r == FAB_OK && sw < m->old->switches; sw++)
+        if (!fab_base_map_get(&ids, m->old->guid[sw], &m->sw[sw]))
+            m->sw[sw] = FAB_NONE;
+    fab_base_map_fini(&ids);
+    return r;
+}
+
+static int move_all(struct fab_mcast_trees *t, struct move *m)
+{
+    uint32_t switches = m->to->net->switches;
     m->sw = fab_base_alloc_array(m->old->switches, sizeof(*m->sw));
-    m->up = fab_base_alloc_array(now->switch_count, sizeof(*m->up));
-    if (m->sw == NULL || m->up == NULL)
-        return FAB_E_NOMEM;
-    memset(m->up, 0xff, now->switch_count * sizeof(*m->up));
-    for (uint32_t sw = 0; sw < m->old->switches; sw++) {
-        uint32_t node = fab_fabric_node_by_guid(now, m->old->guid[sw]);
-        m->sw[sw] = node < now->switch_count ? node : FAB_NONE;
-    }
+    m->up = fab_base_alloc_array(switches, sizeof(*m->up));
+    int r = m->sw != NULL && m->up != NULL ? match_switches(m) : FAB_E_NOMEM;
+    if (r != FAB_OK)
+        return r;
+    memset(m->up, 0xff, switches * sizeof(*m->up));
     memcpy(m->to->changed, t->changed, sizeof(t->changed));
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
         if (t->tree[i] == NULL)
@@ -201,16 +213,13 @@ static int move_all(struct fab_mcast_trees *t, struct move *m, const struct fab_
     return r;
 }
 
-static int follow_all(struct fab_mcast_trees *t, const struct fab_fabric *now)
+static int follow_all(struct fab_mcast_trees *t, struct fab_mcast_net *now)
 {
     struct move m = {.old = t->net};
-    struct fab_mcast_net *net;
-    int r = fab_mcast_net_new(now, &net);
-    if (r == FAB_OK)
-        r = fab_mcast_trees_new_over(net, &m.to);
+    int r = fab_mcast_trees_new_over(now, &m.to);
     if (r != FAB_OK)
         return r;
-    r = move_all(t, &m, now);
+    r = move_all(t, &m);
     free(m.sw);
     free(m.up);
     if (r == FAB_OK) {
@@ -222,7 +231,7 @@ static int follow_all(struct fab_mcast_trees *t, const struct fab_fabric *now)
     return r;
 }
 
-int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now)
+int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now)
 {
     struct fab_mcast_net_diff d = {0};
     int r = t->broken ? FAB_E_EXISTS : fab_mcast_net_compare(t->net, now, &d);
@@ -231,5 +240,13 @@ int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *n
     if (r == FAB_OK && d.count > 0)
         r = follow_links(t, &d);
     fab_mcast_net_diff_fini(&d);
+    fab_mcast_net_free(now);
     return r;
+}
+
+int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now)
+{
+    struct fab_mcast_net *net;
+    int r = fab_mcast_net_new(now, &net);
+    return r == FAB_OK ? fab_mcast_trees_update_over(t, net) : r;
 }

@@ -5,7 +5,8 @@
  *
  * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
  * are updated when a round publishes a view, and shortly after a local repair. Writes under way are
- * then cancelled and planned again.
+ * then cancelled and planned again. A worker task copies the links and ports of the published
+ * fabric for the trees (struct fab_mcast_net), because that takes time in proportion to the fabric.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -34,12 +35,103 @@ void sm_multicast_kick(struct sm *s)
         loop_timer_set(s->mcast->timer, 0);
 }
 
+/* ---- the links of the fabric ----------------------------------------------------------------- */
+
+struct reading { /* the worker task owns all members */
+    struct fab_fabric *fabric;
+    struct fab_mcast_net *net;
+    int status;
+};
+
+static void reading_free(struct reading *x)
+{
+    fab_mcast_net_free(x->net);
+    fab_fabric_unref(x->fabric);
+    free(x);
+}
+
+static void read_links(void *ctx, struct loop_task *task)
+{
+    struct reading *x = ctx;
+    (void)task;
+    x->status = fab_mcast_net_new(x->fabric, &x->net);
+}
+
+static void drop_read(struct sm_multicast *m)
+{
+    fab_fabric_unref(m->read_of);
+    fab_mcast_net_free(m->read);
+    m->read_of = NULL;
+    m->read = NULL;
+}
+
+static void links_read(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    struct reading *x = ctx;
+    struct sm_multicast *m = s->mcast;
+    m->reading = NULL;
+    if (x->status == FAB_OK) {
+        drop_read(m);
+        m->read = x->net;
+        m->read_of = x->fabric;
+        x->net = NULL;
+        x->fabric = NULL;
+        loop_timer_set(m->timer, 0);
+    } else {
+        log_warning("sm", "multicast tables are written later: %s",
+                    fab_base_status_text(x->status));
+        loop_timer_set(m->timer, RETRY_US);
+    }
+    reading_free(x);
+}
+
+/* Called instead of links_read if memory ran out or the manager is freed. */
+static void drop_reading(void *owner, void *ctx)
+{
+    if (owner)
+        ((struct sm *)owner)->mcast->reading = NULL;
+    reading_free(ctx);
+}
+
+static int begin_reading(struct sm *s)
+{
+    static const struct loop_task_ops ops = {"multicast", read_links, links_read, drop_reading};
+    struct sm_multicast *m = s->mcast;
+    struct reading *x = calloc(1, sizeof(*x));
+    if (!x)
+        return FAB_E_NOMEM;
+    x->fabric = fab_fabric_ref(s->model.view->fabric);
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &m->tasks,
+                                            .owner = s,
+                                            .ctx = x,
+                                            .place = s->in.recorded ? LOOP_TASK_INLINE
+                                                                    : LOOP_TASK_SHORT};
+    return loop_task_start(s->in.loop, &config, &m->reading);
+}
+
+/* Returns whether the links of the published fabric have been read, and the task need not begin or
+ * end first. */
+static bool have_links(const struct sm *s)
+{
+    return s->mcast->read && s->mcast->read_of == s->model.view->fabric;
+}
+
+static struct fab_mcast_net *take_links(struct sm_multicast *m)
+{
+    struct fab_mcast_net *net = m->read;
+    m->read = NULL;
+    drop_read(m);
+    return net;
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 static int make_groups(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    int r = fab_mcast_groups_new(s->model.fabric, &m->groups);
+    int r = fab_mcast_groups_new_over(take_links(m), &m->groups);
     if (r != FAB_OK)
         return r;
     m->configured = false;
@@ -205,7 +297,7 @@ void sm_multicast_forget(struct sm *s)
 static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_fabric *f = s->model.view->fabric;
     /* If there are no groups yet, make_groups makes them for this fabric. */
     bool follows = m->groups;
     sm_mfts_drop(s);
@@ -215,7 +307,7 @@ static int follow(struct sm *s)
     if (r == FAB_OK)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
-        r = fab_mcast_groups_update(m->groups, f);
+        r = fab_mcast_groups_update_over(m->groups, take_links(m));
     /* m->held may have the new switch ids while the trees have the old ones. All MFTs are therefore
      * read again. */
     if (r != FAB_OK) {
@@ -230,10 +322,15 @@ static int follow(struct sm *s)
     return FAB_OK;
 }
 
+static bool is_behind(const struct sm *s)
+{
+    return !s->mcast->groups || s->mcast->stale;
+}
+
 static int catch_up(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    int r = !m->groups || m->stale ? follow(s) : FAB_OK;
+    int r = is_behind(s) ? follow(s) : FAB_OK;
     return r == FAB_OK && !m->configured ? configure(s) : r;
 }
 
@@ -243,8 +340,13 @@ static void run(void *ctx)
     if (!sm_is_master(s) || !s->model.fabric || !s->model.view)
         return;
     loop_at(s->in.loop, "multicast");
-    int r = catch_up(s);
-    if (r == FAB_OK)
+    bool wait = is_behind(s) && !have_links(s);
+    int r = FAB_OK;
+    if (wait && !s->mcast->reading)
+        r = begin_reading(s);
+    else if (!wait)
+        r = catch_up(s);
+    if (r == FAB_OK && !wait)
         r = sm_mfts_go_on(s);
     if (r != FAB_OK) {
         log_warning("sm", "multicast tables are written later: %s", fab_base_status_text(r));
@@ -294,6 +396,8 @@ void sm_multicast_fini(struct sm *s)
     struct sm_multicast *m = s->mcast;
     if (!m)
         return;
+    loop_tasks_orphan(&m->tasks);
+    drop_read(m);
     sm_mfts_fini(s);
     loop_timer_free(m->timer);
     loop_timer_free(m->absent_timer);
@@ -306,8 +410,7 @@ void sm_multicast_fini(struct sm *s)
 
 static bool is_ready(struct sm *s)
 {
-    return sm_is_master(s) && s->model.fabric && s->model.view &&
-           (s->mcast->groups || catch_up(s) == FAB_OK);
+    return sm_is_master(s) && s->model.fabric && s->model.view && s->mcast->groups;
 }
 
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,

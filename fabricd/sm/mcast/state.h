@@ -22,6 +22,11 @@ struct sm_multicast {
     bool configured; /* the groups of the configuration exist */
     bool full;       /* an event has reported that no MLID is left */
     uint16_t *top;   /* [switches of the trees' net] last known LinearFDBTop */
+    struct loop_tasks tasks;
+    struct loop_task *reading; /* the worker task that reads links; NULL: none runs */
+    /* The links of this fabric, for the next update of the trees. NULL: none. */
+    struct fab_mcast_net *read;
+    struct fab_fabric *read_of;
     struct sm_absent *absent;
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
