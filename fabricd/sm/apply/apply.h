@@ -43,6 +43,9 @@ void sm_program_tidy(struct sm *s);
 
 /* Publishes the tables and fabric of the model as a view. Returns NOMEM. */
 int sm_publish(struct sm *s);
+/* The same after a local repair, which cut links; lost_active of them had two Active ports. Returns
+ * NOMEM. */
+int sm_publish_repair(struct sm *s, uint32_t lost_active);
 /* LFT blocks per second, measured; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
 /* Emits events about links that a port probe found down. */

@@ -245,19 +245,13 @@ static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size
     return kept;
 }
 
-int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
-                      size_t *ret_count)
+void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                       struct fab_change *changes, size_t count)
 {
-    struct fab_change *changes = NULL;
-    size_t count = 0;
-    int r = fab_fabric_diff(old, now, &changes, &count);
-    if (r != FAB_OK)
-        return r;
     for (size_t i = 0; i < count; i++)
         if (changes[i].kind == FAB_CHANGE_LINK_REMOVED)
             sm_flap_removed(s, old, now, &changes[i]);
     sm_flap_arm(s);
-    *ret_count = count;
     count = drop_isolated(s, changes, count);
     /* The changes are sorted by kind; each iteration handles one kind. */
     for (size_t from = 0, to = 0; from < count; from = to) {
@@ -267,6 +261,4 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
     }
     emit_partitioned(s, old, changes, count);
     sm_reroute_changes(s, changes, count);
-    free(changes);
-    return FAB_OK;
 }

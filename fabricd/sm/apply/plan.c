@@ -65,7 +65,7 @@ static int enter(struct sm *s)
     }
     p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);
-    p->copy = loop_tasks_any(&s->model.readers) ||
+    p->copy = loop_tasks_any(&s->model.readers) || sm_repair_is_sealed(s) ||
               (s->model.view && s->model.view->fabric == s->model.fabric);
     sm_model_lend(&s->model, &p->model);
     return sm_phase_task_begin(s, &planning, p);

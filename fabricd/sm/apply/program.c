@@ -109,6 +109,7 @@ static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
         sm_rebalance_yield(s);
+    sm_repair_begin(s);
     return FAB_OK;
 }
 

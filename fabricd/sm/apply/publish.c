@@ -3,6 +3,9 @@
  * Phase "publishing" makes a view of the fabric and of the tables that the switches now hold.
  * Readers get this view, and the store saves it later. The phase also emits events about changes.
  * If a round found and changed nothing, it publishes nothing.
+ *
+ * A worker task compares the snapshot with the published one and counts it, because that takes time
+ * in proportion to the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +27,51 @@ static uint64_t sent_in_round(const struct sm *s)
     fab_mads_stats(s->mads, &stats);
     return stats.sent - s->run.sent_before;
 }
+
+/* ---- the worker task ------------------------------------------------------------------------- */
+
+struct comparison {
+    struct fab_fabric *old, *now; /* old: the published snapshot; NULL: there is none to compare */
+    struct fab_change *changes;
+    size_t count;
+    struct fab_census census;
+    int status;
+};
+
+static void compare(void *ctx)
+{
+    struct comparison *c = ctx;
+    c->status = c->old ? fab_fabric_diff(c->old, c->now, &c->changes, &c->count) : FAB_OK;
+    fab_fabric_count(c->now, &c->census);
+}
+
+static void comparison_free(struct comparison *c)
+{
+    fab_fabric_unref(c->old);
+    fab_fabric_unref(c->now);
+    free(c->changes);
+    free(c);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    (void)s;
+    comparison_free(ctx);
+}
+
+static struct comparison *comparison_new(const struct sm *s)
+{
+    const struct fab_view *old = s->model.view;
+    struct comparison *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->now = fab_fabric_ref(s->model.fabric);
+    if (old && old->fabric != s->model.fabric)
+        c->old = fab_fabric_ref(old->fabric);
+    return c;
+}
+
+/* ---- the view -------------------------------------------------------------------------------- */
 
 int sm_publish(struct sm *s)
 {
@@ -59,10 +107,16 @@ static int publish_to_listener(struct sm *s)
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
-    size_t changes = 0;
     if (has_tables(old) || (old && old->fabric == s->model.fabric))
         return FAB_OK;
-    int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
+    struct comparison *c = comparison_new(s);
+    if (!c)
+        return FAB_E_NOMEM;
+    compare(c);
+    int r = c->status;
+    if (r == FAB_OK && c->old)
+        sm_report_changes(s, c->old, c->now, c->changes, c->count);
+    comparison_free(c);
     return r == FAB_OK ? publish_to_listener(s) : r;
 }
 
@@ -158,15 +212,40 @@ static void plan_retry(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    size_t changes = 0;
+    static const struct sm_phase_work comparing = {compare, drop};
+    struct comparison *c = comparison_new(s);
+    return c ? sm_phase_task_begin(s, &comparing, c) : FAB_E_NOMEM;
+}
+
+/* Publishes the snapshot if the round found or changed anything. */
+static int publish_changes(struct sm *s, const struct comparison *c)
+{
     const struct fab_view *old = s->model.view;
-    bool old_tables = has_tables(old); /* noted now, because publishing may free the old view */
-    int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
-    sm_report_reroute(s);
     /* True if a fault interrupted the last round before it published its tables. */
     bool others = old && old->target != s->model.target;
-    if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
-        r = publish(s);
+    if (old && !others && !c->count && !s->run.computed && !s->apply->program.writes)
+        return FAB_OK;
+    int r = publish(s);
+    if (r == FAB_OK) {
+        s->apply->census = c->census;
+        s->apply->counted = s->apply->generation;
+    }
+    return r;
+}
+
+static int leave(struct sm *s)
+{
+    struct comparison *c = sm_phase_task_take(s);
+    bool old_tables = has_tables(s->model.view); /* publishing may free the old view */
+    int r = c->status;
+    if (r == FAB_OK && c->old)
+        sm_report_changes(s, c->old, c->now, c->changes, c->count);
+    else
+        sm_reroute_changes(s, NULL, 0);
+    sm_report_reroute(s);
+    if (r == FAB_OK)
+        r = publish_changes(s, c);
+    comparison_free(c);
     if (r != FAB_OK)
         return r;
     if (old_tables)
@@ -181,7 +260,19 @@ static int enter(struct sm *s)
     return FAB_OK;
 }
 
-const struct sm_phase sm_phase_publish = {.name = "publishing", .enter = enter};
+const struct sm_phase sm_phase_publish = {
+    .name = "publishing", .enter = enter, .finished = sm_phase_task_over, .leave = leave};
+
+int sm_publish_repair(struct sm *s, uint32_t lost_active)
+{
+    bool counted = s->apply->counted == s->apply->generation;
+    int r = sm_publish(s);
+    if (r == FAB_OK && counted) {
+        s->apply->census.active_links -= lost_active;
+        s->apply->counted = s->apply->generation;
+    }
+    return r;
+}
 
 struct fab_census sm_census(struct sm *s)
 {
@@ -247,7 +338,7 @@ void sm_apply_fini(struct sm *s)
     sm_baseline_fini(s);
     loop_tasks_orphan(&a->tasks);
     sm_program_fini(&a->program);
-    fab_repair_session_fini(&a->repair.session);
+    sm_repair_state_fini(s);
     fab_target_unref(a->fresh);
     fab_verify_verdict_fini(&a->verdict);
     free(a->reroutes);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the session
- * while no round runs. With a session, the time of a local repair depends on the number of routes
- * over the failed links, and not on the size of the fabric.
+ * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the
+ * session. With a session, the time of a local repair depends on the number of routes over the
+ * failed links, and not on the size of the fabric.
+ *
+ * The task begins together with the writes of new tables, so that a fault soon after the round
+ * finds a session. The writes change the snapshot in place, so the input of the task is sealed
+ * before phase "planning", which then copies the snapshot for the writes.
  *
  * A session is valid for one set of tables (model.tables). The routing task that replaces the
  * tables borrows the session, and updates it for the new tables if it can
@@ -14,7 +18,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/repair/repair.h"
 
-struct making { /* the worker task owns all members */
+struct sm_repair_making { /* the worker task owns all members */
     struct sm_sealed of;
     uint64_t tables;
     struct fab_repair_session session;
@@ -22,7 +26,7 @@ struct making { /* the worker task owns all members */
     int status;
 };
 
-static void making_free(struct making *j)
+static void making_free(struct sm_repair_making *j)
 {
     fab_repair_session_fini(&j->session);
     sm_sealed_fini(&j->of);
@@ -31,7 +35,7 @@ static void making_free(struct making *j)
 
 static void work(void *ctx, struct loop_task *task)
 {
-    struct making *j = ctx;
+    struct sm_repair_making *j = ctx;
     const struct fab_repair_input in = {.fabric = j->of.fabric,
                                         .policy = &j->of.policy,
                                         .lids = &j->of.target->lids,
@@ -41,7 +45,7 @@ static void work(void *ctx, struct loop_task *task)
     j->status = fab_repair_session_new(&in, &j->session, j->why, sizeof(j->why));
 }
 
-static void take(struct sm *s, struct making *j)
+static void take(struct sm *s, struct sm_repair_making *j)
 {
     struct sm_repair_state *r = &s->apply->repair;
     if (j->status != FAB_OK) {
@@ -82,19 +86,26 @@ static void drop(void *owner, void *ctx)
         go_on(s);
 }
 
-static int start(struct sm *s)
+/* Takes references to the snapshot and the active tables. NULL: no memory. */
+static struct sm_repair_making *seal(const struct sm *s)
+{
+    struct sm_repair_making *j = calloc(1, sizeof(*j));
+    if (j && sm_seal(&s->model, &s->policy, s->model.target, &j->of) != FAB_OK) {
+        free(j);
+        j = NULL;
+    }
+    if (j)
+        j->tables = s->model.tables;
+    return j;
+}
+
+static int start(struct sm *s, struct sm_repair_making *j)
 {
     static const struct loop_task_ops ops = {"preparing for local repairs", work, done, drop};
     struct sm_repair_state *r = &s->apply->repair;
-    struct making *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    int status = sm_seal(&s->model, &s->policy, s->model.target, &j->of);
-    if (status != FAB_OK) {
-        free(j);
-        return status;
-    }
-    j->tables = r->asked = s->model.tables;
+    r->asked = j->tables;
     const struct loop_task_config config = {.ops = &ops,
                                             .tasks = &s->apply->tasks,
                                             .owner = s,
@@ -105,13 +116,45 @@ static int start(struct sm *s)
     return loop_task_start(s->in.loop, &config, &r->task);
 }
 
+static void drop_sealed(struct sm_repair_state *r)
+{
+    if (r->sealed)
+        making_free(r->sealed);
+    r->sealed = NULL;
+}
+
+void sm_repair_seal(struct sm *s)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    drop_sealed(r);
+    if (!s->in.recorded && r->tables != s->model.tables)
+        r->sealed = seal(s);
+}
+
+bool sm_repair_is_sealed(const struct sm *s)
+{
+    return s->apply->repair.sealed != NULL;
+}
+
+void sm_repair_begin(struct sm *s)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    struct sm_repair_making *j = r->sealed;
+    r->sealed = NULL;
+    if (j && (r->task || j->tables != s->model.tables))
+        making_free(j);
+    else if (j && start(s, j) != FAB_OK)
+        log_debug("sm", "no memory to prepare for local repairs");
+}
+
 void sm_repair_prepare(struct sm *s)
 {
-    const struct sm_repair_state *r = &s->apply->repair;
+    struct sm_repair_state *r = &s->apply->repair;
     if (sm_run_busy(s) || !s->model.view || !s->model.target || r->task ||
         r->asked == s->model.tables || s->apply->program.stopped || !sm_is_master(s))
         return;
-    if (start(s) != FAB_OK)
+    drop_sealed(r);
+    if (start(s, seal(s)) != FAB_OK)
         log_debug("sm", "no memory to prepare for local repairs");
 }
 
@@ -136,6 +179,12 @@ void sm_repair_forget(struct sm *s)
 {
     fab_repair_session_fini(&s->apply->repair.session);
     s->apply->repair.asked = 0;
+}
+
+void sm_repair_state_fini(struct sm *s)
+{
+    drop_sealed(&s->apply->repair);
+    fab_repair_session_fini(&s->apply->repair.session);
 }
 
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret)

@@ -399,6 +399,7 @@ static int leave(struct sm *s)
         sm_model_take_target(&s->model, s->apply->fresh);
         s->apply->left_out = 0;
         sm_repair_give_back(s, &j->session);
+        sm_repair_seal(s);
     } else {
         fab_target_unref(s->apply->fresh);
         if (sm_publish_fabric(s) != FAB_OK)

@@ -65,11 +65,13 @@ struct sm_rebalance { /* state of rebalance.c */
     struct sm_gain gain; /* the gain of the running rebalance */
     char outcome[256];   /* outcome of the last rebalance: a sentence for operators */
 };
+struct sm_repair_making; /* input of the task that makes a repair session */
 struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
-    uint64_t tables;        /* value of model.tables to which the session belongs */
-    uint64_t asked;         /* value of model.tables when a session was last requested */
-    struct loop_task *task; /* the worker task that makes a session; NULL: none runs */
+    uint64_t tables;                 /* value of model.tables to which the session belongs */
+    uint64_t asked;                  /* value of model.tables when a session was last requested */
+    struct loop_task *task;          /* the worker task that makes a session; NULL: none runs */
+    struct sm_repair_making *sealed; /* input of a task that begins with the writes; or NULL */
 };
 struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
     struct fab_qos_report report;
@@ -144,6 +146,13 @@ struct sm_apply {
  * previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
+/* sm_repair_seal takes the input for the repair session of the new active tables, if the session is
+ * not theirs; sm_repair_is_sealed returns whether it did, so that the snapshot must not be changed
+ * in place; sm_repair_begin starts the task. */
+void sm_repair_seal(struct sm *s);
+bool sm_repair_is_sealed(const struct sm *s);
+void sm_repair_begin(struct sm *s);
+void sm_repair_state_fini(struct sm *s);
 
 /* Functions of pins.c. */
 int sm_pins_init(struct sm *s); /* returns OK, NOMEM or IO */
@@ -176,9 +185,10 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 int sm_publish_fabric(struct sm *s);
 
 /* Functions of changes.c. */
-/* Emits events about the changes from the published snapshot to the new one. Returns NOMEM. */
-int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
-                      size_t *ret_count);
+/* Emits events about the changes from the published snapshot to the new one, as fab_fabric_diff
+ * returned them. Changes the order of the list. */
+void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+                       struct fab_change *changes, size_t count);
 
 /* Functions of reroutes.c. */
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);

@@ -115,14 +115,23 @@ static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
            memcmp(a->port, b->port, (size_t)a->hops + 1) == 0;
 }
 
-static int cut_links(struct sm *s)
+static bool is_active(const struct fab_fabric *f, uint32_t port)
+{
+    return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
+}
+
+/* Returns an error only if memory runs out. *ret_active is the number of cut links between Active
+ * ports. */
+static int cut_links(struct sm *s, uint32_t *ret_active)
 {
     struct sm_model *m = &s->model;
     struct fab_path *paths = NULL;
     bool detour = false;
+    *ret_active = 0;
     for (uint32_t i = 0; i < s->fault->probe.count; i++) {
         const struct sm_link *c = &s->fault->probe.link[i];
         detour |= leads_over(m, c->port, c->peer) || leads_over(m, c->peer, c->port);
+        *ret_active += is_active(m->fabric, c->port) && is_active(m->fabric, c->peer);
         if (c->isolated)
             sm_link_exclude(m->fabric, c->port);
         else
@@ -149,17 +158,18 @@ static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
 static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
     struct fab_plan plan = {0};
+    uint32_t lost_active = 0;
     int r = plan_of(s, d, &plan);
     if (s->fault->on_patch)
         s->fault->on_patch(s->fault->on_patch_ctx);
     if (r == FAB_OK)
         r = sm_model_own(&s->model);
     if (r == FAB_OK)
-        r = cut_links(s);
+        r = cut_links(s, &lost_active);
     if (r == FAB_OK) {
         fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
         keep_failed(&sm_repair_session(s)->idmap, dead);
-        r = sm_publish(s);
+        r = sm_publish_repair(s, lost_active);
     }
     if (r == FAB_OK)
         r = sm_program_take(s, &plan);
