@@ -172,16 +172,16 @@ static void fill_entries(struct answer *a, const struct fab_view *v, uint32_t sw
                          const struct page *page, Fabric__V1__GetForwardingTableResponse *m)
 {
     const struct fab_lft *lft = &v->target->lft;
-    const uint8_t *row = fab_target_lft_row(lft, sw);
     bool goes_on = page->given && page->key.number < UINT32_MAX;
     uint64_t lid = goes_on ? page->key.number + 1 : 1;
     m->entries = answer_alloc(a, page->want, sizeof *m->entries);
     for (; m->entries != NULL && lid <= lft->top; lid++) {
-        if (row[lid] == FAB_LFT_NO_ROUTE)
+        uint8_t out = fab_target_lft_at(lft, sw, lid);
+        if (out == FAB_LFT_NO_ROUTE)
             continue;
         if (m->n_entries == page->want)
             break;
-        m->entries[m->n_entries++] = convert_entry(a, v, (uint32_t)lid, row[lid]);
+        m->entries[m->n_entries++] = convert_entry(a, v, (uint32_t)lid, out);
     }
     if (lid <= lft->top) {
         const struct page_key last = {.list = 'f', .number = lid - 1};

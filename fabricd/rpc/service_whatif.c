@@ -155,13 +155,16 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_view *v = w->study.view;
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
-    struct fab_repair_session stand;
+    struct fab_repair_session stand = {0};
+    struct fab_target *copy = NULL; /* only the manager makes versions of the view's tables */
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
-    if (rc == FAB_OK) {
-        rc = fab_repair_session_update(&stand, v->target, w->whatif.fabric, target);
-        fab_repair_session_fini(&stand);
-    }
+    if (rc == FAB_OK)
+        rc = fab_target_clone(v->target, &copy);
+    if (rc == FAB_OK)
+        rc = fab_repair_session_update(&stand, copy, w->whatif.fabric, target);
+    fab_repair_session_fini(&stand);
+    fab_target_unref(copy);
     return rc == FAB_OK;
 }
 

@@ -12,6 +12,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/map.h \
 	%D%/match.c \
 	%D%/match.h \
+	%D%/owners.h \
 	%D%/pages.c \
 	%D%/pages.h \
 	%D%/plural.h \

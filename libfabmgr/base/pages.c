@@ -6,7 +6,7 @@
  * ends, the page goes to the living version before it, or, if it was made later than that, to the
  * spare pages.
  *
- * Ended versions wait in a list, which the thread that reserves and edits empties. The end of the
+ * Ended versions wait in a list, which the thread that unshares and edits empties. The end of the
  * last version frees everything. So no thread ever waits for another.
  */
 #include "libfabmgr/base/pages.h"
@@ -17,7 +17,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define CHUNK_PAGES 64 /* least number of pages that are allocated together */
+#define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 
 struct left_page {
     uint32_t index, made;
@@ -85,23 +85,22 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
     return FAB_OK;
 }
 
-/* Makes sure that there are `need` spare pages. There is always room for all pages among the spare
- * ones, so that a page can be given back without memory. */
-static int find_spare(struct history *h, size_t need)
+/* Makes sure that there is a spare page. There is always room for all pages among the spare ones,
+ * so that a page can be given back without memory. */
+static int find_spare(struct history *h)
 {
-    size_t count = need > CHUNK_PAGES ? need : CHUNK_PAGES;
-    if (need <= h->spare_count)
+    if (h->spare_count > 0)
         return FAB_OK;
-    if (make_room(&h->spare, sizeof(*h->spare), h->pages + count, &h->spare_room) != FAB_OK ||
+    if (make_room(&h->spare, sizeof(*h->spare), h->pages + CHUNK_PAGES, &h->spare_room) != FAB_OK ||
         make_room(&h->memory, sizeof(*h->memory), h->memory_count + 1, &h->memory_room) != FAB_OK)
         return FAB_E_NOMEM;
-    uint8_t *chunk = fab_base_alloc_array(count, h->size);
+    uint8_t *chunk = fab_base_alloc_array(CHUNK_PAGES, h->size);
     if (chunk == NULL)
         return FAB_E_NOMEM;
     h->memory[h->memory_count++] = chunk;
-    h->pages += count;
-    for (size_t i = 0; i < count; i++)
-        h->spare[h->spare_count++] = chunk + (count - 1 - i) * h->size;
+    h->pages += CHUNK_PAGES;
+    for (size_t i = CHUNK_PAGES; i > 0; i--)
+        h->spare[h->spare_count++] = chunk + (i - 1) * h->size;
     return FAB_OK;
 }
 
@@ -191,7 +190,7 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* From here on, the thread that reserves and edits may have freed v. */
+    /* From here on, the thread that unshares and edits may have freed v. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }
@@ -294,41 +293,28 @@ static int copy(const struct history *h, const struct fab_pages *p, struct fab_p
     return FAB_OK;
 }
 
-static int room_for(struct history *h, size_t edits)
-{
-    int r = find_spare(h, edits);
-    return r == FAB_OK ? reserve_left(h->newest->older, edits) : r;
-}
-
-int fab_base_pages_reserve(struct fab_pages *p, size_t edits)
+int fab_base_pages_unshare(struct fab_pages *p)
 {
     struct history *h = p->version->history;
     struct fab_pages own = {0};
     bury_ended(h);
-    size_t most = edits < h->count ? edits : h->count;
     int r = FAB_OK;
     if (p->version != h->newest)
         r = copy(h, p, &own);
     else if (fab_base_pages_is_shared(p))
         r = derive(h, p, &own);
-    if (r == FAB_OK)
-        r = room_for(own.version != NULL ? own.version->history : h, most);
-    if (r != FAB_OK) {
-        fab_base_pages_fini(&own);
-        return r;
-    }
-    if (own.version != NULL) {
+    if (r == FAB_OK && own.version != NULL) {
         fab_base_pages_fini(p);
         *p = own;
     }
-    return FAB_OK;
+    return r;
 }
 
 /* Replaces page i of the newest version by a copy. */
 static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t i)
 {
     const struct left_page left = {(uint32_t)i, h->made[i], v->page[i]};
-    if (room_for(h, 1) != FAB_OK)
+    if (find_spare(h) != FAB_OK || reserve_left(v->older, 1) != FAB_OK)
         return NULL;
     uint8_t *page = h->spare[--h->spare_count];
     memcpy(page, left.page, h->size);

@@ -5,13 +5,13 @@
  * change, whatever the size of the array, and whoever reads earlier versions.
  *
  * A version may have several handles (struct fab_pages). While it has one handle, its owner may
- * change it (fab_base_pages_reserve, then fab_base_pages_edit). As soon as it has several, it does
- * not change any more, and any thread may read it: fab_base_pages_reserve then gives the handle a
+ * change it (fab_base_pages_unshare, then fab_base_pages_edit). As soon as it has several, it does
+ * not change any more, and any thread may read it: fab_base_pages_unshare then gives the handle a
  * new version of its own, which starts with the same pages.
  *
  * Versions that were made from each other form a history. The pages of all living versions, and
  * nothing else, take memory: when a version ends, the pages that only it had are used again. Any
- * thread may end a version, but only one thread at a time may reserve and edit versions of one
+ * thread may end a version, but only one thread at a time may unshare and edit versions of one
  * history.
  */
 #ifndef LIBFABMGR_BASE_PAGES_H
@@ -37,12 +37,11 @@ void fab_base_pages_fini(struct fab_pages *p);
 struct fab_pages fab_base_pages_share(const struct fab_pages *p);
 bool fab_base_pages_is_shared(const struct fab_pages *p);
 
-/* Prepares changes of at most `edits` pages. If the version is shared, the handle gets a new
- * version. If the version is not the latest of its history, the new one shares nothing. NOMEM: the
- * handle keeps its version. */
-int fab_base_pages_reserve(struct fab_pages *p, size_t edits);
-/* Returns page i, which the caller may change. The version must not be shared. Returns NULL if
- * there is no memory, which cannot happen after fab_base_pages_reserve for enough pages. */
+/* Prepares changes: if the version is shared, the handle gets a new version. If the version is not
+ * the latest of its history, the new one shares nothing. NOMEM: the handle keeps its version. */
+int fab_base_pages_unshare(struct fab_pages *p);
+/* Returns page i of a version that is not shared, which the caller may change from now on. NULL: no
+ * memory, and nothing has changed. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
 /* Returns the bytes that all versions of the history use, without `memory` of the first version. */

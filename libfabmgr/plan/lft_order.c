@@ -41,12 +41,11 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
-    size_t offset = (size_t)block * FAB_LFT_BLOCK;
-    const uint8_t *now = fab_target_lft_row(&o->in->target->lft, item->sw) + offset;
+    const uint8_t *now = fab_target_lft_block(&o->in->target->lft, item->sw, block);
     uint64_t differs = 0;
     if (!item->known)
         return UINT64_MAX;
-    const uint8_t *old = fab_target_lft_row(&o->in->observed->lft, item->sw) + offset;
+    const uint8_t *old = fab_target_lft_block(&o->in->observed->lft, item->sw, block);
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
         differs |= (uint64_t)(old[i] != now[i]) << i;
     return differs;

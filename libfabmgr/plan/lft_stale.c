@@ -32,8 +32,8 @@ static bool comes_up(const struct fab_fabric *f, uint32_t port)
 static uint64_t stale_in(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
                          const uint64_t coming_up_ports[4])
 {
-    const uint8_t *was = fab_target_lft_row(&in->observed->lft, sw) + (size_t)block * FAB_LFT_BLOCK;
-    const uint8_t *want = fab_target_lft_row(&in->target->lft, sw) + (size_t)block * FAB_LFT_BLOCK;
+    const uint8_t *was = fab_target_lft_block(&in->observed->lft, sw, block);
+    const uint8_t *want = fab_target_lft_block(&in->target->lft, sw, block);
     uint64_t stale = 0;
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
         stale |= (uint64_t)(was[i] != want[i] && fab_base_bits_get(coming_up_ports, was[i])) << i;

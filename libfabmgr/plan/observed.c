@@ -96,8 +96,7 @@ static void remap_switch(const struct fab_observed *from, uint32_t old_sw, uint3
     for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
         if (fab_plan_observed_is_known(from, old_sw, block))
             fab_plan_observed_set_block(to, new_sw, block,
-                                        fab_target_lft_row(&from->lft, old_sw) +
-                                            (size_t)block * FAB_LFT_BLOCK);
+                                        fab_target_lft_block(&from->lft, old_sw, block));
     }
 }
 

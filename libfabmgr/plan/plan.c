@@ -148,11 +148,10 @@ static int plan_stale(struct draft *d, uint32_t sw)
 static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
 {
     const struct fab_observed *o = in->observed;
-    size_t offset = (size_t)block * FAB_LFT_BLOCK;
     if (o == NULL || !fab_plan_observed_is_known(o, sw, block))
         return false;
-    return memcmp(fab_target_lft_row(&o->lft, sw) + offset,
-                  fab_target_lft_row(&in->target->lft, sw) + offset, FAB_LFT_BLOCK) == 0;
+    return memcmp(fab_target_lft_block(&o->lft, sw, block),
+                  fab_target_lft_block(&in->target->lft, sw, block), FAB_LFT_BLOCK) == 0;
 }
 
 static int plan_routes(struct draft *d, uint32_t sw)
@@ -364,7 +363,7 @@ static void encode_block(const struct fab_plan_input *in, const struct fab_plan_
                          uint8_t data[FAB_SMP_DATA])
 {
     size_t offset = (size_t)op->block * FAB_LFT_BLOCK;
-    memcpy(data, fab_target_lft_row(&in->target->lft, op->node) + offset, FAB_LFT_BLOCK);
+    memcpy(data, fab_target_lft_block(&in->target->lft, op->node, op->block), FAB_LFT_BLOCK);
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->keep != 0; i++)
         if (op->keep >> i & 1)
             data[i] = fab_target_lft_at(&in->observed->lft, op->node, offset + i);

@@ -333,12 +333,12 @@ static void note(struct fab_scrub_difference *d, const char *field, uint32_t ent
 static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                         const uint8_t *data, struct fab_scrub_difference *d)
 {
-    const uint8_t *row = fab_target_lft_row(&in->observed->lft, item->node);
+    const uint8_t *held = fab_target_lft_block(&in->observed->lft, item->node, item->block);
     uint32_t top = in->fabric->switches[item->node].linear_fdb_top;
     for (uint32_t i = 0; i < FAB_LFT_BLOCK; i++) {
         uint32_t lid = item->block * FAB_LFT_BLOCK + i;
         if (lid <= top)
-            note(d, "entry", lid, data[i], row[lid]);
+            note(d, "entry", lid, data[i], held[i]);
     }
 }
 

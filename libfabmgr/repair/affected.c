@@ -47,23 +47,24 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. row: the LFT of
- * the switch, up to the LID `top`. */
-static bool scan_one(struct affected *p, const uint8_t *row, uint32_t top, uint32_t sw, uint8_t num)
+/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. run: `count`
+ * entries of the switch from LID `lid` on. */
+static bool scan_one(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
+                     uint32_t sw, uint8_t num)
 {
-    const uint8_t *end = row + top + 1;
-    for (const uint8_t *at = row; (at = memchr(at, num, (size_t)(end - at))) != NULL; at++) {
-        if (!add_affected(p, (uint32_t)(at - row), sw))
+    const uint8_t *end = run + count;
+    for (const uint8_t *at = run; (at = memchr(at, num, (size_t)(end - at))) != NULL; at++) {
+        if (!add_affected(p, lid + (uint32_t)(at - run), sw))
             return false;
     }
     return true;
 }
 
-static bool scan_many(struct affected *p, const uint8_t *row, uint32_t top, uint32_t sw,
-                      const bool is_dead[256])
+static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
+                      uint32_t sw, const bool is_dead[256])
 {
-    for (uint32_t lid = 0; lid <= top; lid++) {
-        if (is_dead[row[lid]] && !add_affected(p, lid, sw))
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_dead[run[i]] && !add_affected(p, lid + i, sw))
             return false;
     }
     return true;
@@ -80,12 +81,13 @@ static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
         bool is_dead[256] = {false};
         for (next = i; next < d->deads && d->dead[next] < b->first[sw + 1]; next++)
             is_dead[d->dead[next] - b->first[sw]] = true;
-        const uint8_t *row = fab_target_lft_row(lft, sw);
-        if (r->alive[sw] == 0)
-            continue;
-        if (next - i == 1 ? !scan_one(p, row, b->top, sw, (uint8_t)(d->dead[i] - b->first[sw]))
-                          : !scan_many(p, row, b->top, sw, is_dead))
-            return false;
+        uint8_t num = (uint8_t)(d->dead[i] - b->first[sw]);
+        for (uint32_t lid = 0, count; lid <= b->top && r->alive[sw] > 0; lid += count) {
+            const uint8_t *run = fab_target_lft_run(lft, sw, lid, &count);
+            if (next - i == 1 ? !scan_one(p, run, count, lid, sw, num)
+                              : !scan_many(p, run, count, lid, sw, is_dead))
+                return false;
+        }
     }
     return true;
 }

@@ -259,13 +259,13 @@ static int check_row(struct proof *p, uint32_t sw, const bool died[256], const u
                      size_t count)
 {
     struct fab_repair *r = p->r;
-    const uint8_t *row = fab_target_lft_row(p->lft, sw);
     int status = FAB_OK;
     for (uint32_t lid = 1; status == FAB_OK && lid <= r->network->top; lid++) {
-        if (!died[row[lid]] || r->network->home[lid] == FAB_NONE || r->network->home[lid] == sw ||
+        uint8_t out = fab_target_lft_at(p->lft, sw, lid);
+        if (!died[out] || r->network->home[lid] == FAB_NONE || r->network->home[lid] == sw ||
             r->alive[r->network->home[lid]] == 0 || is_changed(key, count, sw, lid))
             continue;
-        *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid], .now = row[lid]};
+        *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = out, .now = out};
         status = check_path(p, lid, sw);
     }
     return status;
@@ -314,15 +314,14 @@ static int check_revived(struct proof *p, const uint64_t *key, size_t count)
     int status = FAB_OK;
     for (size_t i = 0; i < r->deads; i++) {
         uint32_t channel = r->dead[i], sw = fab_repair_switch_of(b, channel);
-        const uint8_t *row = fab_target_lft_row(p->lft, sw);
         if (fab_base_bits_get(r->is_dead, channel))
             continue;
         for (uint32_t lid = 1; status == FAB_OK && lid <= b->top; lid++) {
-            if (row[lid] != channel - b->first[sw] || b->home[lid] == FAB_NONE ||
-                b->home[lid] == sw || is_changed(key, count, sw, lid))
+            uint8_t out = fab_target_lft_at(p->lft, sw, lid);
+            if (out != channel - b->first[sw] || b->home[lid] == FAB_NONE || b->home[lid] == sw ||
+                is_changed(key, count, sw, lid))
                 continue;
-            *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid]};
-            p->at->now = row[lid];
+            *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = out, .now = out};
             status = check_path(p, lid, sw);
         }
     }

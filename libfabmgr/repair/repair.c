@@ -179,10 +179,23 @@ void fab_repair_delta_fini(struct fab_repair_delta *d)
     memset(d, 0, sizeof(*d));
 }
 
+int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
+                              struct fab_lft *lft)
+{
+    int status = fab_target_lft_unshare(lft);
+    for (size_t i = 0; status == FAB_OK && i < d->changes; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        uint32_t sw = to_sw != NULL ? to_sw[c->sw] : c->sw;
+        if (sw != FAB_NONE && c->lid <= lft->top)
+            status = fab_target_lft_own(lft, sw, c->lid);
+    }
+    return status;
+}
+
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++)
-        fab_target_lft_row(lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
+        fab_target_lft_set(lft, d->change[i].sw, d->change[i].lid, d->change[i].now);
     free(r->entry);
     r->entry = d->entry;
     r->entries = d->entries;

@@ -148,7 +148,12 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Changes the active tables in place, and records the delta's dead links as the present dead links.
+/* Prepares the tables for fab_repair_commit: makes a version of them if they have other owners,
+ * with own pages for all changes. to_sw[]: the tables' id of each switch, or FAB_NONE; NULL: the
+ * ids are those of the repair. Returns NOMEM. */
+int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
+                              struct fab_lft *lft);
+/* Changes the prepared active tables, and records the delta's dead links as the present dead links.
  * Moves dead[] and the private arrays from the delta into the repair; the other parts of the delta
  * stay readable. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);

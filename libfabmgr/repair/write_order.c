@@ -459,7 +459,7 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK])
 {
-    memcpy(ret, fab_target_lft_row(lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, FAB_LFT_BLOCK);
+    memcpy(ret, fab_target_lft_block(lft, w->sw, w->block), FAB_LFT_BLOCK);
     for (uint32_t i = 0; i < w->changes; i++) {
         const struct fab_repair_change *c = &d->change[d->by_write[w->first + i]];
         unsigned at = c->lid % FAB_LFT_BLOCK;

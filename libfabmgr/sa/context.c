@@ -169,13 +169,12 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
     const struct fab_lft *lft = &sa->view->target->lft;
-    const uint8_t *row = fab_target_lft_row(lft, sw);
     bool unusual[256] = {0}, any = false;
     for (uint32_t port = sa->first_port[sw] + 1; port < sa->first_port[sw + 1]; port++)
         if (between_switches(sa, port) && use_of(&sa->links[port], best) != most)
             any = unusual[port - sa->first_port[sw]] = true;
     for (uint32_t lid = 0; any && lid <= lft->top; lid++)
-        if (unusual[row[lid]])
+        if (unusual[fab_target_lft_at(lft, sw, lid)])
             sa->unusual[lid / 64] |= UINT64_C(1) << lid % 64;
     return any;
 }

@@ -165,8 +165,7 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     r->lid = lid_of(q, port);
     r->block = (uint16_t)k;
     memcpy(r->port,
-           fab_target_lft_row(&target_of(q)->lft, fab_fabric_port(fabric_of(q), port)->node) +
-               k * 64u,
+           fab_target_lft_block(&target_of(q)->lft, fab_fabric_port(fabric_of(q), port)->node, k),
            64);
     return true;
 }

@@ -57,7 +57,7 @@ static void fill_tile(struct counting *t, uint32_t block)
 {
     const struct fab_lft *lft = t->f->in->lft;
     for (uint32_t sw = 0; sw < t->f->switches; sw++) {
-        const uint8_t *row = fab_target_lft_row(lft, sw) + (size_t)block * TILE;
+        const uint8_t *row = fab_target_lft_entry(lft, sw, (size_t)block * TILE);
         for (uint32_t i = 0; i < TILE; i++)
             t->tile[(size_t)i * t->f->switches + sw] = row[i];
     }

@@ -136,9 +136,7 @@ static int copy(const struct fab_engine_choice *from, struct fab_engine_choice *
     memcpy(to->why, from->why, sizeof(to->why));
     int status = fab_target_vls_copy(&from->vls, &to->vls);
     if (status == FAB_OK)
-        status = fab_target_lft_init(&to->lft, from->lft.switch_count, from->lft.top);
-    if (status == FAB_OK)
-        memcpy(to->lft.entries, from->lft.entries, from->lft.stride * from->lft.switch_count);
+        status = fab_target_lft_copy(&from->lft, &to->lft);
     return status;
 }
 

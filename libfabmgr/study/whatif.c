@@ -102,9 +102,7 @@ static int keep_tables(const struct fab_whatif_input *in, struct fab_whatif *w)
     for (uint32_t sw = 0; rc == FAB_OK && sw < in->fabric->switch_count; sw++) {
         uint32_t port = w->port_now[in->fabric->nodes[sw].first_port];
         if (port != FAB_NONE)
-            memcpy(fab_target_lft_row(&w->kept, fab_fabric_port(w->fabric, port)->node),
-                   fab_target_lft_row(in->lft, sw),
-                   w->kept.stride < in->lft->stride ? w->kept.stride : in->lft->stride);
+            fab_target_lft_copy_row(in->lft, sw, &w->kept, fab_fabric_port(w->fabric, port)->node);
     }
     return rc;
 }
@@ -153,11 +151,12 @@ void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft
     size_t end = (size_t)fab_target_lft_blocks(now) * FAB_LFT_BLOCK;
     size_t known = end < before->stride ? end : before->stride;
     for (uint32_t sw = 0; sw < now->switch_count && sw < before->switch_count; sw++) {
-        const uint8_t *x = fab_target_lft_row(before, sw), *y = fab_target_lft_row(now, sw);
         uint64_t blocks = c.blocks;
         for (size_t at = 0; at < end; at += FAB_LFT_BLOCK) {
-            uint32_t n =
-                at < known ? count_different(x + at, y + at, FAB_LFT_BLOCK) : FAB_LFT_BLOCK;
+            uint32_t n = at < known
+                             ? count_different(fab_target_lft_entry(before, sw, at),
+                                               fab_target_lft_entry(now, sw, at), FAB_LFT_BLOCK)
+                             : FAB_LFT_BLOCK;
             c.entries += n;
             c.blocks += n > 0;
         }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/owners.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -33,11 +34,21 @@ int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
     return FAB_OK;
 }
 
+int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other)
+{
+    int ret = fab_base_owners_add(&p->owners);
+    if (ret == FAB_OK)
+        *ret_other = *p;
+    return ret;
+}
+
 void fab_target_pkeys_fini(struct fab_pkeys *p)
 {
-    free(p->first);
-    free(p->key);
-    free(p->enforce);
+    if (fab_base_owners_remove(p->owners)) {
+        free(p->first);
+        free(p->key);
+        free(p->enforce);
+    }
     memset(p, 0, sizeof(*p));
 }
 

@@ -32,8 +32,11 @@ struct fab_pkeys { /* The P_Key tables of all ports. If all members are zero, no
      * port's table are free, too. */
     uint16_t *key;
     uint8_t *enforce; /* [ports] enum fab_enforce bits; 0 except for external ports of switches */
+    int *owners;      /* private: how many values share the arrays; NULL: one */
 };
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy); /* NOMEM */
+/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);
 /* Returns the table of a port, which has *ret_count entries, or NULL if the port is not managed. */
 const uint16_t *fab_target_pkeys_table(const struct fab_pkeys *p, uint32_t port,

@@ -5,7 +5,8 @@
  *
  * Each table owns its memory; _fini of an all-zero table is allowed. Rows of the forwarding table
  * are padded to whole blocks of 64 entries (IBA 14.2.5.10), so that a block can be read and
- * compared without checking where the table ends.
+ * compared without checking where the table ends. A page of FAB_LFT_PAGE entries begins at each
+ * multiple of this number; the last page of a row reaches into the next row, where nobody reads it.
  */
 #include "libfabmgr/target/target.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "libfabmgr/base/owners.h"
 #include "libfabmgr/base/status.h"
 
 /* ---- LIDs ----------------------------------------------------------------------------------- */
@@ -77,11 +79,21 @@ int fab_target_lids_index(struct fab_lids *l)
     return FAB_OK;
 }
 
+int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other)
+{
+    int ret = fab_base_owners_add(&l->owners);
+    if (ret == FAB_OK)
+        *ret_other = *l;
+    return ret;
+}
+
 void fab_target_lids_fini(struct fab_lids *l)
 {
-    free(l->base);
-    free(l->lmc);
-    free(l->owner);
+    if (fab_base_owners_remove(l->owners)) {
+        free(l->base);
+        free(l->lmc);
+        free(l->owner);
+    }
     memset(l, 0, sizeof(*l));
 }
 
@@ -108,19 +120,94 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
     size_t size = 0;
     if (__builtin_mul_overflow(stride, (size_t)switch_count, &size))
         return FAB_E_NOMEM;
-    uint8_t *entries = alloc_entries(size);
-    if (entries == NULL)
+    uint8_t *entries = alloc_entries(size + FAB_LFT_PAGE);
+    struct fab_lft made = {.switch_count = switch_count,
+                           .top = top,
+                           .stride = stride,
+                           .row_pages = top / FAB_LFT_PAGE + 1,
+                           .entries = entries};
+    if (entries == NULL || fab_base_pages_new(entries, (size_t)switch_count * made.row_pages,
+                                              FAB_LFT_PAGE, &made.pages) != FAB_OK) {
+        free(entries);
         return FAB_E_NOMEM;
-    memset(entries, FAB_LFT_NO_ROUTE, size);
-    *t = (struct fab_lft){
-        .switch_count = switch_count, .top = top, .stride = stride, .entries = entries};
+    }
+    memset(entries, FAB_LFT_NO_ROUTE, size + FAB_LFT_PAGE);
+    for (uint32_t sw = 0; sw < switch_count; sw++)
+        for (uint32_t i = 0; i < made.row_pages; i++)
+            made.pages.page[(size_t)sw * made.row_pages + i] =
+                entries + sw * stride + (size_t)i * FAB_LFT_PAGE;
+    *t = made;
     return FAB_OK;
 }
 
 void fab_target_lft_fini(struct fab_lft *t)
 {
-    free(t->entries);
+    fab_base_pages_fini(&t->pages);
     memset(t, 0, sizeof(*t));
+}
+
+int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy)
+{
+    int r = fab_target_lft_init(ret_copy, t->switch_count, t->top);
+    for (uint32_t sw = 0; r == FAB_OK && sw < t->switch_count; sw++)
+        fab_target_lft_copy_row(t, sw, ret_copy, sw);
+    return r;
+}
+
+void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
+                             uint32_t to_sw)
+{
+    uint32_t count = 0;
+    for (uint32_t lid = 0; lid <= from->top && lid <= to->top; lid += count) {
+        const uint8_t *run = fab_target_lft_run(from, from_sw, lid, &count);
+        if (count > to->top - lid + 1)
+            count = to->top - lid + 1;
+        memcpy(fab_target_lft_row(to, to_sw) + lid, run, count);
+    }
+}
+
+struct fab_lft fab_target_lft_share(const struct fab_lft *t)
+{
+    struct fab_lft other = *t;
+    other.pages = fab_base_pages_share(&t->pages);
+    return other;
+}
+
+static size_t page_of(const struct fab_lft *t, uint32_t sw, uint32_t lid)
+{
+    return (size_t)sw * t->row_pages + lid / FAB_LFT_PAGE;
+}
+
+int fab_target_lft_unshare(struct fab_lft *t)
+{
+    const struct fab_pages_version *was = t->pages.version;
+    int r = fab_base_pages_unshare(&t->pages);
+    if (t->pages.version != was)
+        t->entries = NULL;
+    return r;
+}
+
+int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid)
+{
+    return fab_base_pages_edit(&t->pages, page_of(t, sw, lid)) != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port)
+{
+    t->pages.page[page_of(t, sw, lid)][lid % FAB_LFT_PAGE] = port;
+}
+
+bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b)
+{
+    bool same = a->switch_count == b->switch_count && a->top == b->top;
+    uint32_t count = 0;
+    for (uint32_t sw = 0; same && sw < a->switch_count; sw++)
+        for (uint32_t lid = 0; same && lid <= a->top; lid += count) {
+            const uint8_t *x = fab_target_lft_run(a, sw, lid, &count);
+            const uint8_t *y = fab_target_lft_entry(b, sw, lid);
+            same = x == y || memcmp(x, y, count) == 0;
+        }
+    return same;
 }
 
 /* ---- references -------------------------------------------------------------------------------
@@ -157,12 +244,23 @@ static int copy_lids(const struct fab_lids *from, struct fab_lids *to)
     return fab_target_lids_index(to);
 }
 
-static int copy_lft(const struct fab_lft *from, struct fab_lft *to)
+int fab_target_next(struct fab_target *t, struct fab_target **ret_next)
 {
-    int ret = fab_target_lft_init(to, from->switch_count, from->top);
+    struct fab_target *next = fab_target_new();
+    int ret = next != NULL ? fab_target_lids_share(&t->lids, &next->lids) : FAB_E_NOMEM;
     if (ret == FAB_OK)
-        memcpy(to->entries, from->entries, from->stride * from->switch_count);
-    return ret;
+        ret = fab_target_vls_share(&t->vls, &next->vls);
+    if (ret == FAB_OK)
+        ret = fab_target_pkeys_share(&t->pkeys, &next->pkeys);
+    if (ret != FAB_OK) {
+        fab_target_unref(next);
+        return ret;
+    }
+    next->lft = fab_target_lft_share(&t->lft);
+    memcpy(next->engine, t->engine, sizeof(next->engine));
+    memcpy(next->reason, t->reason, sizeof(next->reason));
+    *ret_next = next;
+    return FAB_OK;
 }
 
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
@@ -170,7 +268,7 @@ int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
     struct fab_target *clone = fab_target_new();
     int ret = clone != NULL ? copy_lids(&t->lids, &clone->lids) : FAB_E_NOMEM;
     if (ret == FAB_OK)
-        ret = copy_lft(&t->lft, &clone->lft);
+        ret = fab_target_lft_copy(&t->lft, &clone->lft);
     if (ret == FAB_OK)
         ret = fab_target_vls_copy(&t->vls, &clone->vls);
     if (ret == FAB_OK)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/pages.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/arb.h"
@@ -18,6 +19,7 @@
 #include "libfabmgr/target/vls.h"
 
 #define FAB_LFT_BLOCK 64
+#define FAB_LFT_PAGE 1024u    /* entries of a page, whole blocks */
 #define FAB_LFT_NO_ROUTE 0xff /* a switch drops packets whose LFT entry is 255 */
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
@@ -28,33 +30,80 @@ struct fab_lids {
     uint8_t *lmc;        /* [port_count] */
     uint32_t top;        /* highest LID in use, LMC ranges included; 0: no LID is in use */
     uint32_t *owner;     /* [top + 1] id of the port that owns the LID, or FAB_NONE */
+    int *owners;         /* private: how many values share the arrays; NULL: one */
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* NOMEM */
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports have the same LID, or
  * NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
+/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 
-/* Linear forwarding tables of all switches, one row for each switch id. */
+/*
+ * Linear forwarding tables of all switches, one row of output ports (or FAB_LFT_NO_ROUTE) for each
+ * switch id.
+ *
+ * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). Later
+ * versions share the pages in which they do not differ (base/pages.h): they are read by
+ * fab_target_lft_at, _block and _run, and changed by fab_target_lft_set.
+ */
 struct fab_lft {
     uint32_t switch_count;
-    uint32_t top;     /* the highest LID */
-    size_t stride;    /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
-    uint8_t *entries; /* [switch_count][stride] output port, or FAB_LFT_NO_ROUTE */
+    uint32_t top;  /* the highest LID */
+    size_t stride; /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
+    uint32_t row_pages;     /* number of pages of a row */
+    uint8_t *entries;       /* [switch_count][stride] new tables; NULL: a later version */
+    struct fab_pages pages; /* [switch_count][row_pages] */
 };
 /* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no
  * memory. */
 int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
+/* Copies tables into new ones. Returns NOMEM. */
+int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
+/* Copies the row of a switch into the row of a switch in new tables, up to the smaller `top`. */
+void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
+                             uint32_t to_sw);
+/* Returns the same version for another owner. Neither may then fill rows in place. */
+struct fab_lft fab_target_lft_share(const struct fab_lft *t);
+/* Prepares changes, in three steps: fab_target_lft_unshare makes a new version if this one has
+ * other owners, fab_target_lft_own gives it its own copy of the page of a LID, and
+ * fab_target_lft_set changes an entry in such a page. The first two return NOMEM. */
+int fab_target_lft_unshare(struct fab_lft *t);
+int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
+void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
+/* Returns the row of a switch in new tables. */
 static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the entry of a switch for a LID, which must not exceed `top`. */
+/* Returns the address of an entry, followed by the others up to the end of its page. */
+static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
+{
+    return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
+}
+/* Returns the entry of a switch for a LID, which must be less than `stride`. */
 static inline uint8_t fab_target_lft_at(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
-    return t->entries[(size_t)sw * t->stride + lid];
+    return *fab_target_lft_entry(t, sw, lid);
 }
+/* Returns the 64 entries of a block. */
+static inline const uint8_t *fab_target_lft_block(const struct fab_lft *t, uint32_t sw,
+                                                  size_t block)
+{
+    return fab_target_lft_entry(t, sw, block * FAB_LFT_BLOCK);
+}
+/* Returns the entries from `lid` to the end of its page or to `top`, and their number. */
+static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_t sw, uint32_t lid,
+                                                uint32_t *ret_count)
+{
+    uint32_t page = FAB_LFT_PAGE - lid % FAB_LFT_PAGE, rest = t->top - lid + 1;
+    *ret_count = page < rest ? page : rest;
+    return fab_target_lft_entry(t, sw, lid);
+}
+/* Returns whether both have the same entries up to `top`. */
+bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b);
 static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {
     return t->top / FAB_LFT_BLOCK + 1;
@@ -75,8 +124,11 @@ struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
 /* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
-/* Makes a copy with one reference, which the caller may change. Returns NOMEM if there is no
- * memory. */
+/* Makes a version with one reference, whose tables the caller may change (fab_target_lft_unshare).
+ * Everything else is shared with `t`. Only the owner of the tables' history (base/pages.h) may do
+ * so. Returns NOMEM. */
+int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
+/* Makes a copy that shares nothing, with one reference. Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
 /* Returns whether the CapabilityMask of the port contains client reregistration. */

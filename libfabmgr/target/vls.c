@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/owners.h"
 #include "libfabmgr/base/status.h"
 
 void fab_target_vls_init(struct fab_vls *v, uint8_t count)
@@ -74,6 +75,7 @@ int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
 {
     struct fab_vls copy = *v;
     copy.of_lid = copy.of_pair = copy.port_class = NULL;
+    copy.owners = NULL;
     int ret = duplicate(v->of_lid, (size_t)v->top + 1, &copy.of_lid);
     if (ret == FAB_OK)
         ret = duplicate(v->of_pair, (size_t)v->switches * v->switches, &copy.of_pair);
@@ -86,10 +88,20 @@ int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
     return ret;
 }
 
+int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other)
+{
+    int ret = fab_base_owners_add(&v->owners);
+    if (ret == FAB_OK)
+        *ret_other = *v;
+    return ret;
+}
+
 void fab_target_vls_fini(struct fab_vls *v)
 {
-    free(v->of_lid);
-    free(v->of_pair);
-    free(v->port_class);
+    if (fab_base_owners_remove(v->owners)) {
+        free(v->of_lid);
+        free(v->of_pair);
+        free(v->port_class);
+    }
     memset(v, 0, sizeof(*v));
 }

@@ -48,6 +48,7 @@ struct fab_vls {
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
+    int *owners; /* private: how many values share the arrays; NULL: one */
 };
 /* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count, whatever the classes of
  * the ports. */
@@ -58,6 +59,8 @@ int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* NOMEM */
+/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
 /* Returns the 8 bytes of an SLtoVLMappingTable as one number, with SL 0 in the highest four bits.

@@ -48,7 +48,7 @@ static bool copy_standing(struct fab_transition_work *w)
             size_t at = (size_t)block * FAB_LFT_BLOCK;
             if (is_known(in, sw, block)) {
                 memcpy(fab_target_lft_row(&w->at, sw) + at,
-                       fab_target_lft_row(in->old_lft, sw) + at, FAB_LFT_BLOCK);
+                       fab_target_lft_block(in->old_lft, sw, block), FAB_LFT_BLOCK);
                 any = true;
             } else {
                 w->made.unknown++;
@@ -282,7 +282,7 @@ void fab_transition_apply(const struct fab_transition_write *w, const struct fab
 {
     size_t at = (size_t)w->block * FAB_LFT_BLOCK;
     uint8_t *row = fab_target_lft_row(lft, w->sw) + at;
-    const uint8_t *now = fab_target_lft_row(new_lft, w->sw) + at;
+    const uint8_t *now = fab_target_lft_block(new_lft, w->sw, w->block);
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
         if ((w->set >> i & 1) != 0)
             row[i] = now[i];

@@ -211,10 +211,12 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     size_t left = (lft->stride - first_lid) / COLUMNS, n = w->graph->n;
     uint32_t count = left < TILES ? (uint32_t)left : TILES;
     for (uint32_t sw = 0; sw < n; sw++) {
-        const uint8_t *entries = fab_target_lft_row(lft, sw) + first_lid;
+        const uint8_t *entries = fab_target_lft_entry(lft, sw, first_lid);
+        const uint8_t *ahead = sw + PREFETCH_ROWS < n
+                                   ? fab_target_lft_entry(lft, sw + PREFETCH_ROWS, first_lid)
+                                   : entries;
         for (uint32_t i = 0; i < count; i++) {
-            if (sw + PREFETCH_ROWS < n)
-                __builtin_prefetch(entries + PREFETCH_ROWS * lft->stride + i * COLUMNS);
+            __builtin_prefetch(ahead + i * COLUMNS);
             memcpy(w->tiles + (i * n + sw) * COLUMNS, entries + i * COLUMNS, COLUMNS);
         }
     }

@@ -115,10 +115,9 @@ static int look_ahead(struct sm *s)
     int rc = fab_repair_new(&in, &s->repair, why, sizeof why);
     if (rc == FAB_OK)
         rc = fab_repair_contingency_begin(s->repair, &m);
-    if (rc == FAB_OK)
-        rc = fab_repair_contingency_set_tables(m, &t->lft);
     if (rc < 0)
         return rc;
+    fab_repair_contingency_set_tables(m, &t->lft);
     fab_repair_contingencies_init(&s->ahead, s->repair);
     while (fab_repair_contingency_prepare(m))
         ;

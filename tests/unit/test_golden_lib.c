@@ -338,7 +338,7 @@ static void print_contingencies(struct world *w, const struct fab_repair *r,
     struct fab_repair_contingency_maker *m;
     struct fab_repair_contingency c;
     ck_assert_int_eq(fab_repair_contingency_begin(r, &m), FAB_OK);
-    ck_assert_int_eq(fab_repair_contingency_set_tables(m, lft), FAB_OK);
+    fab_repair_contingency_set_tables(m, lft);
     while (fab_repair_contingency_prepare(m))
         ;
     fprintf(w->out, "  contingencies: %u cases, load %" PRIu64 "\n",

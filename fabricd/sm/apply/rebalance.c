@@ -144,14 +144,6 @@ void sm_rebalance_ended(struct sm *s, int status)
 
 /* ---- comparing the tables -------------------------------------------------------------------- */
 
-static bool same_tables(const struct fab_lft *a, const struct fab_lft *b)
-{
-    bool same = a->switch_count == b->switch_count && a->top == b->top;
-    for (uint32_t sw = 0; same && sw < a->switch_count; sw++)
-        same = memcmp(fab_target_lft_row(a, sw), fab_target_lft_row(b, sw), a->top + 1) == 0;
-    return same;
-}
-
 static bool is_stopped(void *ctx)
 {
     return loop_task_is_cancelled(ctx);
@@ -175,7 +167,7 @@ static int score(const struct fab_fabric *f, const struct fab_target *t, struct 
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret)
 {
-    *ret = (struct sm_gain){.same = same_tables(&active->lft, &fresh->lft)};
+    *ret = (struct sm_gain){.same = fab_target_lft_same(&active->lft, &fresh->lft)};
     int r = ret->same ? FAB_OK : score(f, active, task, &ret->was);
     return r != FAB_OK || ret->same ? r : score(f, fresh, task, &ret->now);
 }

@@ -5,8 +5,8 @@
  * (sm_contingency_find).
  *
  * A worker task computes contingencies while no round runs. The task runs in slices of SLICE_US,
- * with a pause of PAUSE_US after each slice. It works on a copy of the tables, so that a local
- * repair can change the active tables in place at the same time.
+ * with a pause of PAUSE_US after each slice. It reads one version of the tables,
+ * which stays as it is when a local repair makes the next version.
  *
  * Contingencies are valid only for the repair session from which they were computed. After a local
  * repair or a reroute they are no longer used; they are freed when the round has ended.
@@ -28,8 +28,6 @@
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    /* The task first copies the tables of this target. NULL: the tables are copied already. */
-    struct fab_target *target;
     size_t room; /* bytes that contingency plans may still use */
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t count;
@@ -58,8 +56,6 @@ static void work(void *ctx, struct loop_task *task)
     struct sm_contingency_job *j = ctx;
     uint64_t end = clock_now_us() + SLICE_US;
     (void)task;
-    if (j->target)
-        j->status = fab_repair_contingency_set_tables(j->maker, &j->target->lft);
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
@@ -73,7 +69,6 @@ static void job_free(struct sm_contingency_job *j)
     for (uint32_t i = 0; i < j->count; i++)
         free(j->made[i].plan);
     fab_repair_contingency_end(j->maker);
-    fab_target_unref(j->target);
     free(j);
 }
 
@@ -136,7 +131,7 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-static int go_on(struct sm *s, struct fab_target *target)
+static int go_on(struct sm *s)
 {
     static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -144,7 +139,6 @@ static int go_on(struct sm *s, struct fab_target *target)
     if (!j)
         return FAB_E_NOMEM;
     j->maker = a->maker;
-    j->target = target ? fab_target_ref(target) : NULL;
     j->room = room(s);
     a->maker = NULL;
     const struct loop_task_config config = {
@@ -152,21 +146,17 @@ static int go_on(struct sm *s, struct fab_target *target)
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
-/* Starts the computation. If the ids in the repair session differ from those of the fabric, the
- * loop thread owns the tables of the session. The tables are then copied here and not on the worker
- * thread. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
-    const struct fab_repair_session *t = sm_repair_session_of(s);
+    struct fab_repair_session *t = sm_repair_session(s);
     int r = fab_repair_contingency_begin(t->state, &a->maker);
-    if (r == FAB_OK && !t->idmap.same)
-        r = fab_repair_contingency_set_tables(a->maker, &t->lft);
     if (r != FAB_OK)
         return r;
+    fab_repair_contingency_set_tables(a->maker, fab_repair_session_tables(t, s->model.target));
     fab_repair_contingencies_init(&a->all, t->state);
     a->cases = fab_repair_contingency_cases(a->maker);
-    return go_on(s, t->idmap.same ? s->model.target : NULL);
+    return go_on(s);
 }
 
 static void drop(struct sm_contingency_state *a)
@@ -189,7 +179,7 @@ static void on_time(void *ctx)
     bool good = fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     if (!good)
         drop(a);
-    int r = good && a->maker ? go_on(s, NULL) : good ? FAB_OK : begin(s);
+    int r = good && a->maker ? go_on(s) : good ? FAB_OK : begin(s);
     if (r != FAB_OK)
         log_debug("sm", "no memory for contingencies");
 }

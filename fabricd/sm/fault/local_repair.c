@@ -166,8 +166,9 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
         r = sm_model_own(&s->model);
     if (r == FAB_OK)
         r = cut_links(s, &lost_active);
+    if (r == FAB_OK)
+        r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
-        fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
         keep_failed(&sm_repair_session(s)->idmap, dead);
         r = sm_publish_repair(s, lost_active);
     }

@@ -221,7 +221,7 @@ static int own_target(struct sm_model *m)
     struct fab_target *own;
     if (!fab_target_is_shared(m->target))
         return FAB_OK;
-    int r = fab_target_clone(m->target, &own);
+    int r = fab_target_next(m->target, &own);
     if (r != FAB_OK)
         return r;
     fab_target_unref(m->target);

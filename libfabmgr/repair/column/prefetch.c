@@ -20,7 +20,7 @@ struct walker {
 
 static const uint8_t *entry_of(const struct fab_lft *lft, const struct walker *w)
 {
-    return fab_target_lft_row(lft, w->sw) + w->lid;
+    return fab_target_lft_entry(lft, w->sw, w->lid);
 }
 
 static void step(const struct fab_repair_network *b, const struct fab_lft *lft, struct walker *w)

@@ -5,7 +5,8 @@
  * The tables are stored switch by switch, so a column is one byte in each of thousands of memory
  * pages. When a leaf switch loses a link, entries of hundreds of switches change for every LID of
  * its endports. These LIDs are consecutive. So one pass over the switches copies all their columns,
- * a few kB each. Planning, proof and ordering then read the copies.
+ * a few kB each. The LIDs of a tile lie in one page of the tables. Planning, proof and ordering
+ * then read the copies.
  */
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
     const struct fab_repair_network *b = r->network;
     uint32_t count = 1;
     while (count < FAB_REPAIR_TILE_LIDS && first + count <= b->top &&
-           b->home[first + count] == b->home[first])
+           (first + count) % FAB_LFT_PAGE != 0 && b->home[first + count] == b->home[first])
         count++;
     return count;
 }
@@ -43,9 +44,9 @@ void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint3
     if (!ensure_room(g, (size_t)n * count))
         return;
     for (uint32_t sw = 0; sw < n; sw++) {
-        const uint8_t *from = fab_target_lft_row(lft, sw) + first;
+        const uint8_t *from = fab_target_lft_entry(lft, sw, first);
         if (sw + PREFETCH_ROWS < n) {
-            const uint8_t *ahead = fab_target_lft_row(lft, sw + PREFETCH_ROWS) + first;
+            const uint8_t *ahead = fab_target_lft_entry(lft, sw + PREFETCH_ROWS, first);
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + count - 1);
         }

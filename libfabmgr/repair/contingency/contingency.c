@@ -81,22 +81,16 @@ size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *
 {
     const struct fab_repair_load *l = &m->load;
     size_t a_port = sizeof(*l->load) + sizeof(*l->change) + sizeof(*l->order);
-    return sizeof(*m) + m->lft.stride * m->lft.switch_count + a_port * m->r->network->ports +
-           l->mark_room * sizeof(*l->marked) + fab_repair_memory(m->r) -
-           fab_repair_network_memory(m->r->network);
+    return sizeof(*m) + a_port * m->r->network->ports + l->mark_room * sizeof(*l->marked) +
+           fab_repair_memory(m->r) - fab_repair_network_memory(m->r->network);
 }
 
-int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
-                                      const struct fab_lft *lft)
+void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
+                                       const struct fab_lft *lft)
 {
-    struct fab_lft copy;
-    int status = fab_target_lft_init(&copy, lft->switch_count, lft->top);
-    if (status != FAB_OK)
-        return status;
-    memcpy(copy.entries, lft->entries, copy.stride * copy.switch_count);
+    struct fab_lft same = fab_target_lft_share(lft);
     fab_target_lft_fini(&m->lft);
-    m->lft = copy;
-    return FAB_OK;
+    m->lft = same;
 }
 
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m)

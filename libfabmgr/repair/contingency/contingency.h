@@ -4,12 +4,12 @@
  * computed, proved and ordered before the failure happens. A stored plan is a compressed repair
  * delta. To decode it, only the table entries that it changes are read.
  *
- * A maker works on a clone of the repair and a copy of the tables, on any thread, in small steps.
- * The collection belongs to one thread. Plans are valid only for the state from which they were
- * computed: after a commit, or with another baseline, the collection returns none of them.
+ * A maker works on a clone of the repair and a version of the tables, on any thread, in small
+ * steps. The collection belongs to one thread. Plans are valid only for the state from which they
+ * were computed: after a commit, or with another baseline, the collection returns none of them.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
- *     fab_repair_contingency_set_tables(m, &lft)      copies the tables
+ *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
  *     while (fab_repair_contingency_prepare(m)) ..    counts paths per link, in pieces
  *     while (fab_repair_contingency_next(m, keep, &c) == FAB_OK)
  *         fab_repair_contingencies_add(&all, &c)
@@ -55,8 +55,8 @@ void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
 /* Returns the size of the memory that the maker holds, in bytes. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
-int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
-                                      const struct fab_lft *lft); /* NOMEM */
+void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
+                                       const struct fab_lft *lft);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths on the most loaded channel, with the active tables. */

@@ -137,7 +137,7 @@ static const uint8_t *get_changes(struct decoding *u, const uint8_t *at, struct 
     w->first = first;
     w->changes = (uint32_t)fab_repair_get_number(&at);
     u->placed += w->changes;
-    __builtin_prefetch(fab_target_lft_row(u->lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, 1);
+    __builtin_prefetch(fab_target_lft_block(u->lft, w->sw, w->block));
     uint8_t place = 0, now = 0;
     for (uint32_t i = 0; i < w->changes; i++, at += 2) {
         place = (uint8_t)(place + at[0]);

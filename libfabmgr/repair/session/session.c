@@ -31,15 +31,11 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Gives the session a copy of the tables of `former`, unless it has tables of its own already. */
-static int own_tables(struct fab_repair_session *t, const struct fab_target *former)
+/* Gives the session the tables of `former`, unless it has tables of its own already. */
+static void own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
-    if (!t->idmap.same)
-        return FAB_OK;
-    int r = fab_target_lft_init(&t->lft, former->lft.switch_count, former->lft.top);
-    if (r == FAB_OK)
-        memcpy(t->lft.entries, former->lft.entries, t->lft.stride * t->lft.switch_count);
-    return r;
+    if (t->idmap.same)
+        t->lft = fab_target_lft_share(&former->lft);
 }
 
 static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *idmap)
@@ -52,6 +48,8 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
         r = fab_repair_prove(t->state, &t->lft, &d, &at);
     if (r == FAB_OK && d.lost > 0)
         r = FAB_E_NOT_FOUND;
+    if (r == FAB_OK)
+        r = fab_repair_prepare_commit(&d, NULL, &t->lft);
     if (r == FAB_OK)
         fab_repair_commit(t->state, &t->lft, &d);
     fab_repair_delta_fini(&d);
@@ -68,10 +66,8 @@ static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_
         return FAB_OK;
     }
     int r = fab_target_lft_init(&target->lft, switches, target->lids.top);
-    size_t width = target->lft.stride < t->lft.stride ? target->lft.stride : t->lft.stride;
     for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++)
-        memcpy(fab_target_lft_row(&target->lft, sw),
-               fab_target_lft_row(&t->lft, t->idmap.to_baseline[sw]), width);
+        fab_target_lft_copy_row(&t->lft, t->idmap.to_baseline[sw], &target->lft, sw);
     return r;
 }
 
@@ -86,10 +82,10 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
         /* the VLs are stored by the ids of the former fabric, which differ from the present ids */
         r = FAB_E_NOT_FOUND;
-    if (r == FAB_OK)
-        r = own_tables(t, former);
-    if (r == FAB_OK)
+    if (r == FAB_OK) {
+        own_tables(t, former);
         r = repair(t, &idmap);
+    }
     if (r == FAB_OK)
         r = fab_target_vls_copy(&former->vls, &target->vls);
     if (r != FAB_OK) {
@@ -116,14 +112,20 @@ uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struc
     return fab_repair_idmap_to_baseline(&t->idmap, t->baseline, f, port);
 }
 
-void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
-                               struct fab_repair_delta *d)
+int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
+                              struct fab_repair_delta *d)
 {
+    int r = fab_repair_prepare_commit(d, NULL, fab_repair_session_tables(t, target));
+    if (r == FAB_OK && !t->idmap.same)
+        r = fab_repair_prepare_commit(d, t->idmap.to_current, &target->lft);
+    if (r != FAB_OK)
+        return r;
     fab_repair_commit(t->state, fab_repair_session_tables(t, target), d);
     for (size_t i = 0; i < d->changes && !t->idmap.same; i++) {
         const struct fab_repair_change *c = &d->change[i];
         uint32_t sw = t->idmap.to_current[c->sw];
         if (sw != FAB_NONE && c->lid <= target->lft.top)
-            fab_target_lft_row(&target->lft, sw)[c->lid] = c->now;
+            fab_target_lft_set(&target->lft, sw, c->lid, c->now);
     }
+    return FAB_OK;
 }

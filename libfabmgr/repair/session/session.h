@@ -7,7 +7,8 @@
  * engine runs. A host that leaves and returns causes no writes, and links that come back get their
  * former entries.
  *
- * Only one thread at a time may use a session.
+ * Only one thread at a time may use a session. Its owner is the only one that makes new versions of
+ * the tables (base/pages.h).
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_SESSION_H
 #define LIBFABMGR_REPAIR_SESSION_SESSION_H
@@ -41,9 +42,10 @@ struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct f
 /* Returns the baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Applies a delta that was computed for the tables of fab_repair_session_tables. Patches these
- * tables and, if the session has its own, the target's as well. */
-void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
-                               struct fab_repair_delta *d);
+/* Applies a delta that was computed for the tables of fab_repair_session_tables, to these tables
+ * and, if the session has its own, to the target's as well. Other owners of the tables keep them
+ * unchanged. Returns NOMEM, with no entry changed. */
+int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
+                              struct fab_repair_delta *d);
 
 #endif
