@@ -557,6 +557,17 @@ tests_unit_test_mcast_groups_SOURCES = tests/unit/test_mcast_groups.c
 tests_unit_test_mcast_groups_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mcast_groups_LDADD = $(LIB_TEST_LIBS)
 
+# ---- target: pins, copies, what switches are told
+UNIT_TESTS += tests/unit/test_pins
+tests_unit_test_pins_SOURCES = tests/unit/test_pins.c
+tests_unit_test_pins_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_pins_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_target
+tests_unit_test_target_SOURCES = tests/unit/test_target.c
+tests_unit_test_target_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_target_LDADD = $(LIB_TEST_LIBS)
+
 # ---- repair
 UNIT_TESTS += tests/unit/test_repair_idmap
 tests_unit_test_repair_idmap_SOURCES = tests/unit/test_repair_idmap.c

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Targets: copies, large tables, and what switches are told about their tables. */
+#include <string.h>
+
+#include "tests/unit/routing.h"
+
+static struct fab_target *full_target(const struct fab_fabric *f, const struct fab_policy *p)
+{
+    struct fab_target *t = routed(f, p);
+    fab_target_vls_init(&t->vls, 4);
+    t->vls.top = t->lids.top;
+    t->vls.of_lid = calloc(t->lids.top + 1, 1);
+    t->vls.of_lid[t->lids.top] = 3;
+    t->pkeys.ports = f->port_count;
+    t->pkeys.first = calloc(f->port_count + 1, sizeof *t->pkeys.first);
+    t->pkeys.key = calloc(f->port_count, sizeof *t->pkeys.key);
+    t->pkeys.enforce = calloc(f->port_count, 1);
+    for (uint32_t port = 0; port <= f->port_count; port++)
+        t->pkeys.first[port] = port;
+    for (uint32_t port = 0; port < f->port_count; port++)
+        t->pkeys.key[port] = (uint16_t)(0x8000 + port);
+    t->pkeys.enforce[f->port_count - 1] = 1;
+    strcpy(t->engine, "updn");
+    strcpy(t->reason, "as asked");
+    return t;
+}
+
+static void assert_equal(const struct fab_fabric *f, const struct fab_target *a,
+                         const struct fab_target *b)
+{
+    ck_assert_str_eq(a->engine, b->engine);
+    ck_assert_str_eq(a->reason, b->reason);
+    ck_assert_uint_eq(a->lids.top, b->lids.top);
+    ck_assert_uint_eq(a->lft.top, b->lft.top);
+    ck_assert_uint_eq(a->lft.switch_count, b->lft.switch_count);
+    ck_assert_uint_eq(a->vls.count, b->vls.count);
+    ck_assert_mem_eq(a->lids.base, b->lids.base, f->port_count * sizeof *a->lids.base);
+    ck_assert_mem_eq(a->lids.lmc, b->lids.lmc, f->port_count * sizeof *a->lids.lmc);
+    for (uint32_t lid = 0; lid <= a->lids.top; lid++) {
+        ck_assert_uint_eq(a->lids.owner[lid], b->lids.owner[lid]);
+        ck_assert_uint_eq(fab_target_vls_sl(&a->vls, 0, 1, lid),
+                          fab_target_vls_sl(&b->vls, 0, 1, lid));
+        for (uint32_t sw = 0; sw < f->switch_count; sw++)
+            ck_assert_uint_eq(fab_target_lft_at(&a->lft, sw, lid),
+                              fab_target_lft_at(&b->lft, sw, lid));
+    }
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t of_a, of_b;
+        const uint16_t *x = fab_target_pkeys_table(&a->pkeys, port, &of_a);
+        const uint16_t *y = fab_target_pkeys_table(&b->pkeys, port, &of_b);
+        ck_assert_uint_eq(of_a, of_b);
+        ck_assert_mem_eq(x, y, of_a * sizeof *x);
+        ck_assert_uint_eq(a->pkeys.enforce[port], b->pkeys.enforce[port]);
+    }
+}
+
+START_TEST(a_clone_is_equal_and_its_own)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    p.lmc = 1;
+    struct fab_fabric *f = leaf_spine(3, 2, 2);
+    struct fab_target *t = full_target(f, &p), *clone = NULL, *second = NULL;
+    ck_assert_int_eq(fab_target_clone(t, &clone), FAB_OK);
+    ck_assert_int_eq(fab_target_clone(t, &second), FAB_OK);
+    assert_equal(f, t, clone);
+    ck_assert(!fab_target_is_shared(clone));
+    fab_target_lft_row(&clone->lft, 1)[2] ^= 1;
+    clone->pkeys.key[3] ^= 1;
+    clone->vls.of_lid[1] ^= 1;
+    clone->lids.base[0] ^= 1;
+    assert_equal(f, t, second);
+    fab_target_unref(t);
+    ck_assert_uint_eq(second->vls.of_lid[second->lids.top], 3);
+    ck_assert_str_eq(second->reason, "as asked");
+    fab_target_unref(second);
+    fab_target_unref(clone);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(references_are_counted)
+{
+    struct fab_target *t = fab_target_new();
+    ck_assert(!fab_target_is_shared(t));
+    ck_assert_ptr_eq(fab_target_ref(t), t);
+    ck_assert(fab_target_is_shared(t));
+    fab_target_unref(t);
+    ck_assert(!fab_target_is_shared(t));
+    fab_target_unref(t);
+    fab_target_unref(NULL);
+}
+END_TEST
+
+/* Tables of 4 MiB and more are allocated in large pages. */
+START_TEST(large_tables_start_without_routes)
+{
+    struct fab_lft t;
+    const uint32_t switches = 90, top = 0xbfff;
+    ck_assert_int_eq(fab_target_lft_init(&t, switches, top), FAB_OK);
+    ck_assert_uint_eq(t.stride % FAB_LFT_BLOCK, 0);
+    ck_assert_uint_gt(t.stride, top);
+    for (uint32_t sw = 0; sw < switches; sw++) {
+        for (uint32_t lid = 0; lid <= top; lid++)
+            if (fab_target_lft_at(&t, sw, lid) != FAB_LFT_NO_ROUTE)
+                ck_abort_msg("switch %u has a route to LID %u", sw, lid);
+        memset(fab_target_lft_row(&t, sw), 1, t.stride);
+    }
+    fab_target_lft_fini(&t);
+    ck_assert_int_eq(fab_target_lft_init(&t, UINT32_MAX, UINT32_MAX), FAB_E_NOMEM);
+}
+END_TEST
+
+/* ---- SwitchInfo ------------------------------------------------------------------------------ */
+
+START_TEST(the_multicast_table_is_used_whole)
+{
+    static const struct {
+        bool has;
+        uint16_t cap, was, want;
+    } cases[] = {
+        {true, 1024, 0xc00f, 0xc3ff},  {true, 1, 0xffff, 0xc000}, {true, 16383, 0xc00f, 0xfffe},
+        {true, 16384, 0xc00f, 0xfffe}, {true, 0, 0xc00f, 0xc00f}, {false, 1024, 0xc00f, 0xc00f},
+    };
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = leaf_spine(1, 1, 1);
+    struct fab_lids lids = {.top = 77};
+    p.packet_life_time = 9;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fab_switch_info want;
+        struct fab_port *port =
+            (struct fab_port *)(uintptr_t)fab_fabric_port(f, fab_fabric_port_id(f, 1, 0));
+        port->info.cap_mask &= ~0x40000000u;
+        port->info.cap_mask |= cases[i].has ? 0x40000000u : 0;
+        f->switches[1].multicast_fdb_cap = cases[i].cap;
+        f->switches[1].multicast_fdb_top = cases[i].was;
+        f->switches[1].port_state_change = i % 2;
+        fab_target_switch_info(f, &p, &lids, 1, &want);
+        ck_assert_uint_eq(want.multicast_fdb_top, cases[i].want);
+        ck_assert_uint_eq(want.linear_fdb_top, 77);
+        ck_assert_uint_eq(want.life_time, 9);
+        ck_assert_uint_eq(want.port_state_change, i % 2);
+    }
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_clone_is_equal_and_its_own,
+        references_are_counted,
+        large_tables_start_without_routes,
+        the_multicast_table_is_used_whole,
+    };
+    Suite *suite = suite_create("target");
+    TCase *tcase = tcase_create("target");
+    for (size_t i = 0; i < sizeof(tests) / sizeof(*tests); i++)
+        tcase_add_test(tcase, tests[i]);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
