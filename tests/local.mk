@@ -557,6 +557,12 @@ tests_unit_test_mcast_groups_SOURCES = tests/unit/test_mcast_groups.c
 tests_unit_test_mcast_groups_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mcast_groups_LDADD = $(LIB_TEST_LIBS)
 
+# ---- plan: scrub
+UNIT_TESTS += tests/unit/test_scrub
+tests_unit_test_scrub_SOURCES = tests/unit/test_scrub.c
+tests_unit_test_scrub_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_scrub_LDADD = $(LIB_TEST_LIBS)
+
 # ---- target: pins, copies, what switches are told
 UNIT_TESTS += tests/unit/test_pins
 tests_unit_test_pins_SOURCES = tests/unit/test_pins.c

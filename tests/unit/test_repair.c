@@ -738,6 +738,90 @@ START_TEST(pairs_of_faults)
 }
 END_TEST
 
+/* The marks of columns are compared with a counter. When it overflows, marks of columns that were
+ * repaired long ago must not count. */
+START_TEST(the_counter_of_columns_overflows)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("counter of columns", 7));
+    for (uint32_t before = 0; before < 12; before++) {
+        struct world *w = world_new("counter", fat_tree(4, 3, 1), "fattree");
+        for (uint32_t k = 0; k < 6; k++) {
+            w->dead[k] = true;
+            ck_assert(change_to(w, w->dead, &prng));
+            w->dead[k] = false;
+            ck_assert(change_to(w, w->dead, &prng));
+            if (k == 2)
+                w->repair->column.epoch = UINT32_MAX - before;
+        }
+        ck_assert_uint_lt(w->repair->column.epoch, UINT32_MAX / 2);
+        run_sequence(w, &prng, 0);
+    }
+}
+END_TEST
+
+/* A repair that leaves entries without a path makes them drop packets. When the links come back, a
+ * delta that leaves them so must not pass the proof. */
+START_TEST(what_drops_packets_must_not_stay)
+{
+    struct world *w = world_new("drops", fat_tree(4, 3, 1), "fattree");
+    uint32_t *ports = calloc(w->count + 1, sizeof *ports), lost = 0;
+    struct fab_repair_delta d, back;
+    struct fab_repair_change at;
+    struct fab_prng prng;
+    char why[160] = "";
+    fab_base_prng_init(&prng, test_seed("drops", 9));
+    for (uint32_t i = 0; i < 200; i++) {
+        memset(w->dead, 0, w->count * sizeof *w->dead);
+        for (uint32_t k = 0; k < 6; k++)
+            w->dead[fab_base_prng_below(&prng, w->count)] = true;
+        uint32_t count = list_dead(w, w->dead, ports);
+        int status = fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof why);
+        if (status == FAB_E_UNSUPPORTED)
+            continue;
+        ck_assert_int_eq(status, FAB_OK);
+        fab_repair_commit(w->repair, &w->lft, &d);
+        ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, ports, 0, &back, why, sizeof why),
+                         FAB_OK);
+        ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &back, &at), FAB_OK);
+        struct fab_repair_delta nothing = back;
+        nothing.changes = 0;
+        check_spoiled(w, w->whole, &nothing);
+        lost += d.lost > 0;
+        fab_repair_delta_fini(&d);
+        fab_repair_commit(w->repair, &w->lft, &back);
+        fab_repair_delta_fini(&back);
+    }
+    printf("# drops: %u repairs with losses; of changes left out %u caught, %u harmless\n", lost,
+           w->caught, w->harmless);
+    ck_assert_uint_gt(lost, 5);
+    ck_assert_uint_gt(w->caught, 20);
+    free(ports);
+    world_free(w);
+}
+END_TEST
+
+/* A fabric of two parts without a link between them. */
+START_TEST(parts_without_a_link_are_repaired_each)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("parts", 8));
+    struct drawing *drawing = draw_new();
+    for (uint32_t i = 0; i < 12; i++)
+        draw_switch(drawing, 8);
+    for (uint32_t part = 0; part < 12; part += 6)
+        for (uint32_t i = 0; i < 6; i++)
+            draw_cable(drawing, part + i, part + (i + 1) % 6);
+    for (uint32_t i = 0; i < 12; i++)
+        draw_hosts(drawing, i, 1);
+    struct world *w = world_new("two rings", draw_done(drawing), "dfsssp");
+    ck_assert_ptr_nonnull(w);
+    w->looked_at = w->sets_compared = true;
+    struct tally t = run_sequence(w, &prng, steps_wanted(10));
+    ck_assert_uint_gt(t.done, 1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("repair");
@@ -749,6 +833,9 @@ static Suite *suite(void)
                {"lone faults by chains", lone_faults_by_chains},
                {"pairs", pairs_of_faults},
                {"engines", every_engine},
+               {"counter", the_counter_of_columns_overflows},
+               {"drops", what_drops_packets_must_not_stay},
+               {"parts", parts_without_a_link_are_repaired_each},
                {"random fabrics", sequences_over_random_fabrics}};
     for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
         TCase *c = tcase_create(all[i].name);

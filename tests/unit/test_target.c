@@ -65,10 +65,12 @@ START_TEST(a_clone_is_equal_and_its_own)
     ck_assert_int_eq(fab_target_clone(t, &second), FAB_OK);
     assert_equal(f, t, clone);
     ck_assert(!fab_target_is_shared(clone));
-    fab_target_lft_row(&clone->lft, 1)[2] ^= 1;
+    ck_assert_int_eq(fab_target_lft_unshare(&clone->lft), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_own(&clone->lft, 1, 2), FAB_OK);
+    fab_target_lft_set(&clone->lft, 1, 2, 77);
+    ck_assert_uint_eq(fab_target_lft_at(&clone->lft, 1, 2), 77);
     clone->pkeys.key[3] ^= 1;
     clone->vls.of_lid[1] ^= 1;
-    clone->lids.base[0] ^= 1;
     assert_equal(f, t, second);
     fab_target_unref(t);
     ck_assert_uint_eq(second->vls.of_lid[second->lids.top], 3);
@@ -130,8 +132,7 @@ START_TEST(the_multicast_table_is_used_whole)
     p.packet_life_time = 9;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fab_switch_info want;
-        struct fab_port *port =
-            (struct fab_port *)(uintptr_t)fab_fabric_port(f, fab_fabric_port_id(f, 1, 0));
+        struct fab_port *port = fab_fabric_edit_port(f, fab_fabric_port_id(f, 1, 0));
         port->info.cap_mask &= ~0x40000000u;
         port->info.cap_mask |= cases[i].has ? 0x40000000u : 0;
         f->switches[1].multicast_fdb_cap = cases[i].cap;

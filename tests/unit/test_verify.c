@@ -368,6 +368,15 @@ START_TEST(a_long_way_is_a_failure)
     ck_assert_uint_eq(v.unreachable_pairs, 8);
     ck_assert_uint_eq(v.longest_path, 3);
     fab_verify_verdict_fini(&v);
+    v = proven(f, t, 1); /* one switch is the least limit; 0 is none */
+    ck_assert_uint_gt(v.unreachable_pairs, 8);
+    fab_verify_verdict_fini(&v);
+    v = proven(f, t, 3);
+    ck_assert(fab_verify_verdict_good(&v));
+    fab_verify_verdict_fini(&v);
+    v = proven(f, t, 0);
+    ck_assert(fab_verify_verdict_good(&v));
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
 }

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a scrub reads, what it calls a difference, and what it makes the next plan write. The
+ * attacks that it must find are in tests/attack/test_scrub.c.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/plan/scrub.h"
+#include "libfabmgr/target/pkeys.h"
+#include "tests/unit/routing.h"
+
+#define ATTRS 64 /* attribute IDs are below */
+
+/* Two leaves with two hosts each and one spine, all links Active, all tables known. */
+struct world {
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_target *target;
+    struct fab_observed known;
+};
+
+static struct fab_plan_input input_of(const struct world *w)
+{
+    return (struct fab_plan_input){.fabric = w->f,
+                                   .policy = &w->policy,
+                                   .target = w->target,
+                                   .observed = &w->known,
+                                   .sm_lid = 1};
+}
+
+/* Every port gets a P_Key table with one block, which its device is known to hold. */
+static void add_pkeys(struct world *w)
+{
+    struct fab_pkeys *p = &w->target->pkeys;
+    uint16_t block[FAB_PKEY_BLOCK] = {0xffff};
+    p->ports = w->f->port_count;
+    p->first = calloc(p->ports + 1u, sizeof *p->first);
+    p->key = calloc(p->ports + 1u, sizeof *p->key);
+    p->enforce = calloc(p->ports + 1u, 1);
+    for (uint32_t port = 0; port < p->ports; port++) {
+        p->first[port + 1] = port + 1;
+        p->key[port] = 0xffff;
+        ck_assert_int_eq(fab_target_blocks_put(&w->known.pkeys, port, 0, block), FAB_OK);
+    }
+}
+
+static struct world world_new(void)
+{
+    struct world w = {.f = leaf_spine(2, 1, 2)};
+    fab_policy_defaults(&w.policy);
+    for (uint32_t port = 0; port < w.f->port_count; port++)
+        if (fab_fabric_port_is_up(w.f, port))
+            fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
+    w.target = routed(w.f, &w.policy);
+    ck_assert_int_eq(fab_plan_observed_init(&w.known, w.f->switch_count, w.target->lids.top),
+                     FAB_OK);
+    for (uint32_t sw = 0; sw < w.f->switch_count; sw++) {
+        w.f->switches[sw].linear_fdb_top = (uint16_t)w.target->lids.top;
+        fab_plan_observed_set_block(&w.known, sw, 0, fab_target_lft_block(&w.target->lft, sw, 0));
+    }
+    add_pkeys(&w);
+    return w;
+}
+
+static void world_fini(struct world *w)
+{
+    fab_plan_observed_fini(&w->known);
+    fab_target_unref(w->target);
+    fab_policy_fini(&w->policy);
+    fab_fabric_unref(w->f);
+}
+
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+/* Counts the items of a turn by attribute; each has its own device, port and modifier. */
+static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[ATTRS])
+{
+    struct fab_plan_input in = input_of(w);
+    struct fab_scrub_at at = {0};
+    struct fab_scrub_item items[256];
+    uint32_t found = 0, calls = 0;
+    memset(count, 0, ATTRS * sizeof *count);
+    for (; !at.over; calls++) {
+        struct fab_scrub_item *item = &items[found];
+        ck_assert_uint_lt(calls, 100000);
+        if (!fab_plan_scrub_next(&in, FAB_SCRUB_TABLES, &at, steps, item))
+            continue;
+        ck_assert_uint_eq(fab_fabric_port(w->f, item->port)->node, item->node);
+        for (uint32_t i = 0; i < found; i++)
+            ck_assert(items[i].node != item->node || items[i].port != item->port ||
+                      items[i].attr_id != item->attr_id || items[i].mod != item->mod);
+        ck_assert_uint_lt(++found, 256);
+        count[item->attr_id]++;
+    }
+    ck_assert_uint_le(found, fab_plan_scrub_count(&in, FAB_SCRUB_TABLES));
+    return calls;
+}
+
+static uint32_t blocks_of(const struct world *w, uint32_t port)
+{
+    return fab_target_pkeys_blocks(fab_target_pkeys_capacity(w->f, port));
+}
+
+START_TEST(a_turn_reads_each_known_table_once)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    uint32_t count[ATTRS], ports = 0, blocks = 0;
+    for (uint32_t port = 0; port < w.f->port_count; port++) {
+        const struct fab_port *p = fab_fabric_port(w.f, port);
+        bool read = (p->num == 0 && p->present) || fab_fabric_port_is_up(w.f, port);
+        ports += read;
+        blocks += read ? blocks_of(&w, port) : 0;
+    }
+    read_turn(&w, 1000, count);
+    ck_assert_uint_eq(count[FAB_ATTR_SWITCH_INFO], 3);
+    ck_assert_uint_eq(count[FAB_ATTR_LFT], 3);
+    ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], ports);
+    ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], ports);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_TABLES), 3 * 2 + ports + blocks);
+    uint32_t again[ATTRS], few = read_turn(&w, 1, again);
+    ck_assert_mem_eq(count, again, sizeof count); /* also in small steps */
+    ck_assert_uint_gt(few, 2 * (6 + ports));
+    fab_plan_observed_forget(&w.known, 1);
+    read_turn(&w, 1000, count);
+    ck_assert_uint_eq(count[FAB_ATTR_LFT], 2); /* what a device holds must be known */
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(ports_without_a_link_are_not_read)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    uint32_t count[ATTRS], host = w.f->switch_count;
+    uint32_t port = w.f->nodes[host].first_port + 1;
+    read_turn(&w, 1000, count);
+    uint32_t before = count[FAB_ATTR_PORT_INFO];
+    uint64_t bound = fab_plan_scrub_count(&in, FAB_SCRUB_TABLES);
+    uint32_t peer = fab_fabric_port(w.f, port)->peer;
+    w.f->self_port = FAB_NONE;
+    fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_DOWN;
+    fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
+    fab_fabric_edit_port(w.f, peer)->info.port_state = FAB_STATE_DOWN;
+    fab_fabric_edit_port(w.f, peer)->info.phys_state = FAB_PHYS_POLLING;
+    read_turn(&w, 1000, count);
+    ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 2);
+    ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], before - 2);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_TABLES),
+                      bound - 2 - blocks_of(&w, port) - blocks_of(&w, peer));
+    w.f->self_port = port; /* the manager's own port needs no link */
+    read_turn(&w, 1000, count);
+    ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 1);
+    world_fini(&w);
+}
+END_TEST
+
+/* ---- what differs ---------------------------------------------------------------------------- */
+
+struct field {
+    const char *name;
+    size_t at, size;
+    bool endports_only; /* not compared at port 0 */
+    bool secret;        /* its values are not shown */
+};
+#define FIELD(name, member, endports_only, secret)                                                 \
+    {                                                                                              \
+        name, offsetof(struct fab_port_info, member), sizeof(((struct fab_port_info *)0)->member), \
+            endports_only, secret                                                                  \
+    }
+static const struct field port_fields[] = {
+    FIELD("LID", lid, false, false),
+    FIELD("LMC", lmc, false, false),
+    FIELD("MasterSMLID", sm_lid, false, false),
+    FIELD("GIDPrefix", gid_prefix, false, false),
+    FIELD("M_Key", m_key, false, true),
+    FIELD("M_KeyProtectBits", m_key_protect, false, false),
+    FIELD("M_KeyLeasePeriod", m_key_lease, false, false),
+    FIELD("NeighborMTU", neighbor_mtu, true, false),
+    FIELD("OperationalVLs", op_vls, true, false),
+    FIELD("PartitionEnforcementInbound", part_enforce_in, true, false),
+    FIELD("PartitionEnforcementOutbound", part_enforce_out, true, false),
+};
+
+static uint64_t value_of(const struct field *x, const void *of)
+{
+    uint64_t value = 0;
+    memcpy(&value, (const char *)of + x->at, x->size);
+    return value;
+}
+
+static void flip(const struct field *x, void *of)
+{
+    uint64_t value = value_of(x, of) ^ 1;
+    memcpy((char *)of + x->at, &value, x->size);
+}
+
+START_TEST(each_field_of_a_port_is_named_with_both_values)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA];
+    for (int port0 = 0; port0 < 2; port0++) {
+        uint32_t port = fab_fabric_port_id(w.f, 0, port0 ? 0 : 1);
+        struct fab_scrub_item item = {.port = port, .attr_id = FAB_ATTR_PORT_INFO};
+        const struct fab_port_info *want = &fab_fabric_port(w.f, port)->info;
+        fab_fabric_edit_port(w.f, port)->info.neighbor_mtu = 4;
+        for (size_t i = 0; i < sizeof port_fields / sizeof *port_fields; i++) {
+            const struct field *x = &port_fields[i];
+            struct fab_port_info now = *want;
+            flip(x, &now);
+            ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
+                             FAB_OK);
+            bool differs = fab_plan_scrub_differs(&in, &item, data, &d);
+            ck_assert_msg(differs == !(port0 && x->endports_only), "%s of port %u", x->name, port);
+            if (!differs)
+                continue;
+            ck_assert_str_eq(d.field, x->name);
+            ck_assert_uint_eq(d.entry, 0);
+            ck_assert_uint_eq(d.entries, 1);
+            ck_assert_uint_eq(d.held, x->secret ? 1 : value_of(x, &now));
+            ck_assert_uint_eq(d.wanted, x->secret ? 0 : value_of(x, want));
+        }
+        struct fab_port_info now = *want;
+        now.lid = (uint16_t)(want->lid + 7);
+        now.sm_lid = (uint16_t)(want->sm_lid + 7);
+        ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
+                         FAB_OK);
+        ck_assert(fab_plan_scrub_differs(&in, &item, data, &d));
+        ck_assert_str_eq(d.field, "LID"); /* the first of them is shown, all are counted */
+        ck_assert_uint_eq(d.entries, 2);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(fields_of_a_switch_are_named_with_both_values)
+{
+    static const char *const names[] = {"LinearFDBTop", "MulticastFDBTop", "LifeTimeValue"};
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_item item = {
+        .node = 1, .port = fab_fabric_port_id(w.f, 1, 0), .attr_id = FAB_ATTR_SWITCH_INFO};
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA];
+    for (int i = -1; i < 3; i++) {
+        struct fab_switch_info now = w.f->switches[1];
+        now.linear_fdb_top = (uint16_t)(now.linear_fdb_top + (i == 0));
+        now.multicast_fdb_top = (uint16_t)(now.multicast_fdb_top ^ (i == 1));
+        now.life_time = (uint8_t)(now.life_time ^ (i == 2));
+        now.port_state_change = i < 0; /* no difference, but a reason to sweep */
+        ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data),
+                         FAB_OK);
+        ck_assert_int_eq(fab_plan_scrub_is_stale(&in, &item, data), i < 0);
+        ck_assert_int_eq(fab_plan_scrub_differs(&in, &item, data, &d), i >= 0);
+        if (i < 0)
+            continue;
+        ck_assert_str_eq(d.field, names[i]);
+        ck_assert_uint_eq(d.entries, 1);
+        ck_assert_uint_eq(d.held ^ d.wanted,
+                          i == 0 ? now.linear_fdb_top ^ (now.linear_fdb_top - 1) : 1);
+        ck_assert_uint_eq(d.held, i == 0   ? now.linear_fdb_top
+                                  : i == 1 ? now.multicast_fdb_top
+                                           : now.life_time);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(entries_are_compared_up_to_the_top)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_item item = {
+        .node = 1, .port = fab_fabric_port_id(w.f, 1, 0), .attr_id = FAB_ATTR_LFT};
+    struct fab_scrub_difference d;
+    uint32_t top = w.f->switches[1].linear_fdb_top;
+    ck_assert_uint_lt(top + 1, FAB_LFT_BLOCK);
+    for (uint32_t lid = 0; lid < FAB_LFT_BLOCK; lid++) {
+        uint8_t data[FAB_SMP_DATA];
+        memcpy(data, fab_target_lft_block(&w.known.lft, 1, 0), sizeof data);
+        data[lid] ^= 3;
+        ck_assert_int_eq(fab_plan_scrub_differs(&in, &item, data, &d), lid <= top);
+        if (lid > top)
+            continue;
+        ck_assert_str_eq(d.field, "entry");
+        ck_assert_uint_eq(d.entry, lid);
+        ck_assert_uint_eq(d.held, data[lid]);
+        ck_assert_uint_eq(d.wanted, data[lid] ^ 3);
+        fab_plan_scrub_record(&in, &item, data, &w.known); /* now it is known to hold this */
+        ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
+        ck_assert_uint_eq(fab_target_lft_at(&w.known.lft, 1, lid), data[lid]);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(pkeys_are_compared_with_what_the_device_held)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1;
+    struct fab_scrub_item item = {
+        .node = w.f->switch_count, .port = port, .attr_id = FAB_ATTR_PKEY_TABLE};
+    struct fab_scrub_difference d;
+    for (uint32_t i = 0; i < FAB_PKEY_BLOCK; i++) {
+        uint8_t data[FAB_SMP_DATA] = {0};
+        memset(data, 0, sizeof data);
+        fab_base_put_be16(data, 0xffff);
+        fab_base_put_be16(data + 2 * (size_t)i, 0x8123);
+        ck_assert(fab_plan_scrub_differs(&in, &item, data, &d));
+        ck_assert_str_eq(d.field, "entry");
+        ck_assert_uint_eq(d.entry, i);
+        ck_assert_uint_eq(d.held, 0x8123);
+        ck_assert_uint_eq(d.wanted, i == 0 ? 0xffff : 0);
+    }
+    uint8_t data[FAB_SMP_DATA] = {0x81, 0x23};
+    fab_plan_scrub_record(&in, &item, data, &w.known);
+    ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
+    ck_assert_uint_eq(fab_target_blocks_get(&w.known.pkeys, port, 0)[0], 0x8123);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_port_in_another_state_is_stale)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1);
+    struct fab_scrub_item item = {.port = port, .attr_id = FAB_ATTR_PORT_INFO};
+    uint8_t data[FAB_SMP_DATA];
+    for (int i = 0; i < 3; i++) {
+        struct fab_port_info now = fab_fabric_port(w.f, port)->info;
+        now.port_state = (uint8_t)(i == 1 ? FAB_STATE_INIT : now.port_state);
+        now.phys_state = (uint8_t)(i == 2 ? FAB_PHYS_POLLING : now.phys_state);
+        ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
+                         FAB_OK);
+        ck_assert_int_eq(fab_plan_scrub_is_stale(&in, &item, data), i > 0);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *tests[] = {
+        a_turn_reads_each_known_table_once,
+        ports_without_a_link_are_not_read,
+        each_field_of_a_port_is_named_with_both_values,
+        fields_of_a_switch_are_named_with_both_values,
+        entries_are_compared_up_to_the_top,
+        pkeys_are_compared_with_what_the_device_held,
+        a_port_in_another_state_is_stale,
+    };
+    Suite *suite = suite_create("scrub");
+    TCase *tcase = tcase_create("scrub");
+    tcase_set_timeout(tcase, 60);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(*tests); i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
