@@ -239,8 +239,7 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Copies the fabric and the LIDs of a view. The store must not keep a reference instead, because a
- * local repair could then not change the fabric in place. */
+/* Keeps the fabric and the LIDs of a view. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);
@@ -248,7 +247,8 @@ static int take_snapshot(struct registry *r, const struct fab_view *v)
     if (r->lids == NULL)
         return FAB_E_NOMEM;
     memcpy(r->lids, v->target->lids.base, size);
-    return fab_fabric_clone(v->fabric, &r->fabric);
+    r->fabric = fab_fabric_ref(v->fabric);
+    return FAB_OK;
 }
 
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,

@@ -66,7 +66,7 @@ static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
         fab_base_map_put(&b->by_guid, f->nodes[n].guid, n);
     }
     if (f->port_count > 0)
-        memcpy(b->ports, f->all_ports, f->port_count * sizeof *b->ports);
+        fab_fabric_copy_ports(f, b->ports);
     b->node_count = b->live_count = f->node_count;
     b->port_count = f->port_count;
     b->self = f->self_port;

@@ -32,9 +32,11 @@ struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };
 
-/* Allocates the arrays of f, whose counts are set. After NOMEM some arrays may be allocated; the
- * caller frees them by fab_fabric_free. */
+/* Allocates the arrays of f, whose counts are set; the ports are contiguous. After NOMEM some
+ * arrays may be allocated; the caller frees them by fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
+/* Copies all ports of a snapshot to an array. */
+void fab_fabric_copy_ports(const struct fab_fabric *f, struct fab_port *to);
 /* Frees a snapshot regardless of its number of references. f may be NULL. */
 void fab_fabric_free(struct fab_fabric *f);
 

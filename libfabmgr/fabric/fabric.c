@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/owners.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/builder.h"
@@ -24,11 +25,13 @@ void fab_fabric_free(struct fab_fabric *f)
 {
     if (f == NULL)
         return;
-    if (f->index != NULL)
-        fab_base_map_fini(&f->index->ports);
-    free(f->index);
-    free(f->nodes);
-    free(f->all_ports);
+    if (fab_base_owners_remove(f->owners)) {
+        if (f->index != NULL)
+            fab_base_map_fini(&f->index->ports);
+        free(f->index);
+        free(f->nodes);
+    }
+    fab_base_pages_fini(&f->ports);
     free(f->switches);
     free(f);
 }
@@ -52,6 +55,50 @@ static int copy_index(const struct fab_map *from, struct fab_map *to)
     return FAB_OK;
 }
 
+void fab_fabric_copy_ports(const struct fab_fabric *f, struct fab_port *to)
+{
+    for (uint32_t port = 0; port < f->port_count; port += FAB_PORT_PAGE) {
+        uint32_t rest = f->port_count - port, count = rest < FAB_PORT_PAGE ? rest : FAB_PORT_PAGE;
+        memcpy(to + port, fab_fabric_port(f, port), count * sizeof *to);
+    }
+}
+
+struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port)
+{
+    void *page = fab_base_pages_edit(&f->ports, port / FAB_PORT_PAGE);
+    return page != NULL ? (struct fab_port *)page + port % FAB_PORT_PAGE : NULL;
+}
+
+int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info)
+{
+    struct fab_port *p = fab_fabric_edit_port(f, port);
+    if (p == NULL)
+        return FAB_E_NOMEM;
+    p->info = *info;
+    return FAB_OK;
+}
+
+int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next)
+{
+    struct fab_fabric *next = fab_base_alloc_array(1, sizeof *next);
+    struct fab_switch_info *switches = fab_base_alloc_array(f->switch_count, sizeof *switches);
+    if (next == NULL || switches == NULL || fab_base_owners_add(&f->owners) != FAB_OK) {
+        free(next);
+        free(switches);
+        return FAB_E_NOMEM;
+    }
+    *next = *f;
+    next->refs = 1;
+    next->switches = memcpy(switches, f->switches, f->switch_count * sizeof *switches);
+    next->ports = fab_base_pages_share(&f->ports);
+    int status = fab_base_pages_unshare(&next->ports);
+    if (status == FAB_OK)
+        *ret_next = next;
+    else
+        fab_fabric_free(next);
+    return status;
+}
+
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
 {
     struct fab_fabric *c = fab_base_alloc_array(1, sizeof *c);
@@ -68,7 +115,7 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
         return FAB_E_NOMEM;
     }
     memcpy(c->nodes, f->nodes, f->node_count * sizeof *f->nodes);
-    memcpy(c->all_ports, f->all_ports, f->port_count * sizeof *f->all_ports);
+    fab_fabric_copy_ports(f, fab_fabric_edit_port(c, 0));
     memcpy(c->switches, f->switches, f->switch_count * sizeof *f->switches);
     *ret_clone = c;
     return FAB_OK;
@@ -81,14 +128,18 @@ static void unplug(struct fab_port *p)
     p->info.phys_state = FAB_PHYS_POLLING;
 }
 
-void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port)
+int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(f, port)->peer;
     if (peer == FAB_NONE)
-        return;
-    unplug(fab_fabric_edit_port(f, port));
-    unplug(fab_fabric_edit_port(f, peer));
+        return FAB_OK;
+    struct fab_port *a = fab_fabric_edit_port(f, port), *b = fab_fabric_edit_port(f, peer);
+    if (a == NULL || b == NULL)
+        return FAB_E_NOMEM;
+    unplug(a);
+    unplug(b);
     f->link_count--;
+    return FAB_OK;
 }
 
 bool fab_fabric_is_shared(const struct fab_fabric *f)

@@ -3,7 +3,8 @@
  * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
  *
  * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
- * reference is dropped.
+ * reference is dropped. Small changes make the next version of a snapshot (fab_fabric_next), which
+ * shares with it the nodes, and all ports but the changed ones.
  *
  * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
  * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
@@ -19,9 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/pages.h"
 #include "libfabmgr/wire/wire.h"
 
 #define FAB_NONE UINT32_MAX /* no id */
+#define FAB_PORT_PAGE 64u   /* number of ports in a page; private */
 
 struct fab_port {
     uint32_t node; /* id of the node that the port belongs to */
@@ -53,10 +56,11 @@ struct fab_fabric {
     uint32_t link_count;              /* number of links */
     uint32_t self_port;               /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes;           /* [node_count] */
-    struct fab_port *all_ports;       /* private: [port_count]; fab_fabric_port reads them */
+    struct fab_pages ports;           /* private: fab_fabric_port reads them */
     struct fab_switch_info *switches; /* [switch_count] SwitchInfo as last read from the device */
     struct fab_fabric_index *index;   /* private: finds port ids by port GUID */
-    int refs;                         /* private, atomic */
+    int *owners; /* private: how many versions share nodes and index; NULL: one */
+    int refs;    /* private, atomic */
 };
 
 /* ---- building ------------------------------------------------------------------------------ */
@@ -116,13 +120,17 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
 
-/* Makes a copy with the same ids and one reference. The caller may change attributes of ports and
- * switches in the copy before it gives the copy to readers. Returns NOMEM. */
+/* Makes a version of the snapshot with the same ids and one reference. The caller may change
+ * attributes of ports and switches in it before it gives it to readers. Only one thread at a time
+ * may make and change versions of one snapshot. Returns NOMEM. */
+int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
+/* Does the same with a copy, which shares nothing with f and may have other nodes. Returns NOMEM.
+ */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Removes the link of `port`, if it has one. f must be a copy that no reader has yet. Nodes that
- * become unreachable stay in f and keep their ids. */
-void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
+/* Removes the link of `port`, if it has one. f must be a version or copy that no reader has yet.
+ * Nodes that become unreachable stay in f and keep their ids. Returns NOMEM. */
+int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* true: f has several references */
 
 /* Makes a snapshot of the reachable nodes: those that links connect to the node of self_port. All
@@ -146,13 +154,15 @@ uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid); /* 
 
 static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f, uint32_t port)
 {
-    return &f->all_ports[port];
+    const struct fab_port *page =
+        (const struct fab_port *)(const void *)f->ports.page[port / FAB_PORT_PAGE];
+    return &page[port % FAB_PORT_PAGE];
 }
-/* Returns a port that the caller may change. f must be a copy that no reader has yet. */
-static inline struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port)
-{
-    return &f->all_ports[port];
-}
+/* Returns a port that the caller may change; NULL: no memory. f must be a version or copy that no
+ * reader has yet. */
+struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
+/* Changes the PortInfo of a port in the same way. Returns NOMEM. */
+int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info);
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
 {
     return node < f->switch_count;

@@ -73,7 +73,7 @@ static void settle_node_info(const struct fab_fabric *f, struct fab_node *n)
 static void copy_ports(struct sealing *s, uint32_t id, uint32_t from, uint32_t to)
 {
     unsigned count = s->f->nodes[id].num_ports + 1u;
-    memcpy(fab_fabric_edit_port(s->f, to), &s->b->ports[from], count * sizeof *s->f->all_ports);
+    memcpy(fab_fabric_edit_port(s->f, to), &s->b->ports[from], count * sizeof *s->b->ports);
     for (unsigned i = 0; i < count; i++) {
         struct fab_port *p = fab_fabric_edit_port(s->f, to + i);
         p->node = id;
@@ -126,14 +126,27 @@ static int index_ports(struct fab_fabric *f)
     return status;
 }
 
+static int alloc_ports(struct fab_fabric *f)
+{
+    size_t pages = f->port_count / FAB_PORT_PAGE + 1;
+    struct fab_port *ports = calloc(pages * FAB_PORT_PAGE, sizeof *ports);
+    if (ports == NULL ||
+        fab_base_pages_new(ports, pages, FAB_PORT_PAGE * sizeof *ports, &f->ports) != FAB_OK) {
+        free(ports);
+        return FAB_E_NOMEM;
+    }
+    for (size_t i = 0; i < pages; i++)
+        f->ports.page[i] = (uint8_t *)(ports + i * FAB_PORT_PAGE);
+    return FAB_OK;
+}
+
 int fab_fabric_alloc(struct fab_fabric *f)
 {
     f->nodes = fab_base_alloc_array(f->node_count, sizeof *f->nodes);
-    f->all_ports = fab_base_alloc_array(f->port_count, sizeof *f->all_ports);
     f->switches = fab_base_alloc_array(f->switch_count, sizeof *f->switches);
     f->index = calloc(1, sizeof *f->index);
-    bool good = f->nodes != NULL && f->all_ports != NULL && f->switches != NULL && f->index != NULL;
-    return good ? FAB_OK : FAB_E_NOMEM;
+    bool good = f->nodes != NULL && f->switches != NULL && f->index != NULL;
+    return good ? alloc_ports(f) : FAB_E_NOMEM;
 }
 
 static int fill(struct sealing *s)

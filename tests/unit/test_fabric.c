@@ -306,6 +306,32 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
 }
 END_TEST
 
+START_TEST(versions_share_what_does_not_change)
+{
+    struct fab_fabric *f = leaf_spine(8, 4, 8), *next = NULL, *later = NULL;
+    uint32_t isl = fab_fabric_port_id(f, 0, 1), peer = fab_fabric_port(f, isl)->peer;
+    struct fab_port_info info = fab_fabric_port(f, 0)->info;
+    ck_assert(peer != FAB_NONE);
+    ck_assert_int_eq(fab_fabric_next(f, &next), FAB_OK);
+    ck_assert_ptr_eq(next->nodes, f->nodes);
+    ck_assert_ptr_eq(fab_fabric_port(next, isl), fab_fabric_port(f, isl));
+    ck_assert_int_eq(fab_fabric_remove_link(next, isl), FAB_OK);
+    info.sm_lid = 77;
+    ck_assert_int_eq(fab_fabric_next(next, &later), FAB_OK);
+    ck_assert_int_eq(fab_fabric_set_port_info(later, 0, &info), FAB_OK);
+    ck_assert_uint_eq(fab_fabric_port(f, isl)->peer, peer);
+    ck_assert_uint_eq(next->link_count + 1, f->link_count);
+    fab_fabric_unref(f);
+    ck_assert_uint_eq(fab_fabric_port(next, isl)->peer, FAB_NONE);
+    ck_assert_uint_ne(fab_fabric_port(next, 0)->info.sm_lid, 77);
+    fab_fabric_unref(next);
+    ck_assert_uint_eq(fab_fabric_port(later, peer)->peer, FAB_NONE);
+    ck_assert_uint_eq(fab_fabric_port(later, 0)->info.sm_lid, 77);
+    ck_assert_uint_eq(fab_fabric_node_by_guid(later, later->nodes[3].guid), 3);
+    fab_fabric_unref(later);
+}
+END_TEST
+
 START_TEST(the_last_reference_frees)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2), *held = fab_fabric_ref(f);
@@ -505,6 +531,7 @@ int main(void)
     tcase_add_test(use, ports_are_found_by_guid);
     tcase_add_test(use, the_first_of_two_ports_with_one_guid_has_it);
     tcase_add_test(use, who_has_a_lid_and_which_cable_is_up);
+    tcase_add_test(use, versions_share_what_does_not_change);
     tcase_add_test(use, the_last_reference_frees);
     tcase_add_test(use, an_island_is_what_cables_reach);
     tcase_add_loop_test(use, aggregation_nodes_are_marked, 0, sizeof kinds / sizeof *kinds);

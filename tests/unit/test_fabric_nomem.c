@@ -118,6 +118,16 @@ static int run_clone(void)
     return agree(status, clone != NULL);
 }
 
+static int run_next(void)
+{
+    struct fab_fabric *next = NULL;
+    int status = fab_fabric_next(before, &next), r = FAB_OK;
+    for (uint32_t port = 0; status == FAB_OK && r == FAB_OK && port < next->port_count; port += 7)
+        r = fab_fabric_remove_link(next, port);
+    fab_fabric_unref(next);
+    return status == FAB_OK ? r : status;
+}
+
 /* The manager's port is at a switch without links. */
 static int run_island(void)
 {
@@ -179,10 +189,9 @@ static int run_view(void)
 }
 
 static int (*const runs[])(void) = {
-    run_leaf_spine, run_fat_tree,  run_rail,   run_dragonfly, run_dragonfly_plus,
-    run_torus,      run_hypercube, run_hyperx, run_dress,     run_random,
-    run_text,       run_from,      run_clone,  run_island,    run_diff,
-    run_policy,     run_view};
+    run_leaf_spine, run_fat_tree, run_rail,   run_dragonfly, run_dragonfly_plus, run_torus,
+    run_hypercube,  run_hyperx,   run_dress,  run_random,    run_text,           run_from,
+    run_clone,      run_next,     run_island, run_diff,      run_policy,         run_view};
 
 START_TEST(every_allocation_may_fail)
 {

@@ -306,7 +306,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) != FAB_OK)
             return;
-        fab_fabric_edit_port(f, op->port)->info = port;
+        (void)fab_fabric_set_port_info(f, op->port, &port); /* if not, the next sweep does so */
         sm_node_touched(s, f->nodes[op->node].guid);
         sm_partition_acknowledged(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {

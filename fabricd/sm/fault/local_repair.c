@@ -120,24 +120,23 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Returns an error only if memory runs out. *ret_active is the number of cut links between Active
- * ports. */
+/* *ret_active is the number of cut links between Active ports. Returns NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active)
 {
     struct sm_model *m = &s->model;
     struct fab_path *paths = NULL;
     bool detour = false;
+    int r = FAB_OK;
     *ret_active = 0;
-    for (uint32_t i = 0; i < s->fault->probe.count; i++) {
+    for (uint32_t i = 0; r == FAB_OK && i < s->fault->probe.count; i++) {
         const struct sm_link *c = &s->fault->probe.link[i];
         detour |= leads_over(m, c->port, c->peer) || leads_over(m, c->peer, c->port);
         *ret_active += is_active(m->fabric, c->port) && is_active(m->fabric, c->peer);
-        if (c->isolated)
-            sm_link_exclude(m->fabric, c->port);
-        else
-            fab_fabric_remove_link(m->fabric, c->port);
+        r = c->isolated ? sm_link_exclude(m->fabric, c->port)
+                        : fab_fabric_remove_link(m->fabric, c->port);
     }
-    int r = detour ? fab_discover_paths(m->fabric, &paths) : FAB_OK;
+    if (r == FAB_OK && detour)
+        r = fab_discover_paths(m->fabric, &paths);
     if (r != FAB_OK || !detour)
         return r;
     free(m->paths);

@@ -138,22 +138,29 @@ static void end_port(struct sm *s, struct sm_key_slot *x)
     s->keys->busy--;
 }
 
+/* Notes in the snapshot which M_Key a port has. If there is no memory, a later sweep does so. */
+static void note_key(struct sm *s, const struct sm_key_slot *x, uint64_t key)
+{
+    struct fab_port_info info = fab_fabric_port(s->model.fabric, x->port)->info;
+    info.m_key = key;
+    (void)fab_fabric_set_port_info(s->model.fabric, x->port, &info);
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_key_slot *x;
     if (sm_mfts_in_flight(s))
         return false;
     while ((x = find_unsent(s)) != NULL) {
-        struct fab_port *port = fab_fabric_edit_port(s->model.fabric, x->port);
         ret->path = sm_model_path(&s->model, x->port);
         ret->attr_id = FAB_ATTR_PORT_INFO;
-        ret->attr_mod = port->num;
+        ret->attr_mod = fab_fabric_port(s->model.fabric, x->port)->num;
         ret->tag = (uint64_t)(x - s->keys->slot);
         if (x->step != SM_KEY_SET) {
             fill_question(s, x, ret);
         } else if (fill_set(s, x, ret)) {
             x->sets++;
-            port->info.m_key = 0;
+            note_key(s, x, 0);
         } else {
             end_port(s, x);
             continue;
@@ -191,17 +198,18 @@ static void refused(struct sm *s, struct sm_key_slot *x, const struct fab_mads_a
                    .guid = f->nodes[fab_fabric_port(f, x->port)->node].guid,
                    .port = fab_fabric_port(f, x->port)->num,
                    .attribute = sm_attr_name(FAB_ATTR_PORT_INFO), .status = a->smp_status);
-    fab_fabric_edit_port(s->model.fabric, x->port)->info.m_key = x->former;
+    note_key(s, x, x->former);
     loop_timer_set(s->keys->retry, RETRY_US);
     end_port(s, x);
 }
 
 static void done(struct sm *s, struct sm_key_slot *x, const struct fab_port_info *now)
 {
-    struct fab_port_info *info = &fab_fabric_edit_port(s->model.fabric, x->port)->info;
-    info->m_key = now->m_key;
-    info->m_key_protect = now->m_key_protect;
-    info->m_key_lease = now->m_key_lease;
+    struct fab_port_info info = fab_fabric_port(s->model.fabric, x->port)->info;
+    info.m_key = now->m_key;
+    info.m_key_protect = now->m_key_protect;
+    info.m_key_lease = now->m_key_lease;
+    (void)fab_fabric_set_port_info(s->model.fabric, x->port, &info);
     s->keys->changed++;
     end_port(s, x);
 }
@@ -232,7 +240,7 @@ static void answered_former(struct sm *s, struct sm_key_slot *x, const struct fa
             go_to(x, SM_KEY_SET);
             return;
         }
-        fab_fabric_edit_port(s->model.fabric, x->port)->info.m_key = x->former;
+        note_key(s, x, x->former);
         loop_timer_set(s->keys->retry, RETRY_US);
         end_port(s, x);
     } else if (x->asks < ASKS_MOST) {

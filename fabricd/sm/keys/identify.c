@@ -70,13 +70,15 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct fab_port_info info, *known = &fab_fabric_edit_port(s->model.fabric, (uint32_t)tag)->info;
+    uint32_t port = (uint32_t)tag;
+    struct fab_port_info info, known = fab_fabric_port(s->model.fabric, port)->info;
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
         return;
     if (info.m_key != 0 || info.m_key_protect == 0) {
-        known->m_key = info.m_key;
-        known->m_key_protect = info.m_key_protect;
+        known.m_key = info.m_key;
+        known.m_key_protect = info.m_key_protect;
+        (void)fab_fabric_set_port_info(s->model.fabric, port, &known);
     }
 }
 

@@ -316,14 +316,15 @@ static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
     return r;
 }
 
-void sm_link_exclude(struct fab_fabric *f, uint32_t port)
+int sm_link_exclude(struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(f, port)->peer;
     const struct fab_port_info a = fab_fabric_port(f, port)->info,
                                b = fab_fabric_port(f, peer)->info;
-    fab_fabric_remove_link(f, port);
-    fab_fabric_edit_port(f, port)->info = a;
-    fab_fabric_edit_port(f, peer)->info = b;
+    int r = fab_fabric_remove_link(f, port);
+    if (r == FAB_OK)
+        r = fab_fabric_set_port_info(f, port, &a);
+    return r == FAB_OK ? fab_fabric_set_port_info(f, peer, &b) : r;
 }
 
 static void suspect_ends(struct sm *s, const struct sm_flap *e)
@@ -344,14 +345,14 @@ static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
             suspect_ends(s, &s->links->list[i]);
 }
 
-static void exclude(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
+static int exclude(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
 {
     bool was = e->out;
     e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
-    if (at != FAB_NONE)
-        sm_link_exclude(f, at);
+    int r = at != FAB_NONE ? sm_link_exclude(f, at) : FAB_OK;
     if (e->isolated)
         sm_isolate_taken(s, e, was);
+    return r;
 }
 
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
@@ -367,7 +368,7 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
     if (r == FAB_OK)
         suspect_excluded(s, f);
     for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
-        exclude(s, f, &s->links->list[i], at[i]);
+        r = exclude(s, f, &s->links->list[i], at[i]);
     free(at);
     sm_flap_arm(s);
     return r;

@@ -34,8 +34,8 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
  * and whether its state changed. */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
-/* Removes a link from a snapshot. The PortInfo of its ports is kept. */
-void sm_link_exclude(struct fab_fabric *f, uint32_t port);
+/* Removes a link from a snapshot. The PortInfo of its ports is kept. Returns NOMEM. */
+int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* ---- isolation (isolation.c) ---- */
 

@@ -321,10 +321,12 @@ static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
     sm_node_touched(s, s->links->op->node_guid);
-    if (r == FAB_OK)
-        fab_fabric_edit_port(s->model.fabric, s->links->op_port)->info.phys_state =
-            enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
-    return r;
+    struct fab_port *port =
+        r == FAB_OK ? fab_fabric_edit_port(s->model.fabric, s->links->op_port) : NULL;
+    if (port == NULL)
+        return FAB_E_NOMEM;
+    port->info.phys_state = enabled ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    return FAB_OK;
 }
 
 static int leave(struct sm *s)

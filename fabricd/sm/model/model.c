@@ -208,7 +208,7 @@ static int own_fabric(struct sm_model *m)
     struct fab_fabric *own;
     if (!fab_fabric_is_shared(m->fabric))
         return FAB_OK;
-    int r = fab_fabric_clone(m->fabric, &own);
+    int r = fab_fabric_next(m->fabric, &own);
     if (r != FAB_OK)
         return r;
     fab_fabric_unref(m->fabric);
@@ -254,12 +254,12 @@ int sm_model_writable(struct sm_model *m, bool in_use)
 {
     if (!in_use && !(m->view && m->view->fabric == m->fabric))
         return FAB_OK;
-    struct fab_fabric *clone;
-    int r = fab_fabric_clone(m->fabric, &clone);
+    struct fab_fabric *next;
+    int r = fab_fabric_next(m->fabric, &next);
     if (r != FAB_OK)
         return r;
     fab_fabric_unref(m->fabric);
-    m->fabric = clone;
+    m->fabric = next;
     return FAB_OK;
 }
 

@@ -58,13 +58,13 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
 /* Makes these tables the active ones and takes them over. NULL: there are no active tables any
  * more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
-/* Prepares the snapshot and the tables for changes in place: releases the view, and copies what
- * readers still use. Returns NOMEM. */
+/* Prepares the snapshot and the tables for changes: releases the view, and makes new versions of
+ * what readers still use. Returns NOMEM. */
 int sm_model_own(struct sm_model *m);
 /* Extends the observed LFTs up to LID `top`. Returns NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Call this function before a change of the snapshot. It clones the snapshot if the view uses it,
- * or if in_use says that another reader does. Returns NOMEM. */
+/* Call this function before a change of the snapshot. It makes a new version if the view uses
+ * the snapshot, or if in_use says that another reader does. Returns NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the LID leases: one for each port that has LIDs, and the earlier leases of absent ports if
  * their LIDs are still free. Returns NOMEM. */
