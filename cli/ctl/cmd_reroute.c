@@ -62,7 +62,8 @@ static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
     say_millis(o, "verified_ms", r->verified);
     say_millis(o, "first_write_ms", r->first_write);
     say_millis(o, "last_write_ms", r->last_write);
-    out_keys(o, &r->base, "engine entries failed nodes_lost nodes_gained");
+    say_millis(o, "paused_ms", r->paused);
+    out_keys(o, &r->base, "engine entries failed nodes_lost nodes_gained paused_pairs");
 }
 
 static void say_row(struct out *o, const void *item)
@@ -105,6 +106,15 @@ static void say_step(struct out *o, const char *label, const Google__Protobuf__D
     out_text(o, NULL, label, OUT_PLAIN, text);
 }
 
+static void say_paused(struct out *o, const Fabric__V1__Reroute *r)
+{
+    char took[SHOW_LEN] = "less than 1 us";
+    if (r->paused != NULL)
+        show_duration(microseconds_of(r->paused), took);
+    out_textf(o, "Paused", OUT_WARN, "%" PRIu64 " pair%s of endports may have had no path for %s",
+              r->paused_pairs, fab_base_plural_s(r->paused_pairs), took);
+}
+
 static void say(struct out *o, const Fabric__V1__Reroute *r)
 {
     char when[SHOW_LEN];
@@ -122,6 +132,8 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
               fab_base_plural(r->entries, "y", "ies"), r->blocks, fab_base_plural_s(r->blocks),
               r->switches, fab_base_plural_es(r->switches), r->failed,
               fab_base_plural_s(r->failed));
+    if (r->paused_pairs > 0)
+        say_paused(o, r);
     out_textf(o, "Links", OUT_PLAIN, "%u lost, %u gained", r->links_lost, r->links_gained);
     out_textf(o, "Nodes", OUT_PLAIN, "%u lost, %u gained", r->nodes_lost, r->nodes_gained);
     out_text(o, NULL, "Engine", OUT_PLAIN, r->engine);

@@ -23,6 +23,9 @@ struct reroute {
     uint32_t entries, blocks, switches;
     uint32_t failed; /* number of failed writes, which a later reroute repeats */
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
+    /* Number of pairs of endports that may have had no path while tables changed, although they
+     * have one before and after, and for how long. */
+    uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);
 

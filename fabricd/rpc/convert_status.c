@@ -211,6 +211,8 @@ Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r)
     m->nodes_lost = r->nodes_lost;
     m->nodes_gained = r->nodes_gained;
     m->engine = answer_text(a, r->engine);
+    m->paused_pairs = r->lost_pairs;
+    m->paused = step(a, r->lost_us);
     return m;
 }
 

@@ -7,6 +7,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/classes.c \
 	%D%/apply/guid_info.c \
 	%D%/apply/lid_routed.c \
+	%D%/apply/mixture.c \
 	%D%/apply/partition.c \
 	%D%/apply/pins.c \
 	%D%/apply/plan.c \
@@ -19,6 +20,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/reroutes.c \
 	%D%/apply/route.c \
 	%D%/apply/state.h \
+	%D%/apply/transition.c \
 	%D%/core/core.h \
 	%D%/core/guids.c \
 	%D%/core/guids.h \

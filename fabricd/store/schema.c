@@ -249,9 +249,14 @@ static const char step_8[] = "CREATE TABLE approved_place ("
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4,
-                                        step_5, step_6, step_7, step_8};
-const struct schema_steps schema_steps = {steps_sql, 8};
+/* Pairs of endports that may have had no path while tables changed, and for how many
+ * microseconds. */
+static const char step_9[] = "ALTER TABLE reroute ADD COLUMN lost_pairs INTEGER NOT NULL DEFAULT 0;"
+                             "ALTER TABLE reroute ADD COLUMN lost_us INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5,
+                                        step_6, step_7, step_8, step_9};
+const struct schema_steps schema_steps = {steps_sql, 9};
 
 /* ---- helpers ---- */
 

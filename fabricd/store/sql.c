@@ -72,8 +72,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_REROUTE_PUT] = "INSERT OR REPLACE INTO reroute(generation, time_us, cause, engine, "
                         "known_us, computed_us, proved_us, first_write_us, last_write_us, entries, "
                         "blocks, switches, failed, links_lost, links_gained, nodes_lost, "
-                        "nodes_gained) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-                        "?13, ?14, ?15, ?16, ?17)",
+                        "nodes_gained, lost_pairs, lost_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+                        "?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     [SQL_REROUTE_TRIM] = "DELETE FROM reroute WHERE generation <= ?1",
     [SQL_DISABLED_DELETE] = "DELETE FROM disabled_port WHERE node_guid = ?1 AND port = ?2",
     [SQL_EXEMPT_PUT] =

@@ -672,6 +672,8 @@ static void hand_reroute(sqlite3_stmt *stmt, reroute_handler *fn, void *ctx)
         *times[i] = (uint64_t)sqlite3_column_int64(stmt, 4 + i);
     for (int i = 0; i < 8; i++)
         *counts[i] = (uint32_t)sqlite3_column_int64(stmt, 9 + i);
+    r.lost_pairs = (uint64_t)sqlite3_column_int64(stmt, 17);
+    r.lost_us = (uint64_t)sqlite3_column_int64(stmt, 18);
     fn(ctx, &r);
 }
 
@@ -680,8 +682,8 @@ int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_han
     static const char sql[] =
         "SELECT generation, time_us, cause, engine, known_us, computed_us, proved_us, "
         "first_write_us, last_write_us, entries, blocks, switches, failed, links_lost, "
-        "links_gained, nodes_lost, nodes_gained FROM reroute WHERE generation < ?1 "
-        "ORDER BY generation DESC LIMIT ?2";
+        "links_gained, nodes_lost, nodes_gained, lost_pairs, lost_us FROM reroute "
+        "WHERE generation < ?1 ORDER BY generation DESC LIMIT ?2";
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(s->reader, sql, -1, &stmt, NULL);
     if (code == SQLITE_OK) {

@@ -151,12 +151,13 @@ static int put_baseline(struct writer *w, const struct fab_baseline *b)
 
 static int put_reroute(struct writer *w, const struct reroute *r)
 {
-    int status = sql_run(
-        &w->sql, SQL_REROUTE_PUT, "iittiiiiiiiiiiiii", (int64_t)r->generation, r->time_us, r->cause,
-        r->engine, (int64_t)r->known_us, (int64_t)r->computed_us, (int64_t)r->proved_us,
-        (int64_t)r->first_write_us, (int64_t)r->last_write_us, (int64_t)r->entries,
-        (int64_t)r->blocks, (int64_t)r->switches, (int64_t)r->failed, (int64_t)r->links_lost,
-        (int64_t)r->links_gained, (int64_t)r->nodes_lost, (int64_t)r->nodes_gained);
+    int status =
+        sql_run(&w->sql, SQL_REROUTE_PUT, "iittiiiiiiiiiiiiiii", (int64_t)r->generation, r->time_us,
+                r->cause, r->engine, (int64_t)r->known_us, (int64_t)r->computed_us,
+                (int64_t)r->proved_us, (int64_t)r->first_write_us, (int64_t)r->last_write_us,
+                (int64_t)r->entries, (int64_t)r->blocks, (int64_t)r->switches, (int64_t)r->failed,
+                (int64_t)r->links_lost, (int64_t)r->links_gained, (int64_t)r->nodes_lost,
+                (int64_t)r->nodes_gained, (int64_t)r->lost_pairs, (int64_t)r->lost_us);
     if (status == FAB_OK && r->generation > SETS_KEPT)
         status = sql_run(&w->sql, SQL_REROUTE_TRIM, "i", (int64_t)(r->generation - SETS_KEPT));
     return status;

@@ -21,7 +21,7 @@
  * tests/unit/test_plan_lft_order checks the mixture after each write. On trees, 1 to 2 % of the
  * mixtures have a cycle after the fault of one link, and 6 to 15 % after many faults at once (33 %
  * without this rule). On random fabrics, half of the mixtures have one. No mixture has a loop or
- * loses a path.
+ * loses a path. libfabmgr/transition replaces this order where a mixture could have a cycle.
  *
  * A switch whose table is unknown counts as having no old path.
  */

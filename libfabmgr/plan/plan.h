@@ -125,6 +125,8 @@ struct fab_plan_op {
     /* LFT: this write and all later ones may be sent only when all awaited writes before this one
      * are answered */
     bool barrier;
+    /* LFT: has a barrier; packets that were sent before must also have left the fabric */
+    bool settle;
 };
 /* Writes without a barrier between them may be in flight together and take effect in any order. */
 struct fab_plan {
@@ -133,8 +135,14 @@ struct fab_plan {
     uint32_t unordered; /* number of LFT writes for which no safe order exists */
     /* Too many entries change for a complete analysis of the order of LFT writes. If this is set,
      * or if `unordered` is not 0, loops and packet losses are possible while the writes are under
-     * way. */
+     * way, unless libfabmgr/transition has proved the order. */
     bool unchecked;
+    /* After a failed LFT write that is awaited, no LFT write that waits may be sent, whatever its
+     * block number. */
+    bool stepwise;
+    /* Pairs lose their path, although they have one before and after the plan: from op lossy_first
+     * until op lossy_end is sent, or until the plan ends. 0 and 0: no pair loses its path. */
+    uint32_t lossy_first, lossy_end;
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes SLtoVLMappingTables (IBA 14.2.5.8) from struct fab_vls.
+ * Computes SLtoVLMappingTables (IBA 14.2.5.8) from struct fab_vls, and translates struct fab_vls to
+ * the ids of another snapshot.
  *
  * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
  * checks that the links between switches have all VLs. A link to an endport may have fewer; its
@@ -8,6 +9,12 @@
  * an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
 
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out)
@@ -48,4 +55,70 @@ uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *l
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid)
 {
     return fab_target_vls_level_sl(v, level, fab_target_sl(f, lids, v, src, lid));
+}
+
+/* ---- another snapshot ------------------------------------------------------------------------ */
+
+static int remap_lids(const struct fab_vls *v, uint32_t top, struct fab_vls *ret)
+{
+    int status = fab_target_vls_by_lid(ret, top);
+    if (status == FAB_OK)
+        memcpy(ret->of_lid, v->of_lid, (v->top < top ? v->top : top) + 1u);
+    return status;
+}
+
+static int remap_pairs(const struct fab_vls *v, const struct fab_fabric *old,
+                       const struct fab_fabric *now, struct fab_vls *ret)
+{
+    uint32_t n = now->switch_count;
+    uint32_t *was = fab_base_alloc_array(n, sizeof(*was));
+    int status = was != NULL ? fab_target_vls_by_pair(ret, n) : FAB_E_NOMEM;
+    for (uint32_t sw = 0; status == FAB_OK && sw < n; sw++)
+        was[sw] = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
+    for (uint32_t to = 0; status == FAB_OK && to < n; to++) {
+        for (uint32_t from = 0; from < n && was[to] < v->switches; from++) {
+            if (was[from] < v->switches)
+                ret->of_pair[(size_t)to * n + from] =
+                    v->of_pair[(size_t)was[to] * v->switches + was[from]];
+        }
+    }
+    free(was);
+    return status;
+}
+
+static int remap_classes(const struct fab_vls *v, const struct fab_fabric *old,
+                         const struct fab_fabric *now, struct fab_vls *ret)
+{
+    int status = fab_target_vls_by_class(ret, now->port_count);
+    for (uint32_t node = 0; status == FAB_OK && node < now->node_count; node++) {
+        const struct fab_node *n = &now->nodes[node];
+        uint32_t was = fab_fabric_node_by_guid(old, n->guid);
+        for (uint32_t num = 0;
+             was != FAB_NONE && num <= n->num_ports && num <= old->nodes[was].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(old, was, (uint8_t)num);
+            if (port < v->ports)
+                ret->port_class[fab_fabric_port_id(now, node, (uint8_t)num)] = v->port_class[port];
+        }
+    }
+    return status;
+}
+
+int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
+                         const struct fab_fabric *now, uint32_t top, struct fab_vls *ret)
+{
+    struct fab_vls made = *v;
+    int status = FAB_OK;
+    made.of_lid = made.of_pair = made.port_class = NULL;
+    made.owners = NULL;
+    if (v->of_lid != NULL)
+        status = remap_lids(v, top, &made);
+    if (status == FAB_OK && v->of_pair != NULL)
+        status = remap_pairs(v, old, now, &made);
+    if (status == FAB_OK && v->port_class != NULL)
+        status = remap_classes(v, old, now, &made);
+    if (status == FAB_OK)
+        *ret = made;
+    else
+        fab_target_vls_fini(&made);
+    return status;
 }

@@ -161,6 +161,11 @@ uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *l
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
+/* Translates SLs and classes of ports to the ids of another snapshot, by node GUID and port number.
+ * Switches, ports and LIDs (up to `top`) that are only in the new snapshot get SL 0 and class 0.
+ * Returns NOMEM. */
+int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
+                         const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes (IBA 14.2.5.4): LinearFDBTop, MulticastFDBTop if
  * the switch has it, LifeTimeValue, and PortStateChange cleared if it was read as set. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,

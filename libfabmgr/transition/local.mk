@@ -4,7 +4,10 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mixture.c \
 	%D%/order.c \
 	%D%/paths.c \
+	%D%/plan_order.c \
+	%D%/plan_order.h \
 	%D%/rounds.c \
 	%D%/transition.c \
 	%D%/transition.h \
+	%D%/union.c \
 	%D%/work.h

@@ -39,12 +39,11 @@ static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_
 }
 
 /* Follows the entries for a LID from switch `sw` to the end of the path. Sets fate[] of all
- * switches on the path. If `wave` is not NULL, wave[s] becomes the number of later switches on the
- * path of s whose entry differs from other[]. */
-static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
-                   const uint8_t *other, uint8_t *fate, uint16_t *wave, uint32_t sw)
+ * switches on the path. */
+static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry, uint8_t *fate,
+                   uint32_t sw)
 {
-    uint32_t count = 0, after = 0;
+    uint32_t count = 0;
     uint8_t end = FAILS;
     while (sw != FAB_NONE && fate[sw] == UNKNOWN) {
         uint8_t num = entry[(size_t)sw * COLUMNS];
@@ -57,19 +56,10 @@ static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *e
             sw = next_of(w, sw, num);
         }
     }
-    if (sw != FAB_NONE && fate[sw] != ON_PATH) {
+    if (sw != FAB_NONE && fate[sw] != ON_PATH)
         end = fate[sw];
-        size_t at = (size_t)sw * COLUMNS;
-        after = wave != NULL ? wave[sw] + (uint32_t)(entry[at] != other[at]) : 0;
-    }
-    while (count > 0) {
-        sw = w->stack[--count];
-        size_t at = (size_t)sw * COLUMNS;
-        fate[sw] = end;
-        if (wave != NULL)
-            wave[sw] = (uint16_t)after;
-        after += entry[at] != other[at];
-    }
+    while (count > 0)
+        fate[w->stack[--count]] = end;
 }
 
 static void find_fates(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry,
@@ -77,7 +67,7 @@ static void find_fates(struct fab_transition_work *w, uint32_t lid, const uint8_
 {
     memset(fate, UNKNOWN, w->graph.n);
     for (uint32_t sw = 0; sw < w->graph.n; sw++)
-        follow(w, lid, entry, entry, fate, NULL, sw);
+        follow(w, lid, entry, fate, sw);
 }
 
 static uint32_t sources_at(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
@@ -103,6 +93,41 @@ static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
     return false;
 }
 
+/* Returns whether packets to a LID that leave switch `sw` through port `num` go nowhere. */
+static bool drops(const struct fab_transition_work *w, uint32_t lid, uint32_t sw, uint8_t num)
+{
+    return next_of(w, sw, num) == FAB_NONE && !delivers(w, lid, sw, num);
+}
+
+static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block)
+{
+    uint64_t lids = 0;
+    for (uint32_t i = 0; i < COLUMNS && block * COLUMNS + i <= w->top; i++) {
+        const struct fab_transition_lid *l = &w->lid[block * COLUMNS + i];
+        lids |= (uint64_t)(l->place == FAB_TRANSITION_WAITS && l->home != FAB_NONE) << i;
+    }
+    return lids;
+}
+
+/* If all new paths arrive, only changed entries that drop packets can cost a pair its path. */
+uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
+{
+    uint64_t waiting = waiting_lids(w, block), lossy = 0;
+    size_t offset = (size_t)block * COLUMNS;
+    for (uint32_t sw = 0; waiting != 0 && w->new_arrive && sw < w->graph.n; sw++) {
+        const uint8_t *was = fab_target_lft_row(&w->at, sw) + offset;
+        const uint8_t *now = fab_target_lft_block(w->in->new_lft, sw, block);
+        uint64_t left = fab_transition_find_changes(was, now) & waiting & ~lossy;
+        for (; left != 0; left &= left - 1) {
+            uint32_t i = (uint32_t)__builtin_ctzll(left);
+            uint32_t lid = block * COLUMNS + i;
+            if (drops(w, lid, sw, was[i]) || drops(w, lid, sw, now[i]))
+                lossy |= UINT64_C(1) << i;
+        }
+    }
+    return w->new_arrive ? lossy : waiting;
+}
+
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid)
 {
     uint8_t *before = w->fate, *after = w->fate + w->graph.n;
@@ -118,17 +143,35 @@ void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid)
         size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
         if (before[sw] == ARRIVES && after[sw] == ARRIVES)
             l->loss += sources_at(w, lid, sw);
+        else if (after[sw] == ARRIVES && sources_at(w, lid, sw) > 0)
+            l->broken = w->any_broken = true;
         arrive = arrive && (w->was[at] == w->now[at] || after[sw] == ARRIVES);
     }
     l->along = l->loss > 0 && arrive;
 }
 
+/* Returns the number of changed entries on the new path of a switch, without its own. */
+static uint32_t count_later_changes(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
+{
+    const uint8_t *was = w->was + lid % COLUMNS, *now = w->now + lid % COLUMNS;
+    uint32_t changes = 0;
+    for (uint32_t hops = 0; hops < w->graph.n; hops++) {
+        uint8_t num = now[(size_t)sw * COLUMNS];
+        sw = delivers(w, lid, sw, num) ? FAB_NONE : next_of(w, sw, num);
+        if (sw == FAB_NONE)
+            break;
+        changes += was[(size_t)sw * COLUMNS] != now[(size_t)sw * COLUMNS];
+    }
+    return changes;
+}
+
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave)
 {
-    memset(w->fate, UNKNOWN, w->graph.n);
-    memset(ret_wave, 0, w->graph.n * sizeof(*ret_wave));
-    for (uint32_t sw = 0; sw < w->graph.n; sw++)
-        follow(w, lid, w->now + lid % COLUMNS, w->was + lid % COLUMNS, w->fate, ret_wave, sw);
+    const uint8_t *was = w->was + lid % COLUMNS, *now = w->now + lid % COLUMNS;
+    for (uint32_t sw = 0; sw < w->graph.n; sw++) {
+        bool changes = was[(size_t)sw * COLUMNS] != now[(size_t)sw * COLUMNS];
+        ret_wave[sw] = changes ? (uint16_t)count_later_changes(w, lid, sw) : 0;
+    }
 }
 
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid)

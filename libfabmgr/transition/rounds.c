@@ -131,7 +131,7 @@ static void let_move(struct fab_transition_work *w, uint32_t lid, enum fab_trans
 static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
 {
     struct fab_transition_column c = column(w, lid, mode);
-    if (w->visits > FAB_TRANSITION_VISITS)
+    if (w->visits > w->visits_most)
         return false;
     w->deps.count = 0;
     fab_transition_collect(&w->deps, w->lanes, &c);
@@ -143,7 +143,7 @@ static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transi
 
 static bool try_block(struct fab_transition_work *w, uint32_t block)
 {
-    if (w->visits > FAB_TRANSITION_VISITS)
+    if (w->visits > w->visits_most)
         return false;
     w->deps.count = 0;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
@@ -168,39 +168,46 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
+/* Returns whether the LID waits while some pairs have no path to it. */
+static bool is_urgent(const struct fab_transition_lid *l)
+{
+    return l->place == FAB_TRANSITION_WAITS && (l->drained_pairs > 0 || l->broken);
+}
+
 /* Tries the waiting LIDs of the block one after the other, and lets those move with which the
- * dependencies have no cycle. only_drained: tries only LIDs that are drained now. only_first: stops
- * after the first LID that moves. Returns whether any LID moves. */
-static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_drained,
+ * dependencies have no cycle. only_urgent: tries only LIDs to which some pairs have no path now.
+ * only_first: stops after the first LID that moves. Returns whether any LID moves. */
+static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_urgent,
                      bool only_first)
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block) && !(any && only_first); lid++) {
         const struct fab_transition_lid *l = &w->lid[lid];
-        if (l->place == FAB_TRANSITION_WAITS && (!only_drained || l->drained_pairs > 0))
+        if (l->place == FAB_TRANSITION_WAITS && (!only_urgent || is_urgent(l)))
             any |= try_one(w, lid, preferred(w, lid)) ||
                    (l->loss == 0 && try_one(w, lid, FAB_TRANSITION_ALONG));
     }
     return any;
 }
 
-static bool any_drained(const struct fab_transition_work *w, uint32_t block)
+static bool any_urgent(const struct fab_transition_work *w, uint32_t block)
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
-        any = any || (w->lid[lid].place == FAB_TRANSITION_WAITS && w->lid[lid].drained_pairs > 0);
+        any = any || is_urgent(&w->lid[lid]);
     return any;
 }
 
-/* Moves drained LIDs, and then as many other waiting LIDs as the channel dependencies permit.
- * Returns the number of LIDs that move. */
+/* Moves LIDs to which some pairs have no path, and then as many other waiting LIDs as the channel
+ * dependencies permit. Returns the number of LIDs that move. */
 static uint32_t choose(struct fab_transition_work *w)
 {
     uint32_t moving = 0;
     w->deps.listing = true;
-    for (uint32_t block = 0; w->drained_pairs > 0 && block <= w->top / COLUMNS; block++) {
+    bool urgent = w->drained_pairs > 0 || w->any_broken;
+    for (uint32_t block = 0; urgent && block <= w->top / COLUMNS; block++) {
         uint32_t waiting = count_waiting(w, block);
-        if (!any_drained(w, block))
+        if (!any_urgent(w, block))
             continue;
         fab_transition_load(w, block);
         try_lids(w, block, true, false);
@@ -463,26 +470,6 @@ static void replace(struct fab_transition_work *w, uint8_t from, uint8_t to)
     }
 }
 
-/* Called if no LID can move while all others keep their old entries. Moves one LID, drains the LIDs
- * that prevent this, and moves further LIDs as far as the dependencies permit. After ROUNDS_MOST
- * rounds, or if no LID could move even alone, drains all waiting LIDs. */
-static int drain(struct fab_transition_work *w)
-{
-    bool moving = w->made.rounds < ROUNDS_MOST &&
-                  fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) && choose_one(w);
-    if (moving) {
-        choose_drained(w);
-        (void)choose(w);
-    } else {
-        replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);
-    }
-    int status = w->deps.failed ? FAB_E_NOMEM : make_drain_step(w);
-    if (status == FAB_OK && moving)
-        status = make_steps(w);
-    replace(w, FAB_TRANSITION_IS_DRAINED, FAB_TRANSITION_WAITS);
-    return status;
-}
-
 /* ---- the whole transition -------------------------------------------------------------------- */
 
 int fab_transition_move_all(struct fab_transition_work *w, bool along)
@@ -492,6 +479,34 @@ int fab_transition_move_all(struct fab_transition_work *w, bool along)
             let_move(w, lid, along ? FAB_TRANSITION_ALONG : preferred(w, lid));
     }
     return make_steps(w);
+}
+
+/* Drains all waiting LIDs, and then moves all of them in one round. While they are drained, packets
+ * meet only entries that do not change. After that they meet these and new entries. Both are safe
+ * if neither the present nor the new tables have a cycle. */
+static int drain_all(struct fab_transition_work *w)
+{
+    replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);
+    int status = make_drain_step(w);
+    replace(w, FAB_TRANSITION_IS_DRAINED, FAB_TRANSITION_WAITS);
+    return status == FAB_OK ? fab_transition_move_all(w, false) : status;
+}
+
+/* Called if no LID can move while all others keep their old entries. Moves one LID, drains the LIDs
+ * that prevent this, and moves further LIDs as far as the dependencies permit. After ROUNDS_MOST
+ * rounds, or if no LID could move even alone, drains all waiting LIDs. */
+static int drain(struct fab_transition_work *w)
+{
+    if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||
+        !choose_one(w))
+        return w->deps.failed ? FAB_E_NOMEM : drain_all(w);
+    choose_drained(w);
+    (void)choose(w);
+    int status = w->deps.failed ? FAB_E_NOMEM : make_drain_step(w);
+    if (status == FAB_OK)
+        status = make_steps(w);
+    replace(w, FAB_TRANSITION_IS_DRAINED, FAB_TRANSITION_WAITS);
+    return status;
 }
 
 static bool any_waiting(const struct fab_transition_work *w)
@@ -510,9 +525,9 @@ int fab_transition_move_in_rounds(struct fab_transition_work *w)
         bool moving = sort_standing(w) && choose(w) > 0;
         if (w->deps.failed)
             return FAB_E_NOMEM;
-        if (w->visits > FAB_TRANSITION_VISITS && !moving) {
+        if (w->visits > w->visits_most && !moving) {
             w->made.verdict = FAB_TRANSITION_LIMIT;
-            return fab_transition_move_all(w, false);
+            return drain_all(w);
         }
         status = moving ? make_steps(w) : drain(w);
     }

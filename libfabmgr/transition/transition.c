@@ -2,9 +2,9 @@
 /*
  * Makes the steps of a transition.
  *
- * Most transitions are safe in any order of writes. This is checked first, in one pass over the
- * tables: the dependencies of all mixtures of all LIDs are collected as if there were one VL. If
- * they have a cycle and the tables have several VLs, the check is repeated with VLs.
+ * Most transitions are safe in any order of writes, or if each switch is written after the switches
+ * behind it on its new paths. union.c checks this first and quickly, as if there were one VL. If
+ * there is a cycle and the tables have several VLs, the check is repeated with VLs.
  *
  * If there still is a cycle, rounds.c divides the transition into rounds.
  */
@@ -55,15 +55,18 @@ static bool copy_standing(struct fab_transition_work *w)
             }
         }
     }
+    for (uint32_t i = 0; i < in->before_count; i++)
+        fab_transition_apply(&in->before[i], in->new_lft, &w->at);
     return any;
 }
 
 static int init(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
-    w->verify =
-        (struct fab_verify_input){.fabric = in->fabric, .lids = in->lids, .lft = in->new_lft};
+    w->verify = (struct fab_verify_input){
+        .fabric = in->fabric, .lids = in->lids, .lft = in->new_lft, .pool = in->pool};
     w->top = in->lids->top;
+    w->visits_most = in->visits > 0 ? in->visits : FAB_TRANSITION_VISITS;
     int status = fab_verify_graph_make(&w->verify, &w->graph);
     if (status == FAB_OK)
         status = fab_target_lft_init(&w->at, in->new_lft->switch_count, in->new_lft->top);
@@ -119,32 +122,46 @@ static int begin_model(struct fab_transition_work *w, bool lanes)
 
 /* ---- what changes ---------------------------------------------------------------------------- */
 
-/* Finds the switch of each LID, the LIDs whose entries change, and in which mode each of them may
- * move. Returns whether any entry changes. */
+static void note_change(struct fab_transition_work *w, uint32_t lid, bool changes)
+{
+    struct fab_transition_lid *l = &w->lid[lid];
+    uint32_t owner = w->in->lids->owner[lid];
+    uint8_t num;
+    l->home = FAB_NONE;
+    if (owner != FAB_NONE)
+        (void)fab_verify_attachment(w->in->fabric, owner, &l->home, &num);
+    if (changes)
+        l->place = FAB_TRANSITION_WAITS;
+}
+
+/* Finds the switch of each LID, and the LIDs whose entries change. Returns whether any entry
+ * changes. */
 static bool find_changes(struct fab_transition_work *w)
 {
     bool any = false;
     for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
-        uint8_t differs[COLUMNS] = {0};
-        fab_transition_load(w, block);
+        size_t offset = (size_t)block * COLUMNS;
+        uint64_t changes = 0;
         for (uint32_t sw = 0; sw < w->graph.n; sw++)
-            for (uint32_t i = 0; i < COLUMNS; i++)
-                differs[i] |= w->was[(size_t)sw * COLUMNS + i] ^ w->now[(size_t)sw * COLUMNS + i];
-        for (uint32_t lid = block * COLUMNS; lid <= w->top && lid < (block + 1) * COLUMNS; lid++) {
-            uint32_t owner = w->in->lids->owner[lid];
-            uint8_t num;
-            if (owner == FAB_NONE ||
-                !fab_verify_attachment(w->in->fabric, owner, &w->lid[lid].home, &num))
-                w->lid[lid].home = FAB_NONE;
-            if (differs[lid % COLUMNS] == 0)
-                continue;
-            any = true;
-            w->lid[lid].place = FAB_TRANSITION_WAITS;
-            if (w->lid[lid].home != FAB_NONE)
-                fab_transition_find_losses(w, lid);
-        }
+            changes |= fab_transition_find_changes(fab_target_lft_row(&w->at, sw) + offset,
+                                                   fab_target_lft_block(w->in->new_lft, sw, block));
+        any = any || changes != 0;
+        for (uint32_t i = 0; i < COLUMNS && offset + i <= w->top; i++)
+            note_change(w, (uint32_t)offset + i, (changes >> i & 1) != 0);
     }
     return any;
+}
+
+/* Finds for each LID that waits whether working paths may be lost, and in which mode it moves. */
+static void find_losses(struct fab_transition_work *w)
+{
+    for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
+        uint64_t lids = fab_transition_find_lossy(w, block);
+        if (lids != 0)
+            fab_transition_load(w, block);
+        for (; lids != 0; lids &= lids - 1)
+            fab_transition_find_losses(w, block * COLUMNS + (uint32_t)__builtin_ctzll(lids));
+    }
 }
 
 /* Counts the pairs of a source switch and a destination LID whose SL changes. */
@@ -221,12 +238,9 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-static int make(struct fab_transition_work *w)
+/* Makes the steps of a transition for which fab_transition_check_union found no answer. */
+static int make_hard(struct fab_transition_work *w)
 {
-    if (!copy_standing(w) || !find_changes(w)) {
-        w->made.verdict = FAB_TRANSITION_NOTHING;
-        return FAB_OK;
-    }
     int status = judge(w);
     if (status != FAB_OK)
         return status;
@@ -238,6 +252,24 @@ static int make(struct fab_transition_work *w)
     if (w->made.drained > 0 && w->made.verdict == FAB_TRANSITION_STEPS)
         w->made.verdict = FAB_TRANSITION_DRAINS;
     return status;
+}
+
+static int make(struct fab_transition_work *w)
+{
+    bool along = false, any = false;
+    if (!copy_standing(w) || !find_changes(w)) {
+        w->made.verdict = FAB_TRANSITION_NOTHING;
+        return FAB_OK;
+    }
+    int status = fab_transition_check_union(w, &along, &any);
+    if (status != FAB_OK)
+        return status;
+    find_losses(w);
+    if (!along)
+        return make_hard(w);
+    find_sl_changes(w);
+    w->made.verdict = any ? FAB_TRANSITION_ANY_ORDER : FAB_TRANSITION_STEPS;
+    return fab_transition_move_all(w, !any);
 }
 
 static bool vls_fit(const struct fab_transition_input *in, const struct fab_vls *v)
@@ -293,7 +325,7 @@ void fab_transition_apply(const struct fab_transition_write *w, const struct fab
 
 const char *fab_transition_verdict_name(enum fab_transition_verdict v)
 {
-    static const char *const names[] = {"nothing",   "any-order", "steps",    "drains",
-                                        "old-cycle", "limit",     "new-cycle"};
+    static const char *const names[] = {"nothing", "any-order", "steps",    "drains",
+                                        "limit",   "old-cycle", "new-cycle"};
     return names[v];
 }

@@ -25,7 +25,8 @@
  *     afterwards, which has fewer dependencies. Such a round has several steps.
  *   - Draining. If no LID can move, some LIDs are drained. Their changed entries drop packets in
  *     one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
- *     third round. The LIDs to be drained are chosen greedily.
+ *     third round. The LIDs to be drained are chosen greedily. If the search takes too long, all
+ *     LIDs that wait are drained.
  *
  * Several VLs: hosts keep the SL from a path record, and ask for a new path record only long after
  * the tables have changed.
@@ -45,9 +46,16 @@
 #ifndef LIBFABMGR_TRANSITION_TRANSITION_H
 #define LIBFABMGR_TRANSITION_TRANSITION_H
 
+#include "libfabmgr/base/pool.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
+struct fab_transition_write {
+    uint32_t sw, block, step;
+    uint64_t set; /* bit i: entry i of the block gets its new value */
+    /* Bit i: entry i of the block becomes FAB_LFT_NO_ROUTE; a later write sets the entry. */
+    uint64_t drain;
+};
 struct fab_transition_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;   /* the LIDs and their owners, as the new tables have them */
@@ -56,13 +64,17 @@ struct fab_transition_input {
      * blocks are known. Unknown entries are taken to drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
+    /* Writes that are made before the transition: the entries that they drain. NULL: none. */
+    const struct fab_transition_write *before;
+    uint32_t before_count;
     /* SLs that hosts use now, and present SL-to-VL tables; NULL: one VL */
     const struct fab_vls *old_vls;
     const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
+    const struct fab_pool *pool;   /* thread pool; NULL: the calling thread does all the work */
+    /* The most LFT entries and channels that are visited to find the steps; 0: some seconds of CPU
+     * time (FAB_TRANSITION_VISITS). */
+    uint64_t visits;
 };
-
-/* The most LFT entries and channels that are visited to find the steps: some seconds of CPU time.
- */
 #define FAB_TRANSITION_VISITS 400000000u
 
 enum fab_transition_verdict {
@@ -71,10 +83,11 @@ enum fab_transition_verdict {
     FAB_TRANSITION_ANY_ORDER,
     FAB_TRANSITION_STEPS,  /* the transition is safe in steps, and no LID is drained */
     FAB_TRANSITION_DRAINS, /* the transition is safe in steps, and some LIDs are drained */
+    /* The transition is safe in steps, but more LIDs than necessary may be drained, because the
+     * search for steps took too long. */
+    FAB_TRANSITION_LIMIT,
     /* Not proved: the old tables have a cycle, perhaps only with the new SL-to-VL tables. */
     FAB_TRANSITION_OLD_CYCLE,
-    /* Not proved from some round on, because the search for its steps took too long. */
-    FAB_TRANSITION_LIMIT,
     /* Not proved: the new tables have a cycle with the SLs that hosts use now. */
     FAB_TRANSITION_NEW_CYCLE,
 };
@@ -92,12 +105,6 @@ struct fab_transition_step {
     /* Number of pairs (source port, destination LID) that have a path before and after the
      * transition, but may have none from the writes of this step until the next step. */
     uint64_t lost_pairs;
-};
-struct fab_transition_write {
-    uint32_t sw, block, step;
-    uint64_t set; /* bit i: entry i of the block gets its new value */
-    /* Bit i: entry i of the block becomes FAB_LFT_NO_ROUTE; a later write sets the entry. */
-    uint64_t drain;
 };
 struct fab_transition {
     enum fab_transition_verdict verdict;

@@ -26,6 +26,8 @@ struct fab_transition_lid {
     uint8_t place;          /* enum fab_transition_place */
     /* Working paths may be lost if the LID moves in mode ANY, but not if it moves in mode ALONG. */
     bool along;
+    /* Some pairs have no path now, and have one by the new entries. */
+    bool broken;
 };
 struct fab_transition_work {
     const struct fab_transition_input *in;
@@ -47,9 +49,14 @@ struct fab_transition_work {
     /* [64][n] for each LID of the block: the wave in which each switch's entry is written; 0:
      * first. */
     uint16_t *wave;
-    uint64_t visits; /* number of LFT entries and channels visited so far */
+    /* By the new tables, all pairs reach each other, and every switch owns a LID or has endports
+     * that do. */
+    bool new_arrive;
+    /* number of LFT entries and channels visited so far, and the most to visit */
+    uint64_t visits, visits_most;
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
+    bool any_broken; /* some LID is `broken` */
     struct fab_transition made;
     size_t step_room, write_room;
 };
@@ -57,6 +64,9 @@ struct fab_transition_work {
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
+/* Returns the bitset of those waiting LIDs of the LFT block that fab_transition_find_losses must
+ * examine. */
+uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
  * its entries are written in any order, and whether mode ALONG avoids the loss. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
@@ -67,6 +77,16 @@ void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint
 /* Returns the number of pairs that have a path by the present entries and by the new entries, but
  * none if all changed entries for the LID drop packets. */
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid);
+
+/* ---- union.c --------------------------------------------------------------------------------- */
+
+/* Returns the bitset of the entries in which two LFT blocks differ. */
+uint64_t fab_transition_find_changes(const uint8_t *was, const uint8_t *now);
+/* Checks whether the mixtures of present and new entries of all waiting LIDs have no cycle of
+ * channel dependencies, as if there were one VL: *ret_any, if the writes take effect in any order;
+ * *ret_along, if all LIDs move in mode ALONG. Both are false if the check does not apply. Sets
+ * w->new_arrive. Returns OK or NOMEM. */
+int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, bool *ret_any);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
@@ -91,8 +111,8 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
  * along their paths; otherwise only those do that would lose working paths. Returns OK or NOMEM. */
 int fab_transition_move_all(struct fab_transition_work *w, bool along);
 /* Moves all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
- * cycle. After FAB_TRANSITION_VISITS visits, the remaining LIDs move in one round, and the verdict
- * is LIMIT. Returns OK or NOMEM. */
+ * cycle. After visits_most visits, the remaining LIDs are drained and then move in one
+ * round, and the verdict is LIMIT. Returns OK or NOMEM. */
 int fab_transition_move_in_rounds(struct fab_transition_work *w);
 
 #endif

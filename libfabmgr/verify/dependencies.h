@@ -54,4 +54,9 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
  * without a channel get 0. Returns OK, NOMEM, or CYCLE: no such numbers exist. */
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
+/* verify.c: computes the dependencies of all packets that follow the tables graph->in->lft, as if
+ * there were one VL. *ret_arrive: all pairs reach each other. Returns NOMEM. */
+int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,
+                            bool *ret_arrive);
+
 #endif

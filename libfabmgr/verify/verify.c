@@ -139,6 +139,24 @@ int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
     return status;
 }
 
+int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,
+                            bool *ret_arrive)
+{
+    struct fab_verify_walk walk;
+    int status = fab_verify_walk_init(&walk, graph);
+    if (status != FAB_OK)
+        return status;
+    status = fab_verify_walk_all(&walk);
+    if (status == FAB_OK) {
+        fab_verify_deps_prune(&walk.deps);
+        *ret = walk.deps;
+        walk.deps = (struct fab_verify_deps){0};
+        *ret_arrive = walk.unreachable == 0;
+    }
+    fab_verify_walk_fini(&walk);
+    return status;
+}
+
 static int number(struct fab_verify_walk *w, struct fab_verify_numbers *ret)
 {
     struct fab_verify_deps *deps = w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps;

@@ -144,6 +144,15 @@ static void hide_enforcement(const struct lab *lab, struct transport_mad *mad)
                              FAB_SMP_DATA);
 }
 
+static void note_answer(struct lab *lab, const struct transport_mad *mad)
+{
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    if (lab->answered && fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) == FAB_OK)
+        lab->answered(lab, &head);
+}
+
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
 {
     struct lab_tap *t = ctx;
@@ -152,6 +161,7 @@ static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
         if (t->lab->spoil && lab_random(t->lab) % t->lab->spoil == 0)
             spoil(t->lab, &mad);
         hide_enforcement(t->lab, &mad);
+        note_answer(t->lab, &mad);
         t->base.receive(t->base.receive_ctx, &mad, 1);
     }
 }
@@ -575,6 +585,23 @@ static void read_tables(struct lab *lab, const struct fab_fabric *f, uint32_t to
         if (row)
             memcpy(fab_target_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
     }
+}
+
+void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret)
+{
+    struct fab_fabric *f = devices(lab);
+    struct fab_lids lids = {0};
+    struct fab_lft lft = {0};
+    read_lids(f, &lids);
+    read_tables(lab, f, lids.top, &lft);
+    size_t stride = (FAB_LID_UNICAST_MAX / FAB_LFT_BLOCK + 1) * FAB_LFT_BLOCK;
+    for (uint32_t sw = 0; tables && sw < f->switch_count; sw++)
+        memcpy(fab_target_lft_row(&lft, sw), tables + sw * stride, lids.top + 1u);
+    struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
+    ck_assert_int_eq(fab_verify(&in, ret), FAB_OK);
+    fab_target_lft_fini(&lft);
+    fab_target_lids_fini(&lids);
+    fab_fabric_unref(f);
 }
 
 void lab_assert_good(struct lab *lab)

@@ -8,6 +8,7 @@
 
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/verify/verify.h"
 #include "tests/unit/testing.h"
 
 #define LAB_EVENTS 512
@@ -41,6 +42,9 @@ struct lab {
     uint64_t sends; /* MADs that the manager sent */
     /* Called for each MAD that the manager sends; NULL: not called. */
     void (*sent)(struct lab *lab, const struct fab_mad *head, uint16_t dlid);
+    /* Called for each answer to a request of the manager, before the manager gets it. NULL: not
+     * called. */
+    void (*answered)(struct lab *lab, const struct fab_mad *head);
     uint64_t interrupt_at;              /* sends; then once, from the loop: */
     void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
@@ -121,6 +125,9 @@ uint64_t lab_node_guid(struct lab *lab, const char *name);
 /* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
  * own, and fab_verify proves the tables. An unresponsive node and its links do not count. */
 void lab_assert_good(struct lab *lab);
+/* Judges the tables in the devices by fab_verify, whatever they are. tables: those of lab_tables to
+ * be judged instead, or NULL. */
+void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
 /* All tables in one malloc'd piece, to be compared. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
 /* Fails unless the tables are (are not) what they were. */

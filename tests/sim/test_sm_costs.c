@@ -206,7 +206,8 @@ END_TEST
 /* ---- repairs ---- */
 
 /* What a fault costs until all is quiet, the sweep that verifies it included. A repair never asks
- * the whole fabric, and no block is written twice. */
+ * the whole fabric, and no block is written twice. When the link is back, the writes are made in
+ * steps in which no mixture of old and new tables has a cycle, so some blocks are written twice. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);
@@ -223,7 +224,8 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
 {
     static const struct {
         uint64_t lost, regained, lost_sets, regained_sets, lost_host, regained_host;
-    } most[SIZES] = {{59, 48, 11, 15, 25, 32}, {63, 51, 12, 16, 28, 35}, {118, 94, 31, 35, 46, 53}};
+    } most[SIZES] = {
+        {59, 55, 11, 22, 25, 32}, {63, 54, 12, 19, 28, 35}, {118, 103, 31, 44, 46, 53}};
     struct lab lab;
     struct size z = begin(&lab, _i);
     uint8_t uplink = (uint8_t)(z.hosts + 1);
@@ -238,7 +240,7 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    ck_assert_uint_le(c.lft_sets, blocks(z));
+    ck_assert_uint_le(c.lft_sets, blocks(z) + 8);
     ck_assert_uint_eq(c.port_sets, 4); /* both ends, configured and made Active */
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-002", 2, false);

@@ -578,7 +578,9 @@ START_TEST(reroutes_are_kept_newest_first)
                         .links_lost = 10,
                         .links_gained = 11,
                         .nodes_lost = 12,
-                        .nodes_gained = 13};
+                        .nodes_gained = 13,
+                        .lost_pairs = 14,
+                        .lost_us = 15};
     struct reroute got = {0};
     for (r.generation = 1; r.generation <= 5; r.generation++)
         store_put_reroute(s, &r);

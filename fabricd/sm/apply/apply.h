@@ -2,7 +2,8 @@
 /*
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
  * fabric into service: they assign LIDs, compute routes and partitions, plan and send the writes,
- * read settings back, publish the view and emit the report.
+ * read settings back, judge what switches hold after failed writes, publish the view and emit the
+ * report.
  *
  * All rounds that change tables use these phases. A local repair makes its own plan and passes it
  * to sm_program_take.
@@ -82,6 +83,6 @@ void sm_baseline_reload(struct sm *s);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
-    sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_publish;
+    sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_judge, sm_phase_publish;
 
 #endif

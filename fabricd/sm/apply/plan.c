@@ -3,12 +3,20 @@
  * Phase "planning" computes on a worker thread which writes change the tables that the switches
  * hold into the new tables, and in which order. Phase "programming" sends these writes.
  *
+ * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
+ * channel dependencies, or orders the writes in steps so that none has. It assumes that hosts use
+ * the SLs of the published view. What cannot be proved, and pairs that lose their path meanwhile,
+ * are events (transition.c).
+ *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
  */
 #include <stdlib.h>
 
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
+#include "libfabmgr/transition/plan_order.h"
 
 struct planning { /* the worker task owns all members */
     struct sm_model model;
@@ -16,6 +24,10 @@ struct planning { /* the worker task owns all members */
     struct fab_policy policy;
     struct fab_plan_input in;
     struct fab_plan plan;
+    struct fab_view *view; /* the published view; NULL: none with tables */
+    struct fab_transition_outcome outcome;
+    const struct fab_pool *pool;
+    uint64_t order_us;
     bool copy;
     int status;
 };
@@ -24,6 +36,8 @@ static void planning_free(struct planning *p)
 {
     fab_plan_fini(&p->plan);
     fab_policy_fini(&p->policy);
+    if (p->view)
+        fab_view_unref(p->view);
     fab_target_unref(p->target);
     free(p);
 }
@@ -38,6 +52,23 @@ static void drop(struct sm *s, void *ctx)
     planning_free(p);
 }
 
+/* Proves or changes the order of the writes. Hosts use the SLs of the published view, from which
+ * they got path records. Before the first view they are assumed to use those of the new tables. */
+static int order(struct planning *p)
+{
+    uint64_t start = clock_now_us();
+    struct fab_vls hosts = {0};
+    int r = p->view ? fab_target_vls_remap(&p->view->target->vls, p->view->fabric, p->in.fabric,
+                                           p->target->lids.top, &hosts)
+                    : FAB_OK;
+    if (r == FAB_OK)
+        r = fab_transition_order_plan(&p->in, p->view ? &hosts : &p->target->vls, p->pool,
+                                      SM_TRANSITION_VISITS, &p->plan, &p->outcome);
+    fab_target_vls_fini(&hosts);
+    p->order_us = clock_now_us() - start;
+    return r;
+}
+
 static void work(void *ctx)
 {
     struct planning *p = ctx;
@@ -48,6 +79,8 @@ static void work(void *ctx)
     p->in.observed = &p->model.observed;
     if (p->status == FAB_OK)
         p->status = fab_plan_make(&p->in, &p->plan);
+    if (p->status == FAB_OK)
+        p->status = order(p);
     if (p->status == FAB_OK)
         fab_plan_vls_begin(&p->in, &p->plan, &p->model.observed);
 }
@@ -63,6 +96,9 @@ static int enter(struct sm *s)
         free(p);
         return r;
     }
+    if (s->model.view && s->model.view->target)
+        p->view = fab_view_ref(s->model.view);
+    p->pool = loop_thread_pool(s->in.loop);
     p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);
     p->copy = loop_tasks_any(&s->model.readers) || sm_repair_is_sealed(s) ||
@@ -78,6 +114,8 @@ static int leave(struct sm *s)
     sm_model_take_back(&s->model, &p->model);
     if (r == FAB_OK)
         r = sm_program_begin(s, &p->plan);
+    if (r == FAB_OK)
+        sm_transition_begin(s, &p->outcome, p->order_us);
     planning_free(p);
     return r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "programming" sends the writes of the plan stage by stage. LFT writes also wait at the
- * barriers of the plan. A payload is encoded when its write is sent, because storing half a million
+ * barriers of the plan, and where the plan says so, until packets in flight have left the fabric. A
+ * payload is encoded when its write is sent, because storing half a million
  * payloads would take too much memory.
  *
  * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
@@ -156,11 +157,14 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
 
 /* Notes that a write of an LFT block failed. A later write that depends on it could close a
  * forwarding loop. In this round the manager therefore sends no more writes of this block that wait
- * for other writes. The next round writes the block. */
+ * for other writes, or of any block if the plan has steps. The next round writes the block. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
-    if (op->awaited)
-        s->apply->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+    struct sm_programming *p = &s->apply->program;
+    if (op->awaited && p->plan.stepwise)
+        memset(p->torn, 0xff, sizeof(p->torn));
+    else if (op->awaited)
+        p->torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
     sm_request_retry_of(s, s->model.fabric->nodes[op->node].guid);
 }
 
@@ -184,19 +188,34 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
     }
 }
 
+/* Returns whether the packets that were sent before the last answered write have left the fabric.
+ * Otherwise sets the timer that sends the next writes. */
+static bool has_settled(struct sm *s, const struct fab_plan_op *op)
+{
+    struct sm_programming *p = &s->apply->program;
+    uint64_t now = clock_now_us(), at = p->awaited_us + sm_transition_settle_us(s);
+    if (!op->settle || !p->awaited_us || now >= at || is_torn(p, op))
+        return true;
+    if (!loop_timer_pending(s->apply->settle))
+        loop_timer_set(s->apply->settle, at - now);
+    return false;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->apply->program;
     while (!p->stopped && may_go_on(s)) {
         const struct fab_plan_op *op = &p->plan.ops[p->next];
-        if (op->barrier && p->awaited)
+        if (op->barrier && (p->awaited || !has_settled(s, op)))
             return false;
+        sm_transition_sending(s, p->next);
         ret->tag = p->next++;
         ret->path = is_torn(p, op) ? NULL : path_of(s, op);
         if (!ret->path)
             tear(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
+            p->failed_tables += op->attr_id == FAB_ATTR_LFT;
             note_lanes(p, op);
             continue;
         }
@@ -250,6 +269,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     struct sm_programming *p = &s->apply->program;
     bool known = p->touched[op->node] & SM_UNRESPONSIVE;
     p->failed++;
+    p->failed_tables += op->attr_id == FAB_ATTR_LFT;
     tear(s, op);
     note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
@@ -324,6 +344,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct sm_programming *p = &s->apply->program;
     const struct fab_plan_op *op = &p->plan.ops[tag];
     p->awaited -= op->awaited;
+    if (op->awaited)
+        p->awaited_us = clock_now_us();
     fab_base_bits_clear(p->asked, tag);
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         acknowledged(s, op, a->data, a->len);
@@ -361,6 +383,7 @@ static int leave_repair(struct sm *s)
     struct sm_programming *p = &s->apply->program;
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
+    sm_transition_ended(s);
     if (p->reported > SM_EVENTS_A_ROUND)
         event_emit(s->in.bus, writes_failed, .subject = "fabric", .writes = p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,

@@ -79,7 +79,8 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    /* There is no witness to copy, because tables that failed their proof are not published. */
+    /* The view has no witness: tables that failed their proof are not published. If table writes
+     * failed, the verdict is that of a mixture that the next round replaces. */
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
@@ -323,6 +324,8 @@ int sm_apply_init(struct sm *s)
     s->apply->ask = s->in.store && !store_was_asked(s->in.store);
     int r = sm_pins_init(s);
     if (r == FAB_OK)
+        r = sm_transition_init(s);
+    if (r == FAB_OK)
         r = sm_baseline_init(s);
     return r == FAB_OK ? sm_rebalance_init(s) : r;
 }
@@ -333,6 +336,7 @@ void sm_apply_fini(struct sm *s)
     if (!a)
         return;
     sm_rebalance_fini(s);
+    sm_transition_fini(s);
     sm_route_fini(s);
     sm_pins_fini(s);
     sm_baseline_fini(s);

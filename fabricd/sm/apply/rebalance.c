@@ -9,11 +9,14 @@
  * the worst shift permutation; "auto" compares engines by it, too. As always, the tables are proved
  * and their writes are ordered.
  *
+ * The new tables replace the active tables only if libfabmgr/transition finds an order of the
+ * writes in which no mixture of old and new entries has a forwarding loop or a cycle of channel
+ * dependencies, no destination is drained, and hosts may keep the SLs that path records gave them.
+ * Phase "planning" finds the order again for the tables that switches hold.
+ *
  * A trap ends a rebalance that computes routes or writes tables, so that it does not delay the
- * answer to a fault. In the order of the plan no mixture of old and new entries has a forwarding
- * loop or loses a working path. But a mixture may have a cycle of channel dependencies, in 1 to 15
- * % of the cases on trees. libfabmgr/transition finds steps without such mixtures, but is not used
- * here yet. The sweep after the trap completes or replaces the tables.
+ * answer to a fault. It may end after any write, because every mixture is safe. The sweep after the
+ * trap completes or replaces the tables.
  *
  * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
  * the engine does not run again until the active tables change.
@@ -27,6 +30,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/study/quality.h"
+#include "libfabmgr/transition/transition.h"
 
 #define RATE 10
 
@@ -172,6 +176,28 @@ int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *acti
     return r != FAB_OK || ret->same ? r : score(f, fresh, task, &ret->now);
 }
 
+int sm_rebalance_order(const struct fab_fabric *f, const struct fab_target *active,
+                       const struct fab_target *fresh, const struct fab_pool *pool,
+                       struct sm_gain *gain)
+{
+    const struct fab_transition_input in = {.fabric = f,
+                                            .lids = &fresh->lids,
+                                            .old_lft = &active->lft,
+                                            .new_lft = &fresh->lft,
+                                            .old_vls = &active->vls,
+                                            .new_vls = &fresh->vls,
+                                            .pool = pool,
+                                            .visits = SM_TRANSITION_VISITS};
+    struct fab_transition t = {0};
+    int r = fab_transition_make(&in, &t);
+    if (r != FAB_OK)
+        return r;
+    gain->unsafe =
+        t.verdict > FAB_TRANSITION_STEPS || t.lost_pairs > 0 || t.stale_sls || t.unproven_lanes;
+    fab_transition_fini(&t);
+    return FAB_OK;
+}
+
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
 {
     char reason[220];
@@ -179,6 +205,11 @@ void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *
         snprintf(reason, sizeof(reason), "no engine has other tables (%.150s)", why);
     else if (gain->same)
         snprintf(reason, sizeof(reason), "the tables are already the engine's");
+    else if (gain->unsafe)
+        snprintf(reason, sizeof(reason),
+                 "no order of the table writes is free of deadlocks without dropping packets "
+                 "(congestion product %" PRIu64 ", active tables %" PRIu64 ")",
+                 gain->now, gain->was);
     else
         snprintf(reason, sizeof(reason),
                  "the engine's tables spread traffic no better (congestion product %" PRIu64

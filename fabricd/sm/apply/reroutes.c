@@ -102,6 +102,8 @@ void sm_reroute_record(struct sm *s)
     r->blocks = p->blocks;
     r->switches = p->switches;
     r->failed = p->failed;
+    r->lost_pairs = p->lossy_us ? p->lost_pairs : 0;
+    r->lost_us = p->lost_us;
     if (s->in.store)
         store_put_reroute(s->in.store, r);
 }

@@ -217,6 +217,8 @@ static void work(void *ctx, struct loop_task *task)
     j->status = follow(j) ? FAB_OK : route_classes(j);
     if (j->active && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
         j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
+    if (j->active && j->status == FAB_OK && sm_gains(&j->gain))
+        j->status = sm_rebalance_order(j->of.fabric, j->active, j->of.target, j->pool, &j->gain);
     if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
         (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
     j->cpu_ns = clock_cpu_ns() - began_ns;

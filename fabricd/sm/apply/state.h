@@ -12,6 +12,10 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
+/* The most LFT entries and channels that are visited to order the writes: about 1.5 s of CPU time,
+ * during which a local repair must wait. */
+#define SM_TRANSITION_VISITS 100000000u
+
 struct sm_scan { /* position in a walk over ports or switches, and over the table blocks of each */
     uint32_t index, block;
 };
@@ -31,11 +35,18 @@ struct sm_programming {
     int stage;
     bool tables_wait; /* LFT writes wait until the SwitchInfo stage is answered */
     uint32_t awaited; /* unanswered LFT writes that other writes wait for */
-    uint64_t *asked;  /* bitset of writes that are sent and not answered */
+    /* Manager's clock at the last answer to such a write; 0: none yet. */
+    uint64_t awaited_us;
+    /* Manager's clock when pairs began to lose their path while tables change, and how long they
+     * had none; 0: no pair lost its path. */
+    uint64_t lossy_us, lost_us;
+    uint64_t lost_pairs; /* number of pairs that may have no path meanwhile */
+    uint64_t *asked;     /* bitset of writes that are sent and not answered */
     /* Bitset of LFT block numbers, for all switches together. A write of such a block failed, so
      * later writes of this block that wait for other writes are not sent. */
     uint64_t torn[16];
-    bool stopped; /* no further writes are sent; a later round sends them */
+    bool stopped;           /* no further writes are sent; a later round sends them */
+    uint32_t failed_tables; /* number of LFT writes that failed or were not sent */
     uint32_t failed, reported, blocks, switches, writes;
     /* Number of switches whose ports may have changed without a trap. After the readback: number of
      * ports that have changed. */
@@ -52,6 +63,9 @@ struct sm_gain { /* comparison of an engine's tables with the active tables; les
     /* Congestion products of the active tables and of the engine's: the maximum link load of
      * all-to-all traffic, times the maximum link load of the worst shift permutation. */
     uint64_t was, now;
+    /* No order of the writes is free of deadlocks while all pairs keep their paths and hosts keep
+     * their SLs. */
+    bool unsafe;
 };
 struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
@@ -112,6 +126,7 @@ struct sm_apply {
     struct sm_route_job *job;   /* routing task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;
+    struct loop_timer *settle; /* sends the next writes when packets have left the fabric */
     struct sm_rebalance rebalance;
     struct sm_pins pins;
     struct sm_baseline baseline;
@@ -126,6 +141,10 @@ struct sm_apply {
     /* The next plan sets ClientReregister, because the store has no registrations of the hosts. */
     bool ask;
     bool asking; /* the running plan sets ClientReregister */
+
+    /* Table writes failed, so `verdict` is that of a mixture of old and new tables; the alarm is
+     * about this mixture. */
+    bool mixed, mixture_alarm;
 
     uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
@@ -176,6 +195,19 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan);
  * the new tables until another round completes the writes. */
 void sm_program_stop(struct sm *s);
 
+/* Functions of transition.c. */
+struct fab_transition_outcome;
+int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
+void sm_transition_fini(struct sm *s);
+/* Call this function when a plan begins. Emits events if mixtures of old and new tables are not
+ * proved, or if pairs lose their path. order_us: time to prove and order the writes. */
+void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, uint64_t order_us);
+/* Returns how long packets may need to leave the fabric. */
+uint64_t sm_transition_settle_us(const struct sm *s);
+/* Call this function when write `op` of the plan is sent, and after the last write. */
+void sm_transition_sending(struct sm *s, uint32_t op);
+void sm_transition_ended(struct sm *s);
+
 /* lid_routed.c: returns the LID for LID-routed writes to a switch. 0: only a directed route is
  * safe, because an LFT entry on the path to the switch or back is unknown or changes. */
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
@@ -205,9 +237,14 @@ void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance will b
  * cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
+/* Sets gain->unsafe; called on a worker thread if the new tables are better. Returns NOMEM or
+ * INVAL. */
+int sm_rebalance_order(const struct fab_fabric *f, const struct fab_target *active,
+                       const struct fab_target *fresh, const struct fab_pool *pool,
+                       struct sm_gain *gain);
 static inline bool sm_gains(const struct sm_gain *g)
 {
-    return !g->same && g->now < g->was;
+    return !g->same && g->now < g->was && !g->unsafe;
 }
 /* Emits rebalance-skipped. `why` gives the reasons why no engine could compute tables; NULL: the
  * tables were no better. */

@@ -12,7 +12,7 @@
 #define APPLY                                                                                      \
     &sm_phase_baseline, &sm_phase_pins, &sm_phase_address, &sm_phase_route, &sm_phase_pkeys,       \
         &sm_phase_partition, &sm_phase_plan, &sm_phase_program, &sm_phase_readback,                \
-        &sm_phase_publish, NULL
+        &sm_phase_judge, &sm_phase_publish, NULL
 /* clang-format on */
 
 static const struct sm_phase *const sweep_phases[] = {

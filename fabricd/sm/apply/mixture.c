@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "judging" runs after table writes failed. The switches then hold a mixture of old and new
+ * tables, and the verdict of the new tables does not apply. The phase proves on a worker thread
+ * what the switches hold, and the published view gets this verdict.
+ *
+ * The contents of a block whose write failed are uncertain: the switch holds the old or the new
+ * entries. The verdict says that tables may deadlock if that is so for any combination of them. The
+ * number of unreachable pairs assumes that no failed write took effect. SL-to-VL tables count as
+ * written.
+ *
+ * If the mixture has a loop or may deadlock, the manager raises an alarm. The next round repeats
+ * the writes, and its verdict ends the alarm.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/transition/transition.h"
+
+struct judging { /* the worker task owns all members */
+    struct sm_model model;
+    struct fab_target *target;
+    struct fab_policy policy;
+    const struct fab_pool *pool;
+    struct fab_verdict verdict;
+    int status;
+};
+
+static void judging_free(struct judging *j)
+{
+    fab_verify_verdict_fini(&j->verdict);
+    fab_policy_fini(&j->policy);
+    fab_target_unref(j->target);
+    free(j);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    struct judging *j = ctx;
+    if (s)
+        sm_model_take_back(&s->model, &j->model);
+    else
+        sm_model_fini(&j->model);
+    judging_free(j);
+}
+
+/* Makes the tables as if all failed writes had taken effect. */
+static int complete(const struct judging *j, struct fab_lft *ret)
+{
+    const struct fab_observed *o = &j->model.observed;
+    const struct fab_lft *want = &j->target->lft;
+    int r = fab_target_lft_init(ret, want->switch_count, want->top);
+    for (uint32_t sw = 0; r == FAB_OK && sw < want->switch_count; sw++) {
+        for (uint32_t block = 0; block < fab_target_lft_blocks(want); block++) {
+            const struct fab_lft *from = fab_plan_observed_is_known(o, sw, block) ? &o->lft : want;
+            size_t offset = (size_t)block * FAB_LFT_BLOCK;
+            memcpy(fab_target_lft_row(ret, sw) + offset, fab_target_lft_block(from, sw, block),
+                   FAB_LFT_BLOCK);
+        }
+    }
+    return r;
+}
+
+/* Returns whether all combinations of uncertain entries are free of cycles. */
+static int judge_uncertain(const struct judging *j, bool *ret_safe)
+{
+    struct fab_transition t = {0};
+    struct fab_lft other = {0};
+    int r = complete(j, &other);
+    const struct fab_transition_input in = {.fabric = j->model.fabric,
+                                            .lids = &j->target->lids,
+                                            .old_lft = &j->model.observed.lft,
+                                            .new_lft = &other,
+                                            .old_vls = &j->target->vls,
+                                            .new_vls = &j->target->vls,
+                                            .pool = j->pool,
+                                            .visits = 1};
+    if (r == FAB_OK)
+        r = fab_transition_make(&in, &t);
+    *ret_safe = t.verdict == FAB_TRANSITION_NOTHING || t.verdict == FAB_TRANSITION_ANY_ORDER;
+    fab_transition_fini(&t);
+    fab_target_lft_fini(&other);
+    return r;
+}
+
+static void work(void *ctx)
+{
+    struct judging *j = ctx;
+    bool safe = false;
+    const struct fab_verify_input in = {.fabric = j->model.fabric,
+                                        .lids = &j->target->lids,
+                                        .lft = &j->model.observed.lft,
+                                        .vls = &j->target->vls,
+                                        .policy = &j->policy,
+                                        .max_hops = j->policy.max_hops,
+                                        .pool = j->pool};
+    j->status = fab_verify(&in, &j->verdict);
+    if (j->status == FAB_OK && j->verdict.deadlock_free)
+        j->status = judge_uncertain(j, &safe);
+    j->verdict.deadlock_free = j->verdict.deadlock_free && safe;
+}
+
+static int enter(struct sm *s)
+{
+    static const struct sm_phase_work judging = {work, drop};
+    const struct sm_programming *p = &s->apply->program;
+    if (p->failed_tables == 0 && (!s->apply->mixed || s->run.computed)) {
+        s->apply->mixed = false;
+        return FAB_OK;
+    }
+    struct judging *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    int r = fab_policy_copy(&s->policy, &j->policy);
+    if (r != FAB_OK) {
+        free(j);
+        return r;
+    }
+    j->target = fab_target_ref(s->model.target);
+    j->pool = loop_thread_pool(s->in.loop);
+    sm_model_lend(&s->model, &j->model);
+    return sm_phase_task_begin(s, &judging, j);
+}
+
+static void report(struct sm *s, const struct judging *j)
+{
+    const struct sm_programming *p = &s->apply->program;
+    const struct fab_verdict *v = &j->verdict;
+    bool loop = v->witness.kind == FAB_E_LOOP;
+    if (fab_verify_verdict_good(v)) {
+        if (s->apply->mixture_alarm)
+            sm_alarm_clear(s);
+        s->apply->mixture_alarm = false;
+        return;
+    }
+    const char *what = loop                ? "they have a forwarding loop"
+                       : !v->deadlock_free ? "they may deadlock"
+                                           : "some endports cannot reach each other";
+    event_emit(s->in.bus, tables_mixed, .subject = "fabric", .reason = what,
+               .writes = p->failed_tables, .pairs = v->unreachable_pairs);
+    if (!loop && v->deadlock_free)
+        return;
+    sm_alarm_set(s, "%u failed table writes left a mixture of old and new tables: %s",
+                 p->failed_tables, what);
+    s->apply->mixture_alarm = true;
+}
+
+static int leave(struct sm *s)
+{
+    struct judging *j = sm_phase_task_take(s);
+    if (!j)
+        return FAB_OK;
+    int r = j->status;
+    sm_model_take_back(&s->model, &j->model);
+    if (r == FAB_OK) {
+        report(s, j);
+        s->apply->mixed = s->apply->program.failed_tables > 0;
+        fab_verify_verdict_fini(&s->apply->verdict);
+        s->apply->verdict = j->verdict;
+        j->verdict = (struct fab_verdict){0};
+    }
+    judging_free(j);
+    return r;
+}
+
+const struct sm_phase sm_phase_judge = {
+    .name = "judging", .enter = enter, .finished = sm_phase_task_over, .leave = leave};

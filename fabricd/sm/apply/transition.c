@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Announces what happens while tables change: pairs that lose their path for a while, and mixtures
+ * of old and new tables that are not proved.
+ *
+ * Between two rounds of a transition, packets that were sent before must leave the fabric. A switch
+ * discards a packet that waits for HOQLife, so a packet in flight can block others no longer than
+ * that. With the default HOQLife of 1 s, the manager waits less (SETTLE_MOST_US): packets leave
+ * within microseconds, or within a few milliseconds if there is congestion, and pairs without a
+ * path would have none for longer.
+ */
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/transition/plan_order.h"
+
+#define SETTLE_MOST_US 10000u
+#define HOQ_LIFE_LONGEST 11u /* 4.096 us times 2 to this power is less than SETTLE_MOST_US */
+
+uint64_t sm_transition_settle_us(const struct sm *s)
+{
+    uint8_t life =
+        s->policy.hoq_life > s->policy.leaf_hoq_life ? s->policy.hoq_life : s->policy.leaf_hoq_life;
+    return life > HOQ_LIFE_LONGEST ? SETTLE_MOST_US : (UINT64_C(4096) << life) / 1000 + 1;
+}
+
+static const char *reason_of(const struct fab_transition_outcome *o)
+{
+    if (o->verdict == FAB_TRANSITION_OLD_CYCLE)
+        return "the tables in the switches have a cycle of channel dependencies, perhaps only with "
+               "the new SL-to-VL tables";
+    if (o->verdict == FAB_TRANSITION_NEW_CYCLE)
+        return "the new tables have a cycle of channel dependencies with the SLs that hosts use "
+               "now";
+    return o->stale_sls
+               ? "the new tables have a cycle of channel dependencies while some hosts use "
+                 "old SLs and others use new SLs"
+               : "mixtures of old and new SL-to-VL tables may have a cycle of channel "
+                 "dependencies";
+}
+
+void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, uint64_t order_us)
+{
+    struct sm_programming *p = &s->apply->program;
+    if (o->verdict == FAB_TRANSITION_NOTHING)
+        return;
+    log_debug("sm", "ordered verdict=%s steps=%u rounds=%u drained=%u lost_pairs=%llu ms=%.1f",
+              fab_transition_verdict_name(o->verdict), o->steps, o->rounds, o->drained,
+              (unsigned long long)o->lost_pairs, (double)order_us / 1e3);
+    p->lost_pairs = o->lost_pairs;
+    if (!fab_transition_outcome_proved(o))
+        event_emit(s->in.bus, transition_unproved, .subject = "fabric", .reason = reason_of(o),
+                   .pairs = o->sl_pairs);
+    if (o->lost_pairs > 0)
+        event_emit(s->in.bus, paths_paused, .subject = "fabric", .pairs = o->lost_pairs,
+                   .drained = o->drained, .rounds = o->rounds);
+}
+
+void sm_transition_sending(struct sm *s, uint32_t op)
+{
+    struct sm_programming *p = &s->apply->program;
+    if (op < p->plan.lossy_end && op >= p->plan.lossy_first && !p->lossy_us)
+        p->lossy_us = clock_now_us();
+    else if (op >= p->plan.lossy_end && p->lossy_us && !p->lost_us)
+        p->lost_us = clock_now_us() - p->lossy_us;
+}
+
+void sm_transition_ended(struct sm *s)
+{
+    struct sm_programming *p = &s->apply->program;
+    if (p->lossy_us && !p->lost_us)
+        p->lost_us = clock_now_us() - p->lossy_us;
+    if (p->lossy_us)
+        event_emit(s->in.bus, paths_resumed, .subject = "fabric", .pairs = p->lost_pairs,
+                   .duration_us = p->lost_us, .failed = p->failed);
+}
+
+static void on_settled(void *ctx)
+{
+    struct sm *s = ctx;
+    if (sm_run_busy(s))
+        sm_run_pump(s);
+}
+
+int sm_transition_init(struct sm *s)
+{
+    s->apply->settle = loop_timer_new(s->in.loop, on_settled, s);
+    return s->apply->settle ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_transition_fini(struct sm *s)
+{
+    loop_timer_free(s->apply->settle);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Turns the steps of a transition into the LFT writes of a plan.
+ *
+ * A write of a plan has all 64 entries of a block. The entries that the transition does not change
+ * in this write keep the value that the switch holds. If the block is not known, they drop packets,
+ * as the transition assumes. The last write of each block has all entries of the new table.
+ *
+ * Within a step, writes that end a packet loss come first.
+ */
+#include "libfabmgr/transition/plan_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+struct ordering {
+    const struct fab_plan_input *in;
+    const struct fab_plan *plan;
+    const struct fab_transition *t;
+    uint32_t blocks;
+    uint64_t *covered; /* bitset [switch][blocks]: blocks with a write that is in ops[] already */
+    struct fab_plan_op *ops;
+    uint32_t count;
+};
+
+/* ---- the input of the transition ------------------------------------------------------------- */
+
+/* Lists the entries that stage STALE drains. Returns NOMEM. */
+static int list_stale(const struct fab_plan *plan, struct fab_transition_write **ret)
+{
+    uint32_t first = plan->stage_start[FAB_STAGE_STALE];
+    uint32_t count = plan->stage_start[FAB_STAGE_STALE + 1] - first;
+    struct fab_transition_write *list = calloc((size_t)count + 1, sizeof(*list));
+    if (list == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_plan_op *op = &plan->ops[first + i];
+        list[i] =
+            (struct fab_transition_write){.sw = op->node, .block = op->block, .drain = op->drain};
+    }
+    *ret = list;
+    return FAB_OK;
+}
+
+static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                      const struct fab_pool *pool, uint64_t visits, const struct fab_plan *plan,
+                      struct fab_transition *ret)
+{
+    struct fab_transition_write *stale = NULL;
+    int status = list_stale(plan, &stale);
+    if (status != FAB_OK)
+        return status;
+    const struct fab_transition_input t = {
+        .fabric = in->fabric,
+        .lids = &in->target->lids,
+        .old_lft = &in->observed->lft,
+        .known = in->observed->known,
+        .new_lft = &in->target->lft,
+        .before = stale,
+        .before_count = plan->stage_start[FAB_STAGE_STALE + 1] - plan->stage_start[FAB_STAGE_STALE],
+        .old_vls = old_vls,
+        .new_vls = &in->target->vls,
+        .pool = pool,
+        .visits = visits,
+    };
+    status = fab_transition_make(&t, ret);
+    free(stale);
+    return status;
+}
+
+/* ---- the writes ------------------------------------------------------------------------------ */
+
+static bool drops(const struct fab_plan_input *in, uint32_t sw, uint8_t entry)
+{
+    const struct fab_fabric *f = in->fabric;
+    return entry > f->nodes[sw].num_ports ||
+           (entry > 0 && !fab_fabric_port_is_up(f, fab_fabric_port_id(f, sw, entry)));
+}
+
+/* Returns whether the write sets an entry that drops packets now. */
+static bool ends_loss(const struct ordering *o, const struct fab_transition_write *w)
+{
+    const struct fab_observed *held = o->in->observed;
+    if (!fab_plan_observed_is_known(held, w->sw, w->block))
+        return w->set != 0;
+    const uint8_t *was = fab_target_lft_block(&held->lft, w->sw, w->block);
+    for (uint64_t left = w->set; left != 0; left &= left - 1) {
+        if (drops(o->in, w->sw, was[__builtin_ctzll(left)]))
+            return true;
+    }
+    return false;
+}
+
+static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
+{
+    struct fab_plan_op *op = &o->ops[o->count++];
+    *op = (struct fab_plan_op){.node = sw,
+                               .port = fab_fabric_port_id(o->in->fabric, sw, 0),
+                               .attr_id = FAB_ATTR_LFT,
+                               .block = (uint16_t)block};
+    return op;
+}
+
+static void add_write(struct ordering *o, const struct fab_transition_write *w)
+{
+    struct fab_plan_op *op = add(o, w->sw, w->block);
+    bool first = fab_base_bits_add(o->covered, (size_t)w->sw * o->blocks + w->block);
+    op->keep = ~(w->set | w->drain);
+    op->drain = w->drain;
+    op->awaited = w->step + 1 < o->t->step_count;
+    op->waits = w->step > 0;
+    if (first && !fab_plan_observed_is_known(o->in->observed, w->sw, w->block)) {
+        op->drain |= op->keep;
+        op->keep = 0;
+    }
+}
+
+static void add_step(struct ordering *o, const struct fab_transition_step *step, bool barrier)
+{
+    const struct fab_transition_write *w = o->t->writes + step->first;
+    uint32_t start = o->count;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < step->count; i++) {
+            if (ends_loss(o, &w[i]) == (pass == 0))
+                add_write(o, &w[i]);
+        }
+    }
+    if (barrier && o->count > start) {
+        o->ops[start].barrier = true;
+        o->ops[start].settle = step->settle;
+    }
+}
+
+/* The last write of each block has all entries of the new table, also those above the highest
+ * LID. */
+static void complete_blocks(struct ordering *o, uint32_t start)
+{
+    size_t bits = (size_t)o->in->target->lft.switch_count * o->blocks;
+    fab_base_bits_zero(o->covered, bits);
+    for (uint32_t i = o->count; i-- > start;) {
+        struct fab_plan_op *op = &o->ops[i];
+        if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
+            op->keep = op->drain = 0;
+    }
+}
+
+/* Adds the writes of the plan whose blocks the transition leaves out, because no entry in use
+ * changes. */
+static void add_others(struct ordering *o)
+{
+    uint32_t first = o->plan->stage_start[FAB_STAGE_ROUTES];
+    for (uint32_t i = first; i < o->plan->stage_start[FAB_STAGE_ROUTES + 1]; i++) {
+        const struct fab_plan_op *op = &o->plan->ops[i];
+        if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
+            add(o, op->node, op->block);
+    }
+}
+
+static void find_lossy(const struct fab_transition *t, uint32_t start, struct fab_plan *plan)
+{
+    uint32_t first = FAB_NONE, last = 0;
+    for (uint32_t i = 0; i < t->step_count; i++) {
+        if (t->steps[i].lost_pairs == 0)
+            continue;
+        first = first == FAB_NONE ? i : first;
+        last = i;
+    }
+    if (first == FAB_NONE)
+        return;
+    plan->lossy_first = start + t->steps[first].first;
+    plan->lossy_end = start + t->steps[last].first + t->steps[last].count;
+}
+
+static void add_all(struct ordering *o, struct fab_plan *plan)
+{
+    uint32_t start = plan->stage_start[FAB_STAGE_ROUTES];
+    uint32_t end = plan->stage_start[FAB_STAGE_ROUTES + 1];
+    memcpy(o->ops, plan->ops, start * sizeof(*o->ops));
+    o->count = start;
+    for (uint32_t i = 0; i < o->t->step_count; i++)
+        add_step(o, &o->t->steps[i], i > 0);
+    add_others(o);
+    complete_blocks(o, start);
+    find_lossy(o->t, start, plan);
+    uint32_t rest = plan->stage_start[FAB_STAGE_COUNT] - end, shift = o->count - end;
+    memcpy(o->ops + o->count, plan->ops + end, rest * sizeof(*o->ops));
+    for (int stage = FAB_STAGE_ROUTES + 1; stage <= FAB_STAGE_COUNT; stage++)
+        plan->stage_start[stage] += shift;
+}
+
+/* Replaces the LFT writes of the plan by the writes of the transition. */
+static int replace_writes(const struct fab_plan_input *in, const struct fab_transition *t,
+                          struct fab_plan *plan)
+{
+    struct ordering o = {
+        .in = in, .plan = plan, .t = t, .blocks = fab_target_lft_blocks(&in->target->lft)};
+    o.covered = fab_base_bits_new((size_t)in->target->lft.switch_count * o.blocks);
+    o.ops = fab_base_alloc_array((size_t)plan->stage_start[FAB_STAGE_COUNT] + t->write_count + 1,
+                                 sizeof(*o.ops));
+    if (o.covered == NULL || o.ops == NULL) {
+        free(o.covered);
+        free(o.ops);
+        return FAB_E_NOMEM;
+    }
+    add_all(&o, plan);
+    free(o.covered);
+    free(plan->ops);
+    plan->ops = o.ops;
+    plan->unordered = 0;
+    plan->unchecked = false;
+    plan->stepwise = t->step_count > 1;
+    return FAB_OK;
+}
+
+static bool any_known(const struct fab_plan_input *in, const struct fab_plan *plan)
+{
+    for (uint32_t i = plan->stage_start[FAB_STAGE_ROUTES];
+         in->observed != NULL && i < plan->stage_start[FAB_STAGE_ROUTES + 1]; i++) {
+        if (fab_plan_observed_is_known(in->observed, plan->ops[i].node, plan->ops[i].block))
+            return true;
+    }
+    return false;
+}
+
+int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                              const struct fab_pool *pool, uint64_t visits, struct fab_plan *plan,
+                              struct fab_transition_outcome *ret)
+{
+    struct fab_transition t = {0};
+    *ret = (struct fab_transition_outcome){.verdict = FAB_TRANSITION_NOTHING};
+    if (!any_known(in, plan))
+        return FAB_OK;
+    int status = make_steps(in, old_vls, pool, visits, plan, &t);
+    if (status != FAB_OK)
+        return status;
+    *ret = (struct fab_transition_outcome){.verdict = t.verdict,
+                                           .steps = t.step_count,
+                                           .rounds = t.rounds,
+                                           .drained = t.drained,
+                                           .lost_pairs = t.lost_pairs,
+                                           .unknown = t.unknown,
+                                           .sl_pairs = t.sl_pairs,
+                                           .stale_sls = t.stale_sls,
+                                           .unproven_lanes = t.unproven_lanes};
+    bool ordered = plan->unordered == 0 && !plan->unchecked;
+    if (t.verdict == FAB_TRANSITION_ANY_ORDER && ordered)
+        ret->lost_pairs = 0; /* the order of the plan loses no working path */
+    else if (t.verdict != FAB_TRANSITION_NOTHING && t.verdict < FAB_TRANSITION_OLD_CYCLE)
+        status = replace_writes(in, &t, plan);
+    fab_transition_fini(&t);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gives the LFT writes of a plan an order in which every mixture of old and new tables is proved.
+ *
+ * libfabmgr/plan orders the LFT writes so that no mixture has a forwarding loop, but a mixture may
+ * have a cycle of channel dependencies. fab_transition_order_plan checks this. If every mixture is
+ * free of cycles, the plan keeps its order, which restores broken paths first. Otherwise its LFT
+ * writes are replaced by the steps of fab_transition_make.
+ */
+#ifndef LIBFABMGR_TRANSITION_PLAN_ORDER_H
+#define LIBFABMGR_TRANSITION_PLAN_ORDER_H
+
+#include "libfabmgr/plan/plan.h"
+#include "libfabmgr/transition/transition.h"
+
+struct fab_transition_outcome {
+    enum fab_transition_verdict verdict;
+    uint32_t steps, rounds, drained; /* as in struct fab_transition */
+    uint64_t lost_pairs;
+    uint32_t unknown;
+    uint64_t sl_pairs;
+    bool stale_sls, unproven_lanes;
+};
+/* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
+ * use, and the SL-to-VL tables before the plan; NULL: one VL. visits: as in struct
+ * fab_transition_input. A plan whose verdict is OLD_CYCLE or
+ * NEW_CYCLE keeps its order, and mixtures may have a cycle. Returns NOMEM or INVAL; the plan is
+ * then unchanged. */
+int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                              const struct fab_pool *pool, uint64_t visits, struct fab_plan *plan,
+                              struct fab_transition_outcome *ret);
+/* Returns whether every mixture that the writes can make is proved, also with the SLs that hosts
+ * use afterwards. */
+static inline bool fab_transition_outcome_proved(const struct fab_transition_outcome *o)
+{
+    return o->verdict < FAB_TRANSITION_OLD_CYCLE && !o->stale_sls && !o->unproven_lanes;
+}
+
+#endif

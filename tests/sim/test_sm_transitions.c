@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager changes tables that switches hold: other engines, other roots, links that come back.
+ * After every single write that a switch acknowledges, the mixture of old and new tables in the
+ * devices is judged by libfabmgr/verify: no loop, no cycle of channel dependencies, and pairs
+ * without a path only as the event paths-paused says.
+ *
+ * So that the judge itself is tested, the same tables are also replaced switch by switch in a
+ * random order, in a copy. Some of these mixtures must have a loop or a cycle.
+ *
+ * TRANSITION_ROUNDS=300 in the environment makes that many transitions per family of fabrics.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+
+static struct {
+    uint32_t changes, writes, lost, paused, unsafe;
+    uint64_t lost_before; /* pairs without a path before the change */
+    uint8_t *before;      /* the tables before the change */
+    bool watching;
+} seen;
+
+/* The number of pairs that the last event paths-paused announced; 0: there is none. */
+static uint64_t announced(const struct lab *lab)
+{
+    const struct lab_event *e = lab_event(lab, "paths-paused");
+    return e ? strtoull(e->message, NULL, 10) : 0;
+}
+
+static void judge(struct lab *lab, const struct fab_mad *head)
+{
+    struct fab_verdict v;
+    if (!seen.watching || head->attr_id != FAB_ATTR_LFT || head->method != FAB_METHOD_GET_RESP)
+        return;
+    lab_judge(lab, NULL, &v);
+    seen.writes++;
+    seen.lost += v.unreachable_pairs > seen.lost_before;
+    ck_assert_msg(v.witness.kind != FAB_E_LOOP, "a loop after %u writes", seen.writes);
+    ck_assert_msg(v.deadlock_free, "a cycle after %u writes", seen.writes);
+    ck_assert_msg(v.unreachable_pairs <= seen.lost_before + announced(lab),
+                  "%" PRIu64 " pairs without a path, %" PRIu64 " before, %" PRIu64 " announced",
+                  v.unreachable_pairs, seen.lost_before, announced(lab));
+    fab_verify_verdict_fini(&v);
+}
+
+/* Replaces the tables of one switch after the other in a copy. Returns whether a mixture had a loop
+ * or a cycle. */
+static bool is_unsafe_at_random(struct lab *lab, struct fab_prng *prng)
+{
+    uint32_t count = fab_sim_fabric(lab->sim)->switch_count;
+    uint32_t *order = calloc(count + 1u, sizeof(*order));
+    size_t len;
+    uint8_t *now = lab_tables(lab, &len);
+    bool unsafe = false;
+    for (uint32_t sw = 0; sw < count; sw++)
+        order[sw] = sw;
+    fab_base_prng_shuffle(prng, order, count);
+    for (uint32_t i = 0; i < count && !unsafe; i++) {
+        struct fab_verdict v;
+        memcpy(seen.before + order[i] * (len / count), now + order[i] * (len / count), len / count);
+        lab_judge(lab, seen.before, &v);
+        unsafe = v.witness.kind == FAB_E_LOOP || !v.deadlock_free;
+        fab_verify_verdict_fini(&v);
+    }
+    free(order);
+    free(now);
+    return unsafe;
+}
+
+static void begin(struct lab *lab)
+{
+    struct fab_verdict v;
+    size_t len;
+    lab_forget_events(lab);
+    seen.before = lab_tables(lab, &len);
+    lab_judge(lab, NULL, &v);
+    seen.lost_before = v.unreachable_pairs;
+    seen.watching = true;
+    fab_verify_verdict_fini(&v);
+}
+
+static void end(struct lab *lab, struct fab_prng *prng)
+{
+    lab_run_for(lab, 0.2);
+    lab_run(lab, 60, lab_is_idle, "the change");
+    lab_assert_good(lab);
+    seen.watching = false;
+    seen.changes++;
+    seen.unsafe += is_unsafe_at_random(lab, prng);
+    free(seen.before);
+    seen.paused += lab_event(lab, "paths-paused") != NULL;
+    ck_assert((lab_event(lab, "paths-paused") != NULL) ==
+              (lab_event(lab, "paths-resumed") != NULL));
+    ck_assert_ptr_null(lab_event(lab, "transition-unproved"));
+}
+
+/* ---- random changes -------------------------------------------------------------------------- */
+
+static struct fab_builder *draw_tree(struct fab_prng *prng)
+{
+    static const uint32_t shapes[][2] = {{4, 3}, {6, 3}, {8, 2}};
+    const uint32_t *shape = shapes[fab_base_prng_below(prng, 3)];
+    const struct fab_fat_tree_spec spec = {.radix = shape[0], .levels = shape[1], .taper = 1};
+    struct fab_builder *b;
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    return b;
+}
+
+static struct fab_builder *draw_mesh(struct fab_prng *prng)
+{
+    struct fab_torus_spec spec = {.dimensions = 2, .hosts = 1, .parallel = 1, .mesh = true};
+    struct fab_builder *b;
+    spec.size[0] = 3 + (uint32_t)fab_base_prng_below(prng, 2);
+    spec.size[1] = 3 + (uint32_t)fab_base_prng_below(prng, 2);
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
+    return b;
+}
+
+static struct fab_builder *draw_hyperx(struct fab_prng *prng)
+{
+    struct fab_hyperx_spec spec = {.dimensions = 2, .size = {3, 3}, .hosts = 1, .parallel = 1};
+    struct fab_builder *b;
+    spec.size[0] += (uint32_t)fab_base_prng_below(prng, 2);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&spec, &b), FAB_OK);
+    return b;
+}
+
+static const struct family {
+    const char *name;
+    struct fab_builder *(*draw)(struct fab_prng *prng);
+    const char *engines[4];
+} families[] = {
+    {"trees", draw_tree, {"fattree", "updn", NULL}},
+    {"meshes", draw_mesh, {"updn", "dor", "updn", NULL}},
+    {"hyperx", draw_hyperx, {"updn", "updn", NULL}},
+};
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+/* Other roots or another engine. */
+static void change_engine(struct lab *lab, const struct family *fam, struct fab_prng *prng)
+{
+    static uint64_t root;
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    size_t count = 0;
+    while (fam->engines[count])
+        count++;
+    root = f->nodes[fab_base_prng_below(prng, f->switch_count)].guid;
+    lab->config.policy.roots = &root;
+    lab->config.policy.root_count = fab_base_prng_chance(prng, 0.7) ? 1 : 0;
+    strcpy(lab->config.policy.engine, fam->engines[fab_base_prng_below(prng, count)]);
+    ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
+}
+
+/* Some links fail and come back, one after the other. The writes are judged when they come back. */
+static void lose_links(struct lab *lab, struct fab_prng *prng)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t lost[3], count = 0;
+    while (count < 3) {
+        uint32_t port = (uint32_t)fab_base_prng_below(prng, f->port_count);
+        if (!fab_fabric_port_is_isl(f, port) || !fab_fabric_port_is_up(f, port))
+            continue;
+        const struct fab_port *p = fab_fabric_port(f, port);
+        lab_unlink(lab, f->nodes[p->node].desc, p->num);
+        lab_run_for(lab, 0.2);
+        lab_run(lab, 60, lab_is_ready, "a repair");
+        lost[count++] = port;
+    }
+    begin(lab);
+    for (uint32_t i = 0; i < count; i++)
+        lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
+                   fab_fabric_port(f, lost[i])->num);
+    end(lab, prng);
+}
+
+static void make_changes(const struct family *fam, struct fab_prng *prng, unsigned changes)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, fam->draw(prng), NULL);
+    lab.config.policy.max_op_vls = 1;
+    strcpy(lab.config.policy.engine, "updn");
+    sm_reload(lab.sm);
+    lab.answered = judge;
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_ready, "bring-up");
+    for (unsigned i = 0; i < changes; i++) {
+        if (fab_base_prng_chance(prng, 0.3)) {
+            lose_links(&lab, prng);
+            continue;
+        }
+        begin(&lab);
+        change_engine(&lab, fam, prng);
+        end(&lab, prng);
+    }
+    lab.config.policy.roots = NULL;
+    lab.config.policy.root_count = 0;
+    lab_close(&lab);
+}
+
+static unsigned rounds_wanted(void)
+{
+    const char *wanted = getenv("TRANSITION_ROUNDS");
+    return wanted ? (unsigned)strtoul(wanted, NULL, 0) : test_rounds(8);
+}
+
+START_TEST(every_mixture_is_safe)
+{
+    const struct family *fam = &families[_i];
+    struct fab_prng prng;
+    unsigned wanted = rounds_wanted();
+    memset(&seen, 0, sizeof(seen));
+    fab_base_prng_init(&prng, test_seed(fam->name, 1600 + (uint64_t)_i));
+    for (unsigned i = 0; i < wanted; i += 4)
+        make_changes(fam, &prng, 4);
+    printf(
+        "# %s: %u transitions, %u writes judged, %u with lost pairs; %u transitions paused paths; "
+        "at random %u unsafe\n",
+        fam->name, seen.changes, seen.writes, seen.lost, seen.paused, seen.unsafe);
+    fflush(stdout);
+    ck_assert_uint_gt(seen.writes, 0);
+    ck_assert_uint_gt(seen.unsafe, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sm transitions");
+    TCase *t = tcase_create("mixtures");
+    tcase_set_timeout(t, 3600);
+    tcase_add_loop_test(t, every_mixture_is_safe, 0, FAMILIES);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
