@@ -4,7 +4,7 @@
  * in all later versions until one replaces it, so it is enough to note it once, in the last living
  * version that has it (`left`), together with the version in which it was made. When this version
  * ends, the page goes to the living version before it, or, if it was made later than that, to the
- * spare pages.
+ * spare pages (pages of the first version excepted).
  *
  * Ended versions wait in a list, which the thread that unshares and edits empties. The end of the
  * last version frees everything. So no thread ever waits for another.
@@ -17,6 +17,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
+#define FIRST_VERSION 1u
 #define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 
 struct left_page {
@@ -114,9 +115,12 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-static void give_back(struct history *h, uint8_t *page)
+/* Makes a page spare that no version has any more. A page of the first version is not used again:
+ * it may be shorter than `size` in memory, so that its end is the start of another page. */
+static void give_back(struct history *h, uint8_t *page, uint32_t made)
 {
-    h->spare[h->spare_count++] = page;
+    if (made != FIRST_VERSION)
+        h->spare[h->spare_count++] = page;
 }
 
 /* Makes room for notes that v is the last living version with `count` more pages. */
@@ -132,7 +136,7 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
     for (size_t i = 0; v != NULL && i < v->left_count; i++) {
-        give_back(h, ended->page[v->left[i].index]);
+        give_back(h, ended->page[v->left[i].index], h->made[v->left[i].index]);
         h->made[v->left[i].index] = v->left[i].made;
     }
     if (v != NULL)
@@ -147,7 +151,7 @@ static void pass_on(struct history *h, const struct fab_pages_version *ended)
         if (v != NULL && ended->left[i].made <= v->number)
             v->left[v->left_count++] = ended->left[i];
         else
-            give_back(h, ended->left[i].page);
+            give_back(h, ended->left[i].page, ended->left[i].made);
 }
 
 /* Gives back the pages of an ended version. Returns NOMEM, with nothing changed. */
@@ -323,7 +327,7 @@ static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t
     if (v->older != NULL)
         v->older->left[v->older->left_count++] = left;
     else
-        give_back(h, left.page);
+        give_back(h, left.page, left.made);
     return page;
 }
 

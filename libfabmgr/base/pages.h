@@ -9,8 +9,9 @@
  * not change any more, and any thread may read it: fab_base_pages_unshare then gives the handle a
  * new version of its own, which starts with the same pages.
  *
- * Versions that were made from each other form a history. The pages of all living versions, and
- * nothing else, take memory: when a version ends, the pages that only it had are used again. Any
+ * Versions that were made from each other form a history. The pages of all living versions take
+ * memory: when a version ends, the pages that only it had are used again. Only the memory of the
+ * first version stays until the history ends, because its pages may overlap. Any
  * thread may end a version, but only one thread at a time may unshare and edit versions of one
  * history.
  */

@@ -116,6 +116,29 @@ START_TEST(memory_is_that_of_the_living_versions)
 }
 END_TEST
 
+/* The pages of the first version may overlap: the rows of small tables are shorter than a page.
+ * When such a page is no longer in a version, nothing is written to it, because its end belongs to
+ * the page that follows. */
+START_TEST(overlapping_pages_of_the_first_version_stay)
+{
+    struct fab_pages now, old;
+    uint8_t *memory = calloc(PAGES + 1, SIZE);
+    ck_assert_int_eq(fab_base_pages_new(memory, PAGES, SIZE, &now), FAB_OK);
+    for (size_t i = 0; i < PAGES; i++)
+        now.page[i] = memory + i * SIZE / 2;
+    for (unsigned n = 1; n <= PAGES / 2; n++) {
+        old = fab_base_pages_share(&now);
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
+        fab_base_pages_fini(&old);
+        for (unsigned i = 0; i < n; i++)
+            fab_base_pages_edit(&now, 2 * i)[0] = 0xff;
+        for (unsigned i = 0; i < PAGES; i++)
+            ck_assert_uint_eq(now.page[i][0], i % 2 == 0 && i / 2 < n ? 0xff : 0);
+    }
+    fab_base_pages_fini(&now);
+}
+END_TEST
+
 START_TEST(an_unshared_version_is_changed_in_place)
 {
     struct fab_pages p = first_version();
@@ -181,6 +204,7 @@ int main(void)
     TCase *tc = tcase_create("pages");
     tcase_add_test(tc, versions_keep_their_contents);
     tcase_add_test(tc, memory_is_that_of_the_living_versions);
+    tcase_add_test(tc, overlapping_pages_of_the_first_version_stay);
     tcase_add_test(tc, an_unshared_version_is_changed_in_place);
     tcase_add_test(tc, readers_on_other_threads_see_their_version);
     suite_add_tcase(suite, tc);
