@@ -383,17 +383,72 @@ static void run_plans(struct world *w)
 
 enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };
 
+/* ---- versions that readers keep -------------------------------------------------------------- */
+
+#define READERS 10
+
+/* Makes the next versions of fabric and tables for the failure of a link, and returns the time that
+ * this takes without plan, proof and order. */
+static double next_version(struct world *w, struct fab_fabric **f, const uint32_t *dead,
+                           size_t count)
+{
+    struct fab_repair_delta d;
+    struct fab_fabric *next;
+    char why[200] = "";
+    must(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)), "plan", why);
+    double start = now_us();
+    must(fab_fabric_next(*f, &next), "next", "");
+    if (count > 0)
+        must(fab_fabric_remove_link(next, dead[count - 1]), "link", "");
+    must(fab_repair_prepare_commit(&d, NULL, &w->lft), "prepare", "");
+    fab_repair_commit(w->repair, &w->lft, &d);
+    double took = now_us() - start;
+    fab_repair_delta_fini(&d);
+    fab_fabric_unref(*f);
+    *f = next;
+    return took;
+}
+
+/* Ten links fail one after the other, and a reader keeps the versions before each failure. */
+static void run_versions(struct world *w, const uint32_t *port, size_t ports)
+{
+    struct fab_lft lft[READERS];
+    struct fab_fabric *f = fab_fabric_ref(w->f), *kept[READERS];
+    uint32_t dead[READERS];
+    double worst = 0;
+    for (uint32_t i = 0; i < READERS; i++) {
+        dead[i] = port[i * (ports / READERS)];
+        lft[i] = fab_target_lft_share(&w->lft);
+        kept[i] = fab_fabric_ref(f);
+        double took = next_version(w, &f, dead, i + 1);
+        worst = took > worst ? took : worst;
+    }
+    double tables = (double)w->lft.stride * w->lft.switch_count;
+    double ports_size = (double)f->port_count * sizeof(struct fab_port);
+    double more = (double)(fab_base_pages_memory(&w->lft.pages) + fab_base_pages_memory(&f->ports));
+    printf("  versions     worst %9.0f us for the next one; %u readers of %u versions need %.1f MB "
+           "beside %.1f MB: %.2f times one\n",
+           worst, READERS, READERS, more / 1e6, (tables + ports_size) / 1e6,
+           1 + more / (tables + ports_size));
+    for (uint32_t i = 0; i < READERS; i++) {
+        fab_target_lft_fini(&lft[i]);
+        fab_fabric_unref(kept[i]);
+    }
+    (void)next_version(w, &f, NULL, 0);
+    fab_fabric_unref(f);
+}
+
 static void run(const char *what, const char *engine, enum what_to_run mode)
 {
     bool faults = mode == FAULTS_AND_PLANS;
     struct world w = {0};
     prepare(&w, what, engine);
-    size_t bytes = w.lft.stride * w.lft.switch_count;
-    uint8_t *before = malloc(bytes), highest = 0;
+    struct fab_lft before;
+    uint8_t highest = 0;
     uint32_t *fault = malloc(w.f->port_count * sizeof(*fault));
-    if (before == NULL || fault == NULL)
+    if (fault == NULL)
         exit(1);
-    memcpy(before, w.lft.entries, bytes);
+    must(fab_target_lft_copy(&w.lft, &before), "copy", "");
     for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
         highest = w.ranks.rank[sw] > highest ? w.ranks.rank[sw] : highest;
     for (uint8_t rank = 0; faults && rank < highest; rank++)
@@ -406,13 +461,15 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
     if (faults)
         run_faults(&w, "top switch", fault, switches_of(&w, highest, fault), true);
+    if (faults)
+        run_versions(&w, fault, links_up(&w, 0, fault));
     if (mode == EACH_CABLE)
         run_each(&w, fault);
     else
         run_plans(&w);
     printf("  restoring the links %s the tables\n",
-           memcmp(before, w.lft.entries, bytes) == 0 ? "restored" : "DID NOT RESTORE");
-    free(before);
+           fab_target_lft_same(&before, &w.lft) ? "restored" : "DID NOT RESTORE");
+    fab_target_lft_fini(&before);
     free(fault);
     fab_repair_free(w.repair);
     fab_route_ranks_fini(&w.ranks);
