@@ -47,6 +47,7 @@ struct history {
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
+    uint8_t **spare_pointers;              /* [count] page[] of a version that has ended, or NULL */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -70,6 +71,7 @@ static void free_history(struct history *h)
         free(h->memory[i]);
     free(h->memory);
     free(h->spare);
+    free(h->spare_pointers);
     free(h->made);
     free(h);
 }
@@ -167,6 +169,10 @@ static int bury(struct history *h, struct fab_pages_version *v)
         v->newer->older = v->older;
     if (v->older != NULL)
         v->older->newer = v->newer;
+    if (h->spare_pointers == NULL) {
+        h->spare_pointers = v->page;
+        v->page = NULL;
+    }
     free_version(v);
     return FAB_OK;
 }
@@ -206,11 +212,13 @@ static struct fab_pages_version *new_version(struct history *h)
     struct fab_pages_version *v = calloc(1, sizeof(*v));
     if (v == NULL)
         return NULL;
-    v->page = calloc(h->count > 0 ? h->count : 1, sizeof(*v->page));
+    v->page = h->spare_pointers != NULL ? h->spare_pointers
+                                        : fab_base_alloc_array(h->count, sizeof(*v->page));
     if (v->page == NULL) {
         free_version(v);
         return NULL;
     }
+    h->spare_pointers = NULL;
     v->history = h;
     v->number = h->last_number + 1;
     v->handles = 1;

@@ -11,9 +11,8 @@
  *
  * Versions that were made from each other form a history. The pages of all living versions take
  * memory: when a version ends, the pages that only it had are used again. Only the memory of the
- * first version stays until the history ends, because its pages may overlap. Any
- * thread may end a version, but only one thread at a time may unshare and edit versions of one
- * history.
+ * first version stays until the history ends, because its pages may overlap. Any thread may end a
+ * version, but only one thread at a time may unshare and edit versions of one history.
  */
 #ifndef LIBFABMGR_BASE_PAGES_H
 #define LIBFABMGR_BASE_PAGES_H
