@@ -53,6 +53,10 @@ START_TEST(console)
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, leaf, 1)->port_state, FAB_STATE_DOWN);
     ck_assert_uint_eq(fab_sim_port(x.hub.sim, leaf, 2)->port_state, FAB_STATE_DOWN);
     ck_assert_int_eq(say(&x, "relink leaf-001"), CMD_OK);
+    ck_assert_int_eq(say(&x, "unlink nosuch/1"), CMD_FAILED);
+    ck_assert_str_eq(fab_base_text_get(&x.out), "no node \"nosuch/1\"\n");
+    ck_assert_int_eq(say(&x, "unlink leaf-001/40"), CMD_FAILED);
+    ck_assert_str_eq(fab_base_text_get(&x.out), "the node in \"leaf-001/40\" has no such port\n");
     ck_assert_int_eq(come(&x, 10, "host-0001", false), 0);
     ck_assert_int_eq(say(&x, "silence host-0001\nloss 0.5\nwake host-0001\nloss 0%"), CMD_OK);
     ck_assert_int_eq(say(&x, "status"), CMD_OK);

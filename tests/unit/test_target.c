@@ -2,6 +2,7 @@
 /* Targets: copies, large tables, and what switches are told about their tables. */
 #include <string.h>
 
+#include "libfabmgr/target/arb.h"
 #include "tests/unit/routing.h"
 
 static struct fab_target *full_target(const struct fab_fabric *f, const struct fab_policy *p)
@@ -149,13 +150,51 @@ START_TEST(the_multicast_table_is_used_whole)
 }
 END_TEST
 
+/* ---- VL arbitration -------------------------------------------------------------------------- */
+
+/* The guarantee by IBA 7.6.9 in the worst case, per mille, for packets of 4096 bytes (64 units of
+ * weight). */
+START_TEST(guarantees_are_those_of_the_tables)
+{
+    const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};
+    const struct fab_arb uneven = {.low = {{0, 192}, {1, 64}, {2, 65}}, .lows = 3};
+    struct fab_arb urgent = {
+        .low = {{0, 64}}, .lows = 1, .high = {{1, 64}, {2, 192}}, .highs = 2, .limit = 255};
+    ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 2, 4096), 500);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 0, 4096), 1000);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0); /* VL 2 has no entry */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 2, 4096), 750);
+    /* A begun packet is sent to its end, so a weight of 65 is two packets. */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 4096), 333);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 6, 4096), 500);
+    /* Of several VLs the one with the least may be the only one that has packets. */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 3, 4, 4096), 333);
+    /* With smaller packets 64 units are two, and 65 three. */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 2048), 400);
+    /* No limit: the high priority takes all, while it has packets. */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 0);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 0, 4096), 1000);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 5, 4096), 250);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 4, 2, 4096), 750);
+    urgent.limit = 0; /* packet by packet in turn */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
+    urgent.limit = 3; /* three times 4096 bytes, then one packet of low priority */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 2, 4096), 250);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 750);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 0, 4096), 1000);
+    urgent.high[0].weight = urgent.high[1].weight = 0; /* entries without weight do not count */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 1000);
+    ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 0);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
-        a_clone_is_equal_and_its_own,
-        references_are_counted,
-        large_tables_start_without_routes,
-        the_multicast_table_is_used_whole,
+        a_clone_is_equal_and_its_own,       references_are_counted,
+        large_tables_start_without_routes,  the_multicast_table_is_used_whole,
+        guarantees_are_those_of_the_tables,
     };
     Suite *suite = suite_create("target");
     TCase *tcase = tcase_create("target");
