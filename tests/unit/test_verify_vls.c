@@ -248,14 +248,20 @@ static void route_ring(struct ring *r)
     }
 }
 
-static struct ring make_ring(uint32_t n)
+/* Consumes f. */
+static struct ring ring_of(struct fab_fabric *f)
 {
-    const uint32_t size[3] = {n, 1, 1};
-    struct ring r = {.n = n, .f = grid(size, true, 2), .t = fab_target_new(), .p = defaults()};
+    struct ring r = {.n = f->switch_count, .f = f, .t = fab_target_new(), .p = defaults()};
     assigned(r.f, &r.p, &r.t->lids);
     follow_ring(&r);
     route_ring(&r);
     return r;
+}
+
+static struct ring make_ring(uint32_t n)
+{
+    const uint32_t size[3] = {n, 1, 1};
+    return ring_of(grid(size, true, 2));
 }
 
 static void ring_free(struct ring *r)
@@ -294,6 +300,38 @@ START_TEST(a_dateline_makes_a_ring_safe)
     ck_assert_ptr_null(v.witness.vls);
     fab_verify_verdict_fini(&v);
     ring_free(&r);
+}
+END_TEST
+
+/* The links of the ring are at ports above 62, 126 or 190: dependencies are kept in words of 64
+ * ports. */
+START_TEST(links_at_high_ports_count)
+{
+    for (uint32_t hosts = 62; hosts <= 190; hosts += 64) {
+        struct drawing *d = draw_new();
+        for (uint32_t i = 0; i < RING; i++)
+            draw_switch(d, 200);
+        for (uint32_t i = 0; i < RING; i++)
+            d->used[i] = hosts;
+        for (uint32_t i = 0; i < RING; i++)
+            draw_cable(d, i, (i + 1) % RING);
+        for (uint32_t i = 0; i < RING; i++)
+            d->used[i] = 0;
+        for (uint32_t i = 0; i < RING; i++)
+            draw_hosts(d, i, 2);
+        struct ring r = ring_of(draw_done(d));
+        assert_ring_good(&r);
+        r.t->vls.vl[0][0][1] = 0;
+        assert_cycle(&r, 0);
+        r.t->vls.vl[0][0][0] = r.t->vls.vl[0][0][1] = 1;
+        assert_cycle(&r, 1);
+        r.t->vls.count = 1;
+        struct fab_verdict v = proven_with(r.f, r.t, &r.p);
+        ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
+        ck_assert_uint_eq(v.witness.port_count, RING);
+        fab_verify_verdict_fini(&v);
+        ring_free(&r);
+    }
 }
 END_TEST
 
@@ -473,6 +511,7 @@ int main(void)
         agrees_with_the_naive_proof,
         agrees_about_engines,
         a_dateline_makes_a_ring_safe,
+        links_at_high_ports_count,
         a_wrong_mapping_is_a_cycle_on_its_lane,
         one_wrong_path_is_enough,
         a_class_at_the_wrong_port_is_a_cycle,
