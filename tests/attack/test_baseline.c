@@ -148,14 +148,6 @@ static bool is_served(struct lab *lab, const char *name)
     return true;
 }
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 static void assert_named(struct lab *lab, const char *place, const char *text)
 {
     const struct lab_event *e = lab_event(lab, "node-unapproved");
@@ -163,7 +155,7 @@ static void assert_named(struct lab *lab, const char *place, const char *text)
     ck_assert_str_eq(e->subject, place);
     ck_assert_msg(strstr(e->message, text) != NULL, "%s", e->message);
     ck_assert_msg(strstr(e->message, "fabricctl topo approve 0x") != NULL, "%s", e->message);
-    ck_assert_uint_eq(count_events(lab, "node-unapproved"), 1);
+    ck_assert_uint_eq(lab_count_events(lab, "node-unapproved"), 1);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -174,7 +166,7 @@ START_TEST(without_a_baseline_every_device_is_accepted)
     open_lab(&lab, NULL);
     plug_in(&lab);
     ck_assert(is_served(&lab, NEWCOMER));
-    ck_assert_uint_eq(count_events(&lab, "node-unapproved"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-unapproved"), 0);
     ck_assert_uint_eq(count_waiting(&lab), 0);
     lab_close(&lab);
 }
@@ -228,7 +220,7 @@ START_TEST(a_link_between_switches_is_named)
     lab_exchange(&lab, "spine-001", 1, "spine-001", 2);
     sweep(&lab);
     ck_assert_uint_eq(count_waiting(&lab), 2);
-    ck_assert_uint_eq(count_events(&lab, "node-unapproved"), 2);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-unapproved"), 2);
     const struct lab_event *e = lab_event(&lab, "node-unapproved");
     ck_assert_msg(strstr(e->message, "the link from") != NULL, "%s", e->message);
     lab_close(&lab);
@@ -267,7 +259,7 @@ START_TEST(it_lasts_over_restarts_and_is_dropped)
     lab_begin(&lab, dir);
     start(&lab);
     ck_assert_uint_eq(count_waiting(&lab), 1);
-    ck_assert_uint_eq(count_events(&lab, "node-unapproved"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-unapproved"), 1);
     approve_all(&lab);
     ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
     lab_stop(&lab);

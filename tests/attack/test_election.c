@@ -65,14 +65,6 @@ static void play_other(struct lab *lab, uint8_t priority, uint8_t state, uint64_
     lab->other.sm_key = sm_key;
 }
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 static void sweep(struct lab *lab)
 {
     ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
@@ -176,11 +168,11 @@ START_TEST(a_master_does_not_yield_to_a_rogue)
     for (int i = 0; i < 4; i++)
         sweep(&lab);
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    ck_assert_uint_eq(count_events(&lab, "sm-refused"), 1); /* not once a sweep */
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 1); /* not once a sweep */
     ck_assert_uint_eq(sm_others(lab.sm, &seen, 1), 0);
     lab.other.priority = 14; /* another claim */
     sweep(&lab);
-    ck_assert_uint_eq(count_events(&lab, "sm-refused"), 2);
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 2);
     lab_assert_good(&lab);
     lab_close(&lab);
 }
@@ -650,7 +642,7 @@ START_TEST(a_handover_like_that_of_opensm_is_accepted)
     ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &from));
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    ck_assert_uint_eq(count_events(&lab, "sm-control-refused"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-control-refused"), 0);
     lab_assert_good(&lab);
     lab_close(&lab);
 }
@@ -676,7 +668,7 @@ START_TEST(a_flood_of_forged_packets_makes_few_events)
             lab_run_for(&lab, 1);
     }
     ck_assert(lab_is_standby(&lab));
-    ck_assert_uint_le(count_events(&lab, "sm-control-refused"), 4);
+    ck_assert_uint_le(lab_count_events(&lab, "sm-control-refused"), 4);
     lab_close(&lab);
 }
 END_TEST

@@ -112,14 +112,6 @@ static bool is_fast(struct lab *lab, uint32_t node)
     return class == 1;
 }
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 static uint64_t guid_of(struct lab *lab, uint32_t node)
 {
     return fab_sim_fabric(lab->sim)->nodes[node].guid;
@@ -168,7 +160,7 @@ START_TEST(a_host_gets_nothing_by_the_name_of_another)
         ck_assert_ptr_nonnull(strstr(e->message, "fabricctl node approve 0x"));
         for (int sweep = 0; sweep < 5; sweep++)
             recompute(&lab);
-        ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 1);
+        ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 1);
         lab_assert_good(&lab);
         lab_close(&lab);
     }
@@ -221,7 +213,7 @@ START_TEST(a_member_keeps_its_place_whatever_it_calls_itself)
     call_itself(&lab, member, DEFAULT_NAME);
     recompute(&lab);
     ck_assert(has_key(&lab, member, ONE) && is_fast(&lab, member));
-    ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
     ck_assert(!waits(&lab, member));
     lab_close(&lab);
 }
@@ -281,7 +273,7 @@ START_TEST(with_approvals_only_no_name_counts_before)
     start(&lab);
     uint32_t victim = lab_node(&lab, VICTIM), rogue = lab_node(&lab, ROGUE);
     ck_assert(!has_key(&lab, victim, ONE) && waits(&lab, victim) && !waits(&lab, rogue));
-    ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 5 + 9);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 5 + 9);
     ck_assert_int_eq(sm_pin_approve_all(lab.sm, "tester", &count, NULL, NULL), FAB_OK);
     ck_assert_uint_eq(count, 5 + 9);
     lab_run_for(&lab, 1);
@@ -327,7 +319,7 @@ START_TEST(default_names_at_boot_are_not_pinned)
     call_itself(&lab, host, VICTIM " mlx5_0");
     recompute(&lab);
     ck_assert(has_key(&lab, host, ONE) && is_fast(&lab, host));
-    ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
     lab_close(&lab);
 }
 END_TEST
@@ -359,7 +351,7 @@ START_TEST(the_adapters_of_a_host_share_its_name)
             recompute(&lab);
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
-        ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 0);
+        ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
         lab_run_for(&lab, 1000); /* an adapter that is added later needs an approval */
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);
@@ -442,13 +434,13 @@ START_TEST(renaming_for_ever_is_bounded)
     }
     ck_assert_uint_eq(sm_pins(lab.sm)->count, before + 1); /* one pin a GUID */
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
-    ck_assert_uint_le(count_events(&lab, "node-name-changed"), 3);
+    ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
     lab_run_for(&lab, 1000); /* its last name has an event, too */
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);
     recompute(&lab);
-    ck_assert_uint_eq(count_events(&lab, "node-name-changed"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 1);
     lab_close(&lab);
 }
 END_TEST

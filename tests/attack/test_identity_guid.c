@@ -118,14 +118,6 @@ static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t
     ck_assert(all_switches_lead_to(lab, lid, node));
 }
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 static void assert_named(struct lab *lab, const char *newcomer, const char *first)
 {
     const struct lab_event *e = lab_event(lab, "duplicate-guid");
@@ -148,7 +140,7 @@ START_TEST(a_heavy_sweep_leaves_the_newcomer_out)
         assert_victim_is_whole(&lab, VICTIM, lid);
     }
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
-    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 1);
     pretend(&lab, ROGUE, NULL); /* and an honest host is taken in again */
     sweep(&lab);
     lab_run_for(&lab, 5);
@@ -171,7 +163,7 @@ START_TEST(a_targeted_sweep_leaves_the_newcomer_out)
     assert_victim_is_whole(&lab, VICTIM, lid);
     sweep(&lab);
     assert_victim_is_whole(&lab, VICTIM, lid);
-    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 1);
     lab_close(&lab);
 }
 END_TEST
@@ -250,8 +242,8 @@ START_TEST(a_moved_host_is_taken_over)
     lab_run_for(&lab, 5);
     lab_assert_good(&lab);
     ck_assert_uint_eq(lid_of(&lab, VICTIM), lid);
-    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 0);
-    ck_assert_uint_eq(count_events(&lab, "node-moved"), 2);
+    ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "node-moved"), 2);
     lab_close(&lab);
 }
 END_TEST
@@ -266,7 +258,7 @@ START_TEST(a_guid_that_no_longer_answers_moves)
     pretend(&lab, ROGUE, &as);
     bounce(&lab, "leaf-001", 2);
     lab_run_for(&lab, 10);
-    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 0);
     const struct lab_event *e = lab_event(&lab, "node-moved");
     ck_assert_ptr_nonnull(e);
     ck_assert_ptr_nonnull(strstr(e->message, "from " VICTIM_PLACE " to " ROGUE_PLACE));

@@ -60,19 +60,11 @@ static uint16_t leave(unsigned host, uint64_t mgid_high, uint64_t mgid_low)
     return member_from(host_lid(host), host, FAB_METHOD_DELETE, 0, mgid_high, mgid_low, 0xffff);
 }
 
-static unsigned count_events(const char *type)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < scene.lab.event_count && i < LAB_EVENTS; i++)
-        count += strcmp(scene.lab.events[i].type, type) == 0;
-    return count;
-}
-
 /* Exactly one event tells of the rogue, by its switch port and GUID, and of the limit. */
 static void assert_named(const char *limit)
 {
     const struct lab_event *e = lab_event(&scene.lab, "quota-exceeded");
-    ck_assert_uint_eq(count_events("quota-exceeded"), 1);
+    ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 1);
     ck_assert_ptr_nonnull(e);
     ck_assert_str_eq(e->subject, PLACE);
     ck_assert_uint_eq(e->guid, host_guid(ROGUE));
@@ -178,7 +170,7 @@ START_TEST(the_total_is_a_limit_as_well)
     lab_forget_events(&scene.lab);
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
     ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
-    ck_assert_uint_eq(count_events("quota-exceeded"), 2); /* one for each port */
+    ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2); /* one for each port */
     ck_assert_ptr_nonnull(
         strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
     ck_assert_uint_eq(member_from(host_lid(2), 2, FAB_METHOD_SET, SM_KEY, OTHER_GROUP, 99, 0xffff),

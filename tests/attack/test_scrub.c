@@ -141,14 +141,6 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
 }
 END_TEST
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 /* The host writes 90 LFT entries, P_Keys and ports at once: 64 events and a summary. */
 START_TEST(many_changes_make_few_events)
 {
@@ -174,7 +166,7 @@ START_TEST(many_changes_make_few_events)
     lab_forget_events(&lab);
     lab_run_for(&lab, INTERVAL_S * 2.5);
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
-    unsigned named = count_events(&lab, "settings-changed");
+    unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
     ck_assert_uint_le(named, 65 + changes / 2); /* the first turn names 64, the rest follow */
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
@@ -259,7 +251,7 @@ START_TEST(silent_and_odd_devices_are_no_difference)
     lab_silence(&lab, "host-0005");
     lab_run_for(&lab, 3 * INTERVAL_S);
     ck_assert_uint_ge(status(&lab).scrub_turns - before, 2);
-    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 0);
     lab_close(&lab);
 }
 END_TEST
@@ -289,7 +281,7 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
     get(&lab, &t, data);
     ck_assert(memcmp(before, data, sizeof data) == 0);
     lab_run_for(&lab, 2 * INTERVAL_S);
-    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 1);
     lab_close(&lab);
 }
 END_TEST

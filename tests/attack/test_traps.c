@@ -67,14 +67,6 @@ static void subscribe(uint16_t trap)
     ck_assert_uint_eq(inform(host_lid(1), trap >= 256 ? SM_KEY : 0, &info), 0);
 }
 
-static unsigned count_events(const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        n += strcmp(lab->events[i].type, type) == 0;
-    return n;
-}
-
 static struct sm_status status(void)
 {
     struct sm_status s;
@@ -101,7 +93,7 @@ START_TEST(notices_of_the_manager_come_from_nobody_else)
         }
     ck_assert_uint_eq(scene.reports, 0);
     ck_assert_uint_eq(status().traps.refused, 12);
-    ck_assert_uint_eq(count_events("trap-refused"), 3); /* one a source */
+    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one a source */
     const struct lab_event *e = lab_event(lab, "trap-refused");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
     ck_assert_uint_eq(e->guid, lab_node_guid(lab, "host-0007"));
@@ -269,7 +261,7 @@ static void flood_and_fault(uint16_t trap, const char *from)
     struct sm_status before = status();
     struct flood *f = begin_flood(lid_of(from), trap, 100000);
     lab_run_for(lab, 5);
-    ck_assert_uint_eq(count_events("trap-flood"), 1);
+    ck_assert_uint_eq(lab_count_events(lab, "trap-flood"), 1);
     ck_assert_ptr_nonnull(strstr(lab_event(lab, "trap-flood")->message, "traps in"));
     ck_assert_uint_le(lab->event_count, 120);
     uint64_t took = reroute(&mads);
@@ -357,7 +349,8 @@ START_TEST(forged_sources_cause_few_events)
         if (i % 5 == 0)
             lab_run_for(lab, 0.001);
     }
-    ck_assert_uint_le(count_events("trap-refused") + count_events("trap-flood"), 20);
+    ck_assert_uint_le(lab_count_events(lab, "trap-refused") + lab_count_events(lab, "trap-flood"),
+                      20);
     close_scene();
 }
 END_TEST

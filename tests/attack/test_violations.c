@@ -47,14 +47,6 @@ static struct sm_trap_counts counts(void)
     return s.traps;
 }
 
-static unsigned count_events(const char *type)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < lab.event_count; i++)
-        n += strcmp(lab.events[i].type, type) == 0;
-    return n;
-}
-
 /* The rogue tries a key at the device at the end of the directed route. */
 static void try_key(struct fab_path path)
 {
@@ -156,7 +148,7 @@ START_TEST(p_keys_and_q_keys_have_events)
     ck_assert_int_eq(fab_sim_trap(lab.sim, lab_node(&lab, "leaf-004"), 1, 259), FAB_OK);
     transport_sim_kick(lab.sim_transport);
     lab_run_for(&lab, 1);
-    ck_assert_uint_eq(count_events("p-key-violation"), 2);
+    ck_assert_uint_eq(lab_count_events(&lab, "p-key-violation"), 2);
     ck_assert_ptr_nonnull(strstr(lab_event(&lab, "p-key-violation")->message, "P_Key 0x7ffe"));
     const struct lab_event *e = lab_event(&lab, "q-key-violation");
     ck_assert_ptr_nonnull(e);
@@ -181,7 +173,7 @@ START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
     lab_forget_events(&lab);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 5);
-    ck_assert_uint_eq(count_events("m-key-violation"), 0); /* one event is enough */
+    ck_assert_uint_eq(lab_count_events(&lab, "m-key-violation"), 0); /* one event is enough */
     lab_close(&lab);
 }
 END_TEST
@@ -197,7 +189,7 @@ START_TEST(a_forged_accusation_is_not_confirmed)
         accuse(ROGUE, "host-0005");
         lab_run_for(&lab, 1);
     }
-    ck_assert_uint_eq(count_events("m-key-violation"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "m-key-violation"), 0);
     ck_assert_uint_eq(counts().violations[SM_KEY_M], 0);
     ck_assert_uint_eq(counts().violations_unconfirmed, 20);
     lab_close(&lab);
@@ -215,8 +207,8 @@ START_TEST(a_flood_of_tries_is_counted_and_makes_few_events)
     lab_run_for(&lab, 60);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 5);
-    ck_assert_uint_ge(count_events("m-key-violation"), 1);
-    ck_assert_uint_le(count_events("m-key-violation"), 4);
+    ck_assert_uint_ge(lab_count_events(&lab, "m-key-violation"), 1);
+    ck_assert_uint_le(lab_count_events(&lab, "m-key-violation"), 4);
     ck_assert_uint_ge(counts().violations[SM_KEY_M], 19000);
     lab_close(&lab);
 }

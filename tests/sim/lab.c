@@ -447,6 +447,14 @@ const struct lab_event *lab_await(struct lab *lab, double seconds, const char *t
     return e;
 }
 
+unsigned lab_count_events(const struct lab *lab, const char *type)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        count += strcmp(lab->events[i].type, type) == 0;
+    return count;
+}
+
 void lab_forget_events(struct lab *lab)
 {
     lab->event_count = 0;

@@ -88,6 +88,7 @@ bool lab_is_ready(struct lab *lab); /* idle, and ready for local repairs */
 /* Runs until there is an event of that type since the last lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
+unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);
 

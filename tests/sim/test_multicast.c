@@ -521,14 +521,6 @@ static unsigned entries(struct lab *lab)
     return count;
 }
 
-static unsigned count_events(const struct lab *lab, const char *type)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < lab->event_count; i++)
-        count += strcmp(lab->events[i].type, type) == 0;
-    return count;
-}
-
 /* A group ends with its last full member, even if other members remain; if the full member's port
  * is absent, that is after `multicast.absent`, and the tables are then cleared at once. */
 START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
@@ -571,13 +563,13 @@ START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
     lab_begin(&lab, dir);
     sm_start(lab.sm);
     lab_run_for(&lab, 40);
-    ck_assert_uint_eq(count_events(&lab, "multicast-unresponsive"), 6);
+    ck_assert_uint_eq(lab_count_events(&lab, "multicast-unresponsive"), 6);
     lab.lost = 0;
     lab_run_for(&lab, 40);
     ck_assert(is_written(&lab));
     ck_assert_uint_eq(lab.sets_mft, 0);
     ck_assert_uint_eq(entries(&lab), 1);
-    ck_assert_uint_eq(count_events(&lab, "multicast-unresponsive"), 6);
+    ck_assert_uint_eq(lab_count_events(&lab, "multicast-unresponsive"), 6);
     lab_close(&lab);
     ck_assert_int_eq(system(command), 0);
 }
