@@ -14,6 +14,8 @@ enum { UNKNOWN, ON_PATH, FAILS, ARRIVES };
 void fab_transition_load(struct fab_transition_work *w, uint32_t block)
 {
     size_t offset = (size_t)block * COLUMNS;
+    if (w->in->stopped != NULL && w->in->stopped(w->in->stopped_ctx))
+        w->stopped = true;
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
         memcpy(w->was + (size_t)sw * COLUMNS, fab_target_lft_row(&w->at, sw) + offset, COLUMNS);
         memcpy(w->now + (size_t)sw * COLUMNS, fab_target_lft_entry(w->in->new_lft, sw, offset),

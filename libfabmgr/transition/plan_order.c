@@ -47,7 +47,7 @@ static int list_stale(const struct fab_plan *plan, struct fab_transition_write *
 }
 
 static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old_vls,
-                      const struct fab_pool *pool, uint64_t visits, const struct fab_plan *plan,
+                      const struct fab_transition_effort *effort, const struct fab_plan *plan,
                       struct fab_transition *ret)
 {
     struct fab_transition_write *stale = NULL;
@@ -64,8 +64,10 @@ static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old
         .before_count = plan->stage_start[FAB_STAGE_STALE + 1] - plan->stage_start[FAB_STAGE_STALE],
         .old_vls = old_vls,
         .new_vls = &in->target->vls,
-        .pool = pool,
-        .visits = visits,
+        .pool = effort->pool,
+        .visits = effort->visits,
+        .stopped = effort->stopped,
+        .stopped_ctx = effort->stopped_ctx,
     };
     status = fab_transition_make(&t, ret);
     free(stale);
@@ -227,14 +229,14 @@ static bool any_known(const struct fab_plan_input *in, const struct fab_plan *pl
 }
 
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
-                              const struct fab_pool *pool, uint64_t visits, struct fab_plan *plan,
+                              const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret)
 {
     struct fab_transition t = {0};
     *ret = (struct fab_transition_outcome){.verdict = FAB_TRANSITION_NOTHING};
     if (!any_known(in, plan))
         return FAB_OK;
-    int status = make_steps(in, old_vls, pool, visits, plan, &t);
+    int status = make_steps(in, old_vls, effort, plan, &t);
     if (status != FAB_OK)
         return status;
     *ret = (struct fab_transition_outcome){.verdict = t.verdict,

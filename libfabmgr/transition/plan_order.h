@@ -21,13 +21,19 @@ struct fab_transition_outcome {
     uint64_t sl_pairs;
     bool stale_sls, unproven_lanes;
 };
+struct fab_transition_effort { /* as in struct fab_transition_input */
+    const struct fab_pool *pool;
+    uint64_t visits;
+    bool (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
- * use, and the SL-to-VL tables before the plan; NULL: one VL. visits: as in struct
- * fab_transition_input. A plan whose verdict is OLD_CYCLE or
- * NEW_CYCLE keeps its order, and mixtures may have a cycle. Returns NOMEM or INVAL; the plan is
- * then unchanged. */
+ * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the means of
+ * the search, and whether the caller still wants the result. A plan whose verdict is OLD_CYCLE or
+ * NEW_CYCLE keeps its order, and mixtures may have a cycle. Returns NOMEM, INVAL or BUSY; the
+ * plan is then unchanged. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
-                              const struct fab_pool *pool, uint64_t visits, struct fab_plan *plan,
+                              const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
 /* Returns whether every mixture that the writes can make is proved, also with the SLs that hosts
  * use afterwards. */

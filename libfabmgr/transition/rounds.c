@@ -82,7 +82,7 @@ static void collect_all(struct fab_transition_work *w, enum fab_transition_table
     memset(c->bits, 0,
            (size_t)c->graph->ports * c->vl_count * c->vl_count * c->words * sizeof(*c->bits));
     w->deps.listing = false;
-    for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->stopped; block++) {
         fab_transition_load(w, block);
         for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
             if (w->lid[lid].home != FAB_NONE)
@@ -141,6 +141,12 @@ static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transi
     return true;
 }
 
+/* Returns whether the search has ended, because memory ran out or the caller stopped it. */
+static bool is_over(const struct fab_transition_work *w)
+{
+    return w->deps.failed || w->stopped;
+}
+
 static bool try_block(struct fab_transition_work *w, uint32_t block)
 {
     if (w->visits > w->visits_most)
@@ -168,59 +174,93 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
-/* Returns whether the LID waits while some pairs have no path to it. */
-static bool is_urgent(const struct fab_transition_lid *l)
+/* Returns whether packets to the LID that leave switch `sw` by its present entry continue on a
+ * channel on which they do not continue by the new tables. */
+static bool is_foreign_at(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
 {
-    return l->place == FAB_TRANSITION_WAITS && (l->drained_pairs > 0 || l->broken);
+    const struct fab_verify_graph *graph = &w->graph;
+    uint8_t num = w->was[(size_t)sw * COLUMNS + lid % COLUMNS];
+    if (num >= graph->port_room[sw] || graph->hop[graph->first[sw] + num] >= graph->n)
+        return false;
+    uint32_t channel = graph->first[sw] + num, to = graph->hop[channel];
+    uint8_t next = w->was[(size_t)to * COLUMNS + lid % COLUMNS];
+    if (next == 0 || next >= graph->port_room[to] ||
+        graph->hop[graph->first[to] + next] >= graph->n)
+        return false;
+    const uint64_t *bits = w->wanted.bits + (size_t)channel * w->wanted.words;
+    return (bits[(next - 1) / 64] >> (next - 1) % 64 & 1) == 0;
+}
+
+/* Finds the waiting LIDs whose present entries have dependencies that the new tables do not have.
+ * They move before others: when they have moved, more LIDs can. */
+static void find_foreign(struct fab_transition_work *w)
+{
+    for (uint32_t block = 0; w->wanted.bits != NULL && block <= w->top / COLUMNS; block++) {
+        if (count_waiting(w, block) > 0)
+            fab_transition_load(w, block);
+        for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
+            struct fab_transition_lid *l = &w->lid[lid];
+            l->foreign = false;
+            w->visits += l->place == FAB_TRANSITION_WAITS ? w->graph.n : 0;
+            for (uint32_t sw = 0; l->place == FAB_TRANSITION_WAITS && sw < w->graph.n; sw++)
+                l->foreign = l->foreign || is_foreign_at(w, lid, sw);
+        }
+    }
+}
+
+/* The order in which LIDs are tried. */
+enum pass {
+    URGENT,  /* LIDs to which some pairs have no path now */
+    FOREIGN, /* LIDs that keep others from moving */
+    OTHERS
+};
+
+static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
+{
+    return pass == OTHERS || (pass == FOREIGN ? l->foreign : l->drained_pairs > 0 || l->broken);
 }
 
 /* Tries the waiting LIDs of the block one after the other, and lets those move with which the
- * dependencies have no cycle. only_urgent: tries only LIDs to which some pairs have no path now.
- * only_first: stops after the first LID that moves. Returns whether any LID moves. */
-static bool try_lids(struct fab_transition_work *w, uint32_t block, bool only_urgent,
-                     bool only_first)
+ * dependencies have no cycle. only_first: stops after the first LID that moves. Returns whether any
+ * LID moves. */
+static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block) && !(any && only_first); lid++) {
         const struct fab_transition_lid *l = &w->lid[lid];
-        if (l->place == FAB_TRANSITION_WAITS && (!only_urgent || is_urgent(l)))
+        if (l->place == FAB_TRANSITION_WAITS && is_of_pass(l, pass))
             any |= try_one(w, lid, preferred(w, lid)) ||
                    (l->loss == 0 && try_one(w, lid, FAB_TRANSITION_ALONG));
     }
     return any;
 }
 
-static bool any_urgent(const struct fab_transition_work *w, uint32_t block)
+static bool any_of_pass(const struct fab_transition_work *w, uint32_t block, enum pass pass)
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
-        any = any || is_urgent(&w->lid[lid]);
+        any = any || (w->lid[lid].place == FAB_TRANSITION_WAITS && is_of_pass(&w->lid[lid], pass));
     return any;
 }
 
-/* Moves LIDs to which some pairs have no path, and then as many other waiting LIDs as the channel
- * dependencies permit. Returns the number of LIDs that move. */
+/* Moves LIDs to which some pairs have no path, then LIDs that keep others from moving, and then as
+ * many other waiting LIDs as the channel dependencies permit. Returns the number of LIDs that
+ * move. */
 static uint32_t choose(struct fab_transition_work *w)
 {
     uint32_t moving = 0;
+    find_foreign(w);
     w->deps.listing = true;
-    bool urgent = w->drained_pairs > 0 || w->any_broken;
-    for (uint32_t block = 0; urgent && block <= w->top / COLUMNS; block++) {
-        uint32_t waiting = count_waiting(w, block);
-        if (!any_urgent(w, block))
-            continue;
-        fab_transition_load(w, block);
-        try_lids(w, block, true, false);
-        moving += waiting - count_waiting(w, block);
-    }
-    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
-        uint32_t waiting = count_waiting(w, block);
-        if (waiting == 0)
-            continue;
-        fab_transition_load(w, block);
-        if (!try_block(w, block))
-            try_lids(w, block, false, false);
-        moving += waiting - count_waiting(w, block);
+    for (enum pass pass = URGENT; pass <= OTHERS; pass++) {
+        for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
+            uint32_t waiting = count_waiting(w, block);
+            if (waiting == 0 || !any_of_pass(w, block, pass))
+                continue;
+            fab_transition_load(w, block);
+            if (pass != OTHERS || !try_block(w, block))
+                try_lids(w, block, pass, false);
+            moving += waiting - count_waiting(w, block);
+        }
     }
     return moving;
 }
@@ -229,11 +269,11 @@ static uint32_t choose(struct fab_transition_work *w)
 static bool choose_one(struct fab_transition_work *w)
 {
     w->deps.listing = true;
-    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
         if (count_waiting(w, block) == 0)
             continue;
         fab_transition_load(w, block);
-        if (try_lids(w, block, false, true))
+        if (try_lids(w, block, OTHERS, true))
             return true;
     }
     return false;
@@ -243,7 +283,7 @@ static bool choose_one(struct fab_transition_work *w)
  * LID after the other. A LID with which they would close a cycle is to be drained. */
 static void choose_drained(struct fab_transition_work *w)
 {
-    for (uint32_t block = 0; block <= w->top / COLUMNS && !w->deps.failed; block++) {
+    for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
         if (count_waiting(w, block) == 0)
             continue;
         fab_transition_load(w, block);
@@ -521,7 +561,7 @@ static bool any_waiting(const struct fab_transition_work *w)
 int fab_transition_move_in_rounds(struct fab_transition_work *w)
 {
     int status = FAB_OK;
-    while (status == FAB_OK && any_waiting(w)) {
+    while (status == FAB_OK && !w->stopped && any_waiting(w)) {
         bool moving = sort_standing(w) && choose(w) > 0;
         if (w->deps.failed)
             return FAB_E_NOMEM;

@@ -93,6 +93,7 @@ static void drop_model(struct fab_transition_work *w)
 static void fini(struct fab_transition_work *w)
 {
     drop_model(w);
+    fab_verify_deps_fini(&w->wanted);
     fab_verify_graph_fini(&w->graph);
     fab_target_lft_fini(&w->at);
     free(w->lid);
@@ -294,6 +295,8 @@ int fab_transition_make(const struct fab_transition_input *in, struct fab_transi
     int status = init(&w);
     if (status == FAB_OK)
         status = make(&w);
+    if (status == FAB_OK && w.stopped)
+        status = FAB_E_BUSY;
     fini(&w);
     if (status == FAB_OK)
         *ret = w.made;

@@ -74,6 +74,9 @@ struct fab_transition_input {
     /* The most LFT entries and channels that are visited to find the steps; 0: some seconds of CPU
      * time (FAB_TRANSITION_VISITS). */
     uint64_t visits;
+    /* Returns whether the caller no longer wants the result; NULL: it always does. */
+    bool (*stopped)(void *ctx);
+    void *stopped_ctx;
 };
 #define FAB_TRANSITION_VISITS 400000000u
 
@@ -122,8 +125,8 @@ struct fab_transition {
     bool stale_sls;
     bool unproven_lanes; /* mixtures of old and new SL-to-VL tables may have a cycle */
 };
-/* Makes the steps of a transition. Returns NOMEM, or INVAL if the tables belong to another
- * fabric. */
+/* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric;
+ * BUSY if in->stopped returned true. */
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
 /* Applies a write to `lft`, which must be of the size of new_lft. */

@@ -179,7 +179,9 @@ static void mix_many(struct mixing *m)
 
 static void mix(struct mixing *m)
 {
-    for (uint32_t block = 0; block <= m->w->top / COLUMNS; block++) {
+    const struct fab_transition_input *in = m->w->in;
+    for (uint32_t block = 0; block <= m->w->top / COLUMNS && !m->w->stopped; block++) {
+        m->w->stopped = in->stopped != NULL && in->stopped(in->stopped_ctx);
         load(m, block);
         if (m->changed == 0)
             continue;
@@ -236,8 +238,12 @@ int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, b
         status = fab_verify_dependencies(&w->graph, &m.along, &w->new_arrive);
     if (status == FAB_OK)
         status = fab_verify_deps_init(&m.others, &w->graph, 1);
-    if (status == FAB_OK && w->new_arrive)
+    if (status == FAB_OK)
+        status = fab_verify_deps_init(&w->wanted, &w->graph, 1);
+    if (status == FAB_OK && w->new_arrive) {
+        fab_verify_deps_merge(&w->wanted, &m.along);
         status = check(&m, ret_along, ret_any);
+    }
     fab_verify_deps_fini(&m.along);
     fab_verify_deps_fini(&m.others);
     free(m.was);

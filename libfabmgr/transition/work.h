@@ -28,6 +28,8 @@ struct fab_transition_lid {
     bool along;
     /* Some pairs have no path now, and have one by the new entries. */
     bool broken;
+    /* The present entries have a dependency that the new tables do not have. */
+    bool foreign;
 };
 struct fab_transition_work {
     const struct fab_transition_input *in;
@@ -57,12 +59,18 @@ struct fab_transition_work {
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
     bool any_broken; /* some LID is `broken` */
+    /* The dependencies of the new tables, as if there were one VL; empty if check_union found no
+     * use for them. */
+    struct fab_verify_deps wanted;
+    bool stopped; /* the caller no longer wants the result */
     struct fab_transition made;
     size_t step_room, write_room;
 };
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
+/* Loads the entries of an LFT block into w->was and w->now. Sets w->stopped if the caller no longer
+ * wants the result. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
 /* Returns the bitset of those waiting LIDs of the LFT block that fab_transition_find_losses must
  * examine. */

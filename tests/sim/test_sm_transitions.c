@@ -228,12 +228,80 @@ START_TEST(every_mixture_is_safe)
 }
 END_TEST
 
+/* ---- failed writes --------------------------------------------------------------------------- */
+
+static uint64_t generation(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.generation;
+}
+
+/* A switch answers no writes while tables change. Returns whether the view that follows says that
+ * the tables in the devices are wrong. It must agree with the judge. */
+static bool fails_to_write(struct fab_prng *prng, const char *name)
+{
+    struct lab lab;
+    struct fab_verdict v;
+    const struct fab_fat_tree_spec spec = {.radix = 4, .levels = 3, .taper = 1};
+    struct fab_builder *b;
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    lab_open_virtual(&lab, b, NULL);
+    lab.config.policy.max_op_vls = 1;
+    strcpy(lab.config.policy.engine, "updn");
+    sm_reload(lab.sm);
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_ready, "bring-up");
+    lab_forget_events(&lab);
+    uint64_t before = generation(&lab);
+    lab_silence(&lab, name);
+    change_engine(&lab, &families[0], prng);
+    for (unsigned i = 0; i < 2000 && generation(&lab) == before; i++)
+        lab_run_for(&lab, 0.002);
+    ck_assert_uint_gt(generation(&lab), before);
+    lab.silent = NULL; /* for the judge: the switch forwards as before */
+    lab_judge(&lab, NULL, &v);
+    struct fab_view *view = sm_view(lab.sm);
+    bool good = fab_verify_verdict_good(&view->verdict);
+    ck_assert_uint_eq(view->verdict.unreachable_pairs, v.unreachable_pairs);
+    ck_assert(v.deadlock_free || !view->verdict.deadlock_free);
+    ck_assert(good == (lab_event(&lab, "tables-mixed") == NULL));
+    struct sm_status status;
+    sm_get_status(lab.sm, &status);
+    ck_assert_msg(view->verdict.deadlock_free == (status.alarm[0] == 0), "%s", status.alarm);
+    fab_view_unref(view);
+    fab_verify_verdict_fini(&v);
+    lab_silence(&lab, NULL);
+    lab_run_for(&lab, 20);
+    lab_run(&lab, 60, lab_is_idle, "the rest of the writes");
+    lab_assert_good(&lab);
+    sm_get_status(lab.sm, &status);
+    ck_assert_str_eq(status.alarm, "");
+    lab.config.policy.roots = NULL;
+    lab.config.policy.root_count = 0;
+    lab_close(&lab);
+    return !good;
+}
+
+START_TEST(the_view_tells_what_failed_writes_left)
+{
+    static const char *const silent[] = {"core-001", "spine-003", "leaf-004", "spine-006"};
+    struct fab_prng prng;
+    uint32_t bad = 0;
+    fab_base_prng_init(&prng, test_seed("failed writes", 1700));
+    for (unsigned i = 0; i < sizeof silent / sizeof *silent; i++)
+        bad += fails_to_write(&prng, silent[i]);
+    ck_assert_uint_gt(bad, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm transitions");
     TCase *t = tcase_create("mixtures");
     tcase_set_timeout(t, 3600);
     tcase_add_loop_test(t, every_mixture_is_safe, 0, FAMILIES);
+    tcase_add_test(t, the_view_tells_what_failed_writes_left);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -11,6 +11,7 @@
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "fabricd/base/clock.h"
@@ -28,6 +29,7 @@ struct planning { /* the worker task owns all members */
     struct fab_transition_outcome outcome;
     const struct fab_pool *pool;
     uint64_t order_us;
+    atomic_bool stop; /* the loop no longer wants the plan */
     bool copy;
     int status;
 };
@@ -46,10 +48,18 @@ static void drop(struct sm *s, void *ctx)
 {
     struct planning *p = ctx;
     if (s)
+        s->apply->planning = NULL;
+    if (s)
         sm_model_take_back(&s->model, &p->model);
     else
         sm_model_fini(&p->model);
     planning_free(p);
+}
+
+static bool is_stopped(void *ctx)
+{
+    struct planning *p = ctx;
+    return atomic_load(&p->stop);
 }
 
 /* Proves or changes the order of the writes. Hosts use the SLs of the published view, from which
@@ -58,12 +68,14 @@ static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();
     struct fab_vls hosts = {0};
+    const struct fab_transition_effort effort = {
+        .pool = p->pool, .visits = SM_TRANSITION_VISITS, .stopped = is_stopped, .stopped_ctx = p};
     int r = p->view ? fab_target_vls_remap(&p->view->target->vls, p->view->fabric, p->in.fabric,
                                            p->target->lids.top, &hosts)
                     : FAB_OK;
     if (r == FAB_OK)
-        r = fab_transition_order_plan(&p->in, p->view ? &hosts : &p->target->vls, p->pool,
-                                      SM_TRANSITION_VISITS, &p->plan, &p->outcome);
+        r = fab_transition_order_plan(&p->in, p->view ? &hosts : &p->target->vls, &effort, &p->plan,
+                                      &p->outcome);
     fab_target_vls_fini(&hosts);
     p->order_us = clock_now_us() - start;
     return r;
@@ -104,17 +116,28 @@ static int enter(struct sm *s)
     p->copy = loop_tasks_any(&s->model.readers) || sm_repair_is_sealed(s) ||
               (s->model.view && s->model.view->fabric == s->model.fabric);
     sm_model_lend(&s->model, &p->model);
+    s->apply->planning = p;
     return sm_phase_task_begin(s, &planning, p);
+}
+
+void sm_plan_stop(struct sm *s)
+{
+    if (s->apply->planning)
+        atomic_store(&s->apply->planning->stop, true);
 }
 
 static int leave(struct sm *s)
 {
     struct planning *p = sm_phase_task_take(s);
-    int r = p->status;
+    s->apply->planning = NULL;
+    bool stopped = p->status == FAB_E_BUSY;
+    int r = stopped ? FAB_OK : p->status;
     sm_model_take_back(&s->model, &p->model);
     if (r == FAB_OK)
         r = sm_program_begin(s, &p->plan);
-    if (r == FAB_OK)
+    if (r == FAB_OK && stopped)
+        s->apply->program.stopped = true;
+    else if (r == FAB_OK)
         sm_transition_begin(s, &p->outcome, p->order_us);
     planning_free(p);
     return r;

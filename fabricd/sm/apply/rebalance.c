@@ -122,10 +122,10 @@ void sm_rebalance_yield(struct sm *s)
     s->apply->rebalance.stirred_us = clock_now_us();
     if (!sm_run_busy(s) || s->run.round->engine != SM_ENGINE_IF_BETTER)
         return;
-    if (sm_run_phase(s) == &sm_phase_program) {
+    if (sm_run_phase(s) == &sm_phase_program || sm_run_phase(s) == &sm_phase_plan) {
         snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
                  "a fault stopped the rebalance; it continues with the sweep after the repair");
-        sm_program_stop(s);
+        sm_run_phase(s) == &sm_phase_plan ? sm_plan_stop(s) : sm_program_stop(s);
     } else if (sm_run_phase(s) == &sm_phase_route)
         sm_round_postpone(s);
 }

@@ -116,6 +116,7 @@ struct sm_baseline {            /* state of baseline.c */
     uint64_t summary_us;
 };
 struct sm_route_job; /* a routing task, defined in route.c */
+struct planning;     /* a planning task, defined in plan.c */
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* position of the phase that runs */
@@ -124,6 +125,7 @@ struct sm_apply {
     struct fab_target *fresh;
     struct fab_verdict verdict; /* result of the proof of `fresh` */
     struct sm_route_job *job;   /* routing task of the running round, or NULL */
+    struct planning *planning;  /* planning task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;
     struct loop_timer *settle; /* sends the next writes when packets have left the fabric */
@@ -194,6 +196,10 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan);
 /* Stops sending writes. The round ends when all sent writes are answered. Some switches do not hold
  * the new tables until another round completes the writes. */
 void sm_program_stop(struct sm *s);
+
+/* plan.c: ends phase "planning" early. Phase "programming" then sends no writes, as after
+ * sm_program_stop. */
+void sm_plan_stop(struct sm *s);
 
 /* Functions of transition.c. */
 struct fab_transition_outcome;
