@@ -44,5 +44,9 @@ bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_p
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want)
 {
     return now->linear_fdb_top != want->linear_fdb_top || now->life_time != want->life_time ||
-           now->multicast_fdb_top != want->multicast_fdb_top || now->port_state_change != 0;
+           now->multicast_fdb_top != want->multicast_fdb_top ||
+           now->default_port != want->default_port ||
+           now->default_mcast_primary_port != want->default_mcast_primary_port ||
+           now->default_mcast_not_primary_port != want->default_mcast_not_primary_port ||
+           now->port_state_change != 0;
 }

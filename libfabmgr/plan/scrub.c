@@ -342,8 +342,17 @@ static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_
     }
 }
 
+/* Default ports that lead to no link (0, and numbers above the last port) count as equal, because
+ * the manager does not choose between them. */
+static void note_default_port(const char *field, uint8_t held, uint8_t wanted, uint8_t ports,
+                              struct fab_scrub_difference *d)
+{
+    if (held != 0 && held <= ports)
+        note(d, field, 0, held, wanted);
+}
+
 static void compare_switch(const struct fab_switch_info *now, const struct fab_switch_info *want,
-                           struct fab_scrub_difference *d)
+                           uint8_t ports, struct fab_scrub_difference *d)
 {
     struct fab_switch_info a = *now, b = *want;
     a.port_state_change = b.port_state_change = 0;
@@ -352,6 +361,11 @@ static void compare_switch(const struct fab_switch_info *now, const struct fab_s
     note(d, "LinearFDBTop", 0, a.linear_fdb_top, b.linear_fdb_top);
     note(d, "MulticastFDBTop", 0, a.multicast_fdb_top, b.multicast_fdb_top);
     note(d, "LifeTimeValue", 0, a.life_time, b.life_time);
+    note_default_port("DefaultPort", a.default_port, b.default_port, ports, d);
+    note_default_port("DefaultMulticastPrimaryPort", a.default_mcast_primary_port,
+                      b.default_mcast_primary_port, ports, d);
+    note_default_port("DefaultMulticastNotPrimaryPort", a.default_mcast_not_primary_port,
+                      b.default_mcast_not_primary_port, ports, d);
 }
 
 static void compare_port(const struct fab_port_info *now, const struct fab_port_info *want,
@@ -433,7 +447,8 @@ bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_sc
         compare_lft(in, item, data, ret);
     else if (item->attr_id == FAB_ATTR_SWITCH_INFO &&
              fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, FAB_SMP_DATA, &sw) == FAB_OK)
-        compare_switch(&sw, &in->fabric->switches[item->node], ret);
+        compare_switch(&sw, &in->fabric->switches[item->node],
+                       in->fabric->nodes[item->node].num_ports, ret);
     else if (item->attr_id == FAB_ATTR_PORT_INFO &&
              fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &port) == FAB_OK)
         compare_port(&port, &p->info, p->num == 0, ret);

@@ -177,6 +177,21 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
 }
 
+#define NO_PORT 0xff /* a default port that discards the packets */
+
+/* Replaces default ports that lead to a link. A packet whose LID has no table entry would leave by
+ * such a port, and nobody proved a route there. Port 0 and numbers above the last port stay as they
+ * are, because devices start with either. */
+static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
+{
+    if (want->default_port != 0 && want->default_port <= ports)
+        want->default_port = 0;
+    if (want->default_mcast_primary_port != 0 && want->default_mcast_primary_port <= ports)
+        want->default_mcast_primary_port = NO_PORT;
+    if (want->default_mcast_not_primary_port != 0 && want->default_mcast_not_primary_port <= ports)
+        want->default_mcast_not_primary_port = NO_PORT;
+}
+
 /* Computes the SwitchInfo to write. A SubnSet with PortStateChange 1 clears that bit (IBA
  * 14.2.5.4). So PortStateChange is written back as it was read: a change which the manager has not
  * seen stays reported. */
@@ -188,5 +203,6 @@ void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy 
     want.linear_fdb_top = (uint16_t)lids->top;
     want.multicast_fdb_top = multicast_fdb_top(f, sw);
     want.life_time = p->packet_life_time;
+    close_default_ports(f->nodes[sw].num_ports, &want);
     *ret_want = want;
 }

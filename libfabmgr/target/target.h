@@ -167,7 +167,8 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes (IBA 14.2.5.4): LinearFDBTop, MulticastFDBTop if
- * the switch has it, LifeTimeValue, and PortStateChange cleared if it was read as set. */
+ * the switch has it, LifeTimeValue, default ports that lead to no link, and PortStateChange cleared
+ * if it was read as set. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

@@ -286,6 +286,100 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
 }
 END_TEST
 
+/* A default port takes the packets of LIDs without a table entry. Before, no turn compared these
+ * fields, and a sweep took over what the host had written. */
+START_TEST(default_ports_that_lead_to_a_link_are_closed)
+{
+    static const char *const fields[] = {"DefaultPort", "DefaultMulticastPrimaryPort",
+                                         "DefaultMulticastNotPrimaryPort"};
+    struct lab lab;
+    bring_up(&lab, INTERVAL_S);
+    struct target t = {.node = lab_node(&lab, "leaf-003"), .attr_id = FAB_ATTR_SWITCH_INFO};
+    for (unsigned i = 0; i < 3; i++) {
+        struct fab_switch_info info;
+        uint8_t data[FAB_SMP_DATA];
+        get(&lab, &t, data);
+        ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info),
+                         FAB_OK);
+        uint8_t *const ports[] = {&info.default_port, &info.default_mcast_primary_port,
+                                  &info.default_mcast_not_primary_port};
+        *ports[i] = 2;
+        info.port_state_change = 0;
+        ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data),
+                         FAB_OK);
+        lab_forget_events(&lab);
+        set(&lab, &t, data);
+        lab_run(&lab, INTERVAL_S * 1.1, is_found, fields[i]);
+        const struct lab_event *e = lab_event(&lab, "settings-changed");
+        ck_assert_str_eq(e->subject, "leaf-003");
+        ck_assert_ptr_nonnull(strstr(e->message, fields[i]));
+        lab_run_for(&lab, 2);
+        get(&lab, &t, data);
+        ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info),
+                         FAB_OK);
+        ck_assert_uint_eq(*ports[i], i == 0 ? 0 : 0xff);
+        lab_forget_events(&lab);
+        lab_run_for(&lab, 2 * INTERVAL_S);
+        ck_assert_uint_eq(count_events(&lab, "settings-changed"), 0);
+    }
+    ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The same before the manager starts: it accepts no such value as the original one. */
+START_TEST(default_ports_are_closed_at_the_first_sweep)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)fab_sim_fabric(lab.sim);
+    uint32_t leaf = lab_node(&lab, "leaf-003");
+    f->switches[leaf].default_mcast_primary_port = 2;
+    lab_stop(&lab);
+    lab_power_cycle(&lab);
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 60, lab_is_ready, "bring-up");
+    struct fab_view *v = sm_view(lab.sm);
+    uint32_t sw = fab_fabric_node_by_guid(v->fabric, f->nodes[leaf].guid);
+    ck_assert_uint_eq(v->fabric->switches[sw].default_mcast_primary_port, 0xff);
+    fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
+/* MFT blocks that no tree uses: the manager never wrote them. Before, the scrub did not read them,
+ * and an entry there copied the packets of a multicast LID to the host for ever. */
+START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
+{
+    struct lab lab;
+    uint8_t data[FAB_SMP_DATA];
+    bring_up(&lab, INTERVAL_S);
+    lab_run_for(&lab, 6.5 * INTERVAL_S); /* the first turn over these blocks */
+    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 0);
+    struct target t = {.node = lab_node(&lab, "spine-002"), .attr_id = FAB_ATTR_MFT};
+    t.mod = fab_mft_modifier(fab_mft_number(0xc000 + 32 * 9, 1));
+    get(&lab, &t, data);
+    ck_assert(is_zero(data, sizeof data));
+    fab_base_put_be16(data + 2 * 5, 1 << 3);
+    set(&lab, &t, data);
+    lab_run(&lab, 6 * INTERVAL_S * 1.1, is_found, "the entry");
+    const struct lab_event *e = lab_event(&lab, "settings-changed");
+    ck_assert_str_eq(e->subject, "spine-002");
+    ck_assert_ptr_nonnull(strstr(e->message, "entry 0xc125 is 0x8, the manager wrote 0x0"));
+    ck_assert_ptr_nonnull(strstr(e->message, "author unknown"));
+    ck_assert_ptr_null(strstr(e->message, "before this manager"));
+    lab_run_for(&lab, 2);
+    get(&lab, &t, data);
+    ck_assert(is_zero(data, sizeof data));
+    lab_run_for(&lab, 7 * INTERVAL_S);
+    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 1);
+    ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 /* The host switches the enforcement of partitions off at its switch port, and makes the manager
  * sweep before the scrub reads the port. Before, the manager took the switch as one that refuses
  * the setting, and left it off. */
@@ -428,6 +522,9 @@ int main(void)
     tcase_add_test(t, silent_and_odd_devices_are_no_difference);
     tcase_add_test(t, a_device_is_asked_for_one_thing_at_a_time);
     tcase_add_test(t, a_changed_linear_fdb_top_is_named_and_restored);
+    tcase_add_test(t, default_ports_that_lead_to_a_link_are_closed);
+    tcase_add_test(t, default_ports_are_closed_at_the_first_sweep);
+    tcase_add_test(t, entries_in_mft_blocks_that_were_never_written_are_cleared);
     tcase_add_test(t, enforcement_that_a_sweep_finds_switched_off_is_restored);
     suite_add_tcase(s, t);
     return test_run(s);

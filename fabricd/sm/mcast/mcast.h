@@ -28,11 +28,25 @@ size_t sm_mfts_held_count(const struct sm *s);
 /* Finds the next MFT block, from position *at on, whose contents are known. Returns false if there
  * is none, or if MFTs are being written. */
 bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number);
+/* A position among the MFT blocks whose contents are not known. They must be zero: the manager never
+ * wrote them. All members 0: before the first block. */
+struct sm_mfts_scan {
+    uint32_t at;                     /* index of the next block, over all switches */
+    uint32_t switches, groups, rows; /* numbers of switches, MLID groups, and blocks of a switch */
+    bool over;
+};
+/* Returns an upper bound of the number of unknown blocks, and begins a scan of them. */
+uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan);
+/* Finds the next unknown block in at most `steps` steps. Returns false if these steps were not
+ * enough, if MFTs are being written, or if there is no further block; then scan->over is set. */
+bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
+                       uint64_t *ret_guid, uint32_t *ret_number);
 bool sm_mfts_in_flight(const struct sm *s); /* returns whether an MFT request is unanswered */
 /* Returns a number that changes whenever an MFT block is written. */
 uint64_t sm_mfts_epoch(const struct sm *s);
 bool sm_mfts_pending(const struct sm *s); /* MFTs are being written or wait to be written */
-/* Returns whether an MFT block that was read differs from what the switch is known to hold. */
+/* Returns whether an MFT block that was read differs from what the switch is known to hold. A block
+ * whose contents are not known must be zero. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
                     struct fab_scrub_difference *ret);
 /* Records the MFT block that was read as the switch's contents, so that the block is written

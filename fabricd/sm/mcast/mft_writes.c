@@ -265,17 +265,76 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Returns the MFT block that a switch is known to hold, or NULL. *ret_sw is the switch's id in the
- * trees' net. */
+/* Number of 16-port blocks that each MLID has in the MFT of a switch. */
+static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
+{
+    return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
+}
+
+/* Number of groups of 32 MLIDs in the MFT of a switch. */
+static uint32_t groups_of(const struct sm_multicast *m, uint32_t sw)
+{
+    return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;
+}
+
+uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
+{
+    const struct sm_multicast *m = s->mcast;
+    uint64_t count = 0;
+    uint32_t most = 0;
+    *scan = (struct sm_mfts_scan){.over = !m->groups};
+    if (!m->groups)
+        return 0;
+    scan->switches = net_of(m)->switches;
+    for (uint32_t sw = 0; sw < scan->switches; sw++) {
+        uint32_t groups = groups_of(m, sw);
+        scan->groups = groups > scan->groups ? groups : scan->groups;
+        most = positions(m, sw) > most ? positions(m, sw) : most;
+        count += (uint64_t)groups * positions(m, sw);
+    }
+    scan->rows = scan->groups * most;
+    return count > m->held.count ? count - m->held.count : 0;
+}
+
+/* Consecutive indexes are of different switches, so that their reads do not wait for each other. */
+bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
+                       uint64_t *ret_guid, uint32_t *ret_number)
+{
+    const struct sm_multicast *m = s->mcast;
+    if (m->groups && sm_mfts_pending(s))
+        return false;
+    scan->over |= !m->groups || net_of(m)->switches != scan->switches;
+    uint64_t most = (uint64_t)scan->rows * scan->switches;
+    for (; !scan->over && scan->at < most && steps > 0; steps--) {
+        uint32_t sw = scan->at % scan->switches, row = scan->at / scan->switches;
+        uint32_t group = row % scan->groups, position = row / scan->groups;
+        uint32_t number = group | position << 9;
+        scan->at++;
+        if (group >= groups_of(m, sw) || position >= positions(m, sw) ||
+            fab_base_bits_get(m->unresponsive, sw) || fab_target_blocks_get(&m->held, sw, number))
+            continue;
+        *ret_guid = net_of(m)->guid[sw];
+        *ret_number = number;
+        return true;
+    }
+    scan->over |= scan->at >= most;
+    return false;
+}
+
+/* Returns the MFT block that a switch is known to hold; NULL: there is no such switch. A block
+ * whose contents are not known counts as zero. *ret_sw is the switch's id in the trees' net. */
 static const uint16_t *held_of(const struct sm_multicast *m, uint64_t guid, uint32_t number,
                                uint32_t *ret_sw)
 {
+    static const uint16_t zero[FAB_BLOCK_ENTRIES];
     uint32_t sw = 0;
     while (m->groups && sw < net_of(m)->switches && net_of(m)->guid[sw] != guid)
         sw++;
     *ret_sw = sw;
-    return m->groups && sw < net_of(m)->switches ? fab_target_blocks_get(&m->held, sw, number)
-                                                 : NULL;
+    if (!m->groups || sw == net_of(m)->switches)
+        return NULL;
+    const uint16_t *held = fab_target_blocks_get(&m->held, sw, number);
+    return held ? held : zero;
 }
 
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,

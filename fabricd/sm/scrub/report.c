@@ -43,6 +43,9 @@ void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
         snprintf(place, sizeof(place), "%s", d->field);
     write_value(x->item.attr_id, d->field, d->held, found);
     write_value(x->item.attr_id, d->field, d->wanted, written);
+    if (x->item.attr_id == FAB_ATTR_MFT && x->turn == FAB_SCRUB_LANES && !s->scrub->mfts_scanned)
+        snprintf(author, sizeof(author),
+                 "author unknown, perhaps from before this manager started");
     if (violations)
         snprintf(author, sizeof(author), "its port counted %" PRIu32 " M_Key violations meanwhile",
                  violations);

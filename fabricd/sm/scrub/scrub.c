@@ -5,7 +5,8 @@
  * program overwrote or that a device lost; sweeps do not read tables.
  *
  * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
- * over SL2VL and VLArbitration tables takes six times as long. Both turns together send at most
+ * over SL2VL and VLArbitration tables, and over the MFT blocks that the manager never wrote, takes
+ * six times as long. Both turns together send at most
  * RATE_MOST requests a second, so in a large fabric they take longer. The scrub has at most one
  * request to a device in flight. It pauses while a round runs or a fault waits. A read during which
  * a round wrote is repeated, because the round may have changed the attribute.
@@ -91,15 +92,21 @@ static void begin_turn(struct sm *s, enum fab_scrub_turn which, uint64_t now)
     struct sm_scrub_turn *t = &s->scrub->turn[which];
     const struct fab_plan_input in = input_of(s);
     uint64_t us = interval_us(s, which), count = fab_plan_scrub_count(&in, which);
+    struct sm_mfts_scan scan = {.over = true};
     double most = which == FAB_SCRUB_TABLES ? RATE_MOST_TABLES
                                             : RATE_MOST - s->scrub->turn[FAB_SCRUB_TABLES].rate;
     if (which == FAB_SCRUB_TABLES) {
         count += sm_mfts_held_count(s);
         keep_violations(s);
+    } else {
+        count += sm_mfts_scan_begin(s, &scan);
     }
     double rate = (double)count * 1e6 / ((double)us * SHARE);
-    *t = (struct sm_scrub_turn){
-        .runs = true, .due_us = now + us, .rate = rate < most ? rate : most, .credit = t->credit};
+    *t = (struct sm_scrub_turn){.runs = true,
+                                .due_us = now + us,
+                                .rate = rate < most ? rate : most,
+                                .credit = t->credit,
+                                .scan = scan};
 }
 
 static void end_turn(struct sm *s, enum fab_scrub_turn which)
@@ -111,14 +118,20 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     if (which == FAB_SCRUB_TABLES) {
         c->turns++;
         c->last_reads = t->reads;
+    } else {
+        c->mfts_scanned = true;
     }
 }
 
-static bool next_mft(struct sm *s, struct sm_scrub_turn *t, struct sm_scrub_slot *ret)
+/* Finds the next MFT block: a known one in a turn over tables, one that the manager never wrote in
+ * a turn over VL tables. A fabric has far more of the latter. */
+static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
+    struct sm_scrub_turn *t = &s->scrub->turn[which];
     uint32_t number;
     uint64_t guid;
-    while (sm_mfts_held_next(s, &t->mft, &guid, &number)) {
+    while (which == FAB_SCRUB_TABLES ? sm_mfts_held_next(s, &t->mft, &guid, &number)
+                                     : sm_mfts_scan_next(s, &t->scan, STEPS, &guid, &number)) {
         uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
         if (node == FAB_NONE)
             continue;
@@ -132,6 +145,12 @@ static bool next_mft(struct sm *s, struct sm_scrub_turn *t, struct sm_scrub_slot
     return false;
 }
 
+static bool is_over(const struct sm *s, enum fab_scrub_turn which)
+{
+    const struct sm_scrub_turn *t = &s->scrub->turn[which];
+    return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
+}
+
 /* Puts the next item of a turn into a slot. Returns false if there is no item now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
@@ -141,9 +160,9 @@ static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_s
     if (!t->runs || t->credit < 1)
         return false;
     bool found = !t->at.over && fab_plan_scrub_next(&in, which, &t->at, STEPS, &ret->item);
-    if (!found && t->at.over && which == FAB_SCRUB_TABLES)
-        found = next_mft(s, t, ret);
-    if (!found && t->at.over && (which != FAB_SCRUB_TABLES || !sm_mfts_pending(s)))
+    if (!found && t->at.over)
+        found = next_mft(s, which, ret);
+    if (!found && is_over(s, which))
         end_turn(s, which);
     if (!found)
         return false;
@@ -396,7 +415,7 @@ void sm_scrub_drop(struct sm *s)
     memset(c->slot, 0, sizeof(c->slot));
     memset(c->turn, 0, sizeof(c->turn));
     c->found = c->differing = (struct sm_guids){0};
-    c->mft_differs = false;
+    c->mft_differs = c->mfts_scanned = false;
 }
 
 void sm_scrub_reload(struct sm *s)

@@ -3,6 +3,7 @@
 #ifndef FABRICD_SM_SCRUB_STATE_H
 #define FABRICD_SM_SCRUB_STATE_H
 
+#include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/scrub.h"
 #include "libfabmgr/plan/scrub.h"
 
@@ -35,6 +36,7 @@ struct sm_scrub_slot {
 struct sm_scrub_turn {
     struct fab_scrub_at at;
     uint32_t mft;         /* position of the next known MFT block */
+    struct sm_mfts_scan scan; /* FAB_SCRUB_LANES: position among the unknown MFT blocks */
     bool runs;            /* the turn is in progress; false: the next turn begins at due_us */
     uint64_t due_us;      /* manager's clock at which the next turn begins */
     double rate, credit;  /* requests per second; number of requests that may be sent now */
@@ -55,6 +57,9 @@ struct sm_scrub {
     uint16_t *violations[2];
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
+    /* Every unknown MFT block was read once. Until then, its entries may be older than this
+     * manager. */
+    bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };
 
