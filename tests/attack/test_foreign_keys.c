@@ -259,6 +259,50 @@ START_TEST(a_host_that_claims_a_listed_guid_is_sent_no_key)
 }
 END_TEST
 
+/* Writes to the rogue, which refuses them all and sends a trap 256 about each. Before, one targeted
+ * sweep followed the other without an end, and events about it without a bound. */
+static uint64_t sets_to_the_rogue;
+
+static void count_sets(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)dlid;
+    sets_to_the_rogue += head->method == FAB_METHOD_SET && head->directed &&
+                         lab_end_of(lab, &head->path) == lab_node(lab, ROGUE);
+}
+
+START_TEST(a_host_that_refuses_writes_is_left_alone_ever_longer)
+{
+    struct world w;
+    unsigned events = 0;
+    open_world(&w, false, 1);
+    start(&w);
+    lab_run(&w.lab, 60, lab_is_ready, "bring-up");
+    lab_run_for(&w.lab, 5);
+    ck_assert_int_eq(fab_sim_set_m_key(w.lab.sim, lab_node(&w.lab, ROGUE),
+                                       FOREIGN | lab_node(&w.lab, ROGUE), 1, 0),
+                     FAB_OK);
+    lab_forget_events(&w.lab);
+    w.lab.sent = count_sets;
+    uint64_t sent = w.lab.sends;
+    ck_assert_int_eq(sm_sweep(w.lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&w.lab, 600);
+    for (unsigned i = 0; i < w.lab.event_count; i++)
+        events += strcmp(w.lab.events[i].type, "write-refused") == 0 ||
+                  strcmp(w.lab.events[i].type, "node-unresponsive") == 0;
+    printf("# %u events, %lu writes to the rogue, %lu MADs in 600 s\n", events,
+           (unsigned long)sets_to_the_rogue, (unsigned long)(w.lab.sends - sent));
+    ck_assert_uint_ge(sets_to_the_rogue, 1);
+    ck_assert_uint_le(sets_to_the_rogue, 200);
+    ck_assert_uint_le(events, 2);
+    /* When it takes them again, it is taken back. */
+    ck_assert_int_eq(fab_sim_set_m_key(w.lab.sim, lab_node(&w.lab, ROGUE), 0, 0, 0), FAB_OK);
+    lab_run_for(&w.lab, 130);
+    ck_assert(key_of(&w, lab_node(&w.lab, ROGUE)) == key_of(&w, lab_node(&w.lab, "host-0004")));
+    lab_assert_good(&w.lab);
+    close_world(&w);
+}
+END_TEST
+
 /* With 'm_key: 0', the manager writes with the listed keys and leaves them in the ports. */
 START_TEST(without_a_key_of_its_own_the_manager_keeps_the_listed_keys)
 {
@@ -290,6 +334,7 @@ static Suite *suite(void)
     tcase_add_test(c, no_key_is_sent_to_unknown_places);
     tcase_add_test(c, a_listed_key_follows_the_guid_and_not_the_place);
     tcase_add_test(c, a_host_that_claims_a_listed_guid_is_sent_no_key);
+    tcase_add_test(c, a_host_that_refuses_writes_is_left_alone_ever_longer);
     tcase_add_test(c, without_a_key_of_its_own_the_manager_keeps_the_listed_keys);
     suite_add_tcase(s, c);
     return s;

@@ -270,6 +270,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     bool known = p->touched[op->node] & SM_UNRESPONSIVE;
     p->failed++;
     p->failed_tables += op->attr_id == FAB_ATTR_LFT;
+    p->touched[op->node] |= SM_REFUSED;
     tear(s, op);
     note_lanes(p, op);
     if (op->attr_id == FAB_ATTR_LFT)
@@ -278,7 +279,8 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
         fab_target_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_UNRESPONSIVE;
-    if (!known && p->reported++ < SM_EVENTS_A_ROUND)
+    if (!known && !sm_is_refusing(s, s->model.fabric->nodes[op->node].guid) &&
+        p->reported++ < SM_EVENTS_A_ROUND)
         emit_failed(s, op, a);
 }
 
@@ -316,6 +318,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     struct fab_port_info port;
     struct fab_switch_info sw;
     struct fab_pkey_block keys;
+    p->touched[op->node] |= SM_TOOK;
     if (op->attr_id == FAB_ATTR_LFT) {
         count_changed(s, op, data);
         fab_plan_observed_set_block(&s->model.observed, op->node, op->block, data);
@@ -378,9 +381,23 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
+/* Notes at which nodes the writes of this round failed. A heavy sweep writes to all nodes that need
+ * it, so it forgets the other nodes. */
+static void note_refusing(struct sm *s)
+{
+    const struct sm_programming *p = &s->apply->program;
+    const struct fab_fabric *f = s->model.fabric;
+    if (s->run.round->whole)
+        sm_refusing_forget(s);
+    for (uint32_t node = 0; node < f->node_count; node++)
+        if (p->touched[node] & (SM_REFUSED | SM_TOOK))
+            sm_refusing_set(s, f->nodes[node].guid, (p->touched[node] & SM_REFUSED) != 0);
+}
+
 static int leave_repair(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
+    note_refusing(s);
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
     sm_transition_ended(s);

@@ -26,7 +26,9 @@ enum sm_touched {
     SM_LANES_FAILED = 8,
     /* LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
     SM_BY_LID = 16,
-    SM_BY_PATH = 32
+    SM_BY_PATH = 32,
+    SM_REFUSED = 64, /* a write to this node failed */
+    SM_TOOK = 128    /* the node acknowledged a write */
 };
 struct sm_programming {
     struct fab_plan plan;

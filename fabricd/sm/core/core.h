@@ -160,6 +160,10 @@ void sm_request_retry_of(struct sm *s, uint64_t node_guid);
  * called after a round succeeded, restores the first delay. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
+/* Notes whether the last round that wrote to this node failed there. */
+void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
+void sm_refusing_forget(struct sm *s); /* forgets all such nodes */
+bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair. If a cause is already set, that cause is kept. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -322,6 +322,24 @@ void sm_request_retry_reset(struct sm *s)
     s->core->retry_delay_us = RETRY_FIRST_US;
 }
 
+void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses)
+{
+    if (refuses)
+        sm_guids_add(&s->core->refusing, node_guid);
+    else
+        sm_guids_remove(&s->core->refusing, node_guid);
+}
+
+void sm_refusing_forget(struct sm *s)
+{
+    s->core->refusing = (struct sm_guids){0};
+}
+
+bool sm_is_refusing(const struct sm *s, uint64_t node_guid)
+{
+    return sm_guids_have(&s->core->refusing, node_guid);
+}
+
 int sm_requests_init(struct sm *s)
 {
     struct sm_core *c = s->core;

@@ -28,6 +28,8 @@ struct sm_core {
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
+    /* Nodes to which a write of the last round that wrote to them failed. */
+    struct sm_guids refusing;
     /* When the first trap came that no round has handled; 0: no such trap. */
     uint64_t trap_us;
     /* When the port probes began to delay a requested sweep; 0: no sweep is delayed. */

@@ -25,9 +25,19 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
+/* Returns whether this trap is the answer of a device to writes that it refuses because of their
+ * M_Key. The manager repeats such writes with a growing delay (sm_request_retry). A targeted sweep
+ * after each trap would cause the next trap, without an end. */
+static bool is_about_our_writes(const struct sm *s, uint64_t guid, uint16_t trap)
+{
+    return trap == TRAP_BAD_M_KEY && sm_is_refusing(s, guid);
+}
+
 void sm_trap_act(struct sm *s, uint64_t guid, uint16_t trap)
 {
     char name[SM_PLACE_LEN];
+    if (is_about_our_writes(s, guid, trap))
+        return;
     s->wiring->trap_came(s);
     name_of(s, guid, name);
     sm_cause_set(s, "trap %u from %.64s", (unsigned)trap, name);
