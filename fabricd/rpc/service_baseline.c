@@ -311,10 +311,7 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
             c, FAB_GRPC_FAILED_PRECONDITION,
             "refused: there is no baseline; 'fabricctl topo approve' takes the fabric as it "
             "is now");
-    else if (exists && count == 0)
-        call_finish(c, FAB_GRPC_ALREADY_EXISTS,
-                    "there is nothing to approve: every device is at its approved place");
-    else if (exists && !chosen)
+    else if (exists && count > 0 && !chosen)
         call_finish(
             c, FAB_GRPC_ALREADY_EXISTS,
             "refused: there is a baseline, and %u device%s or link%s wait%s for an approval; "
@@ -325,6 +322,18 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
+/* Answers a request without named nodes, if every device is at its approved place. */
+static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
+                          uint32_t count)
+{
+    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
+    struct answer a = {0};
+    if (q->n_nodes > 0 || count > 0 || sm_baseline(call_rpc(c)->in.sm) == NULL)
+        return false;
+    reply_approved(c, &a, &m, "there is nothing to approve: every device is at its approved place");
+    return true;
+}
+
 void approve_baseline(struct call *c, const void *request)
 {
     const Fabric__V1__ApproveBaselineRequest *q = request;
@@ -332,8 +341,10 @@ void approve_baseline(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v == NULL || refuse_approval(c, q))
         return;
-    fab_view_ref(v);
     (void)sm_unapproved(call_rpc(c)->in.sm, &count);
+    if (nothing_waits(c, q, count))
+        return;
+    fab_view_ref(v);
     bool *marks = calloc(count + 1u, sizeof(*marks));
     if (marks == NULL)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");

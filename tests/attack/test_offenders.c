@@ -210,6 +210,44 @@ START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 }
 END_TEST
 
+/* A flood of traps under the LID of another host, with all offences set to isolate. The switch port
+ * of that host shows as many packets as the flood has: counters are no proof (doc/security.md). */
+START_TEST(a_flood_under_the_lid_of_another_host_isolates_nobody)
+{
+    uint8_t data[FAB_SMP_DATA] = {0}, bytes[FAB_MAD_SIZE];
+    open_lab(isolate_forgers);
+    lab.config.offenders.refused_manager = CONFIG_OFFENCE_ISOLATE;
+    lab_end_other(&lab);
+    uint32_t victim = lab_node(&lab, "host-0014"), leaf = lab_node(&lab, "leaf-004");
+    uint16_t lid = fab_sim_port(lab.sim, victim, 1)->lid;
+    struct fab_notice n = {
+        .generic = 1, .type = 3, .producer_type = 1, .trap = 144, .issuer_lid = lid};
+    n.details[2] = (uint8_t)(lid >> 8);
+    n.details[3] = (uint8_t)lid;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_notice, &n, data, sizeof data), FAB_OK);
+    lab_forget_events(&lab);
+    ck_assert_int_eq(fab_sim_increment(lab.sim, leaf, 2, FAB_SIM_RCV_PKTS, 10000), FAB_OK);
+    for (unsigned i = 0; i < 30000; i++) {
+        struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_LID,
+                               .method = FAB_METHOD_TRAP,
+                               .tid = i + 1,
+                               .attr_id = FAB_ATTR_NOTICE};
+        ck_assert_int_eq(fab_wire_smp_pack(&head, data, bytes), FAB_OK);
+        lab_receive_from(&lab, lid, bytes);
+        if (i % 10 == 9)
+            lab_run_for(&lab, 0.001);
+    }
+    lab_run_for(&lab, 5);
+    const struct lab_event *e = lab_event(&lab, "trap-flood");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, "leaf-004/2");
+    ck_assert_ptr_null(lab_event(&lab, "offender-isolated"));
+    ck_assert_uint_eq(sm_isolations(lab.sm, NULL, 0), 0);
+    lab_assert_good(&lab);
+    close_lab();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attack/offenders");
@@ -219,6 +257,7 @@ int main(void)
     tcase_add_test(t, the_default_reports);
     tcase_add_test(t, a_listed_port_and_a_host_beyond_the_bound_stay);
     tcase_add_test(t, a_forger_is_isolated_only_where_a_manager_answered);
+    tcase_add_test(t, a_flood_under_the_lid_of_another_host_isolates_nobody);
     suite_add_tcase(suite, t);
     return test_run(suite);
 }
