@@ -35,13 +35,13 @@ struct sm_scrub_slot {
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    uint32_t mft;         /* position of the next known MFT block */
+    uint32_t mft;             /* position of the next known MFT block */
     struct sm_mfts_scan scan; /* FAB_SCRUB_LANES: position among the unknown MFT blocks */
-    bool runs;            /* the turn is in progress; false: the next turn begins at due_us */
-    uint64_t due_us;      /* manager's clock at which the next turn begins */
-    double rate, credit;  /* requests per second; number of requests that may be sent now */
-    uint64_t reads;       /* number of reads in this turn */
-    uint32_t differences; /* number of differences in this turn */
+    bool runs;                /* the turn is in progress; false: the next turn begins at due_us */
+    uint64_t due_us;          /* manager's clock at which the next turn begins */
+    double rate, credit;      /* requests per second; number of requests that may be sent now */
+    uint64_t reads;           /* number of reads in this turn */
+    uint32_t differences;     /* number of differences in this turn */
 };
 struct sm_scrub {
     struct sm *s;
