@@ -320,7 +320,7 @@ START_TEST(default_ports_that_lead_to_a_link_are_closed)
         ck_assert_uint_eq(*ports[i], i == 0 ? 0 : 0xff);
         lab_forget_events(&lab);
         lab_run_for(&lab, 2 * INTERVAL_S);
-        ck_assert_uint_eq(count_events(&lab, "settings-changed"), 0);
+        ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 0);
     }
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
@@ -356,7 +356,7 @@ START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
     uint8_t data[FAB_SMP_DATA];
     bring_up(&lab, INTERVAL_S);
     lab_run_for(&lab, 6.5 * INTERVAL_S); /* the first turn over these blocks */
-    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 0);
+    ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 0);
     struct target t = {.node = lab_node(&lab, "spine-002"), .attr_id = FAB_ATTR_MFT};
     t.mod = fab_mft_modifier(fab_mft_number(0xc000 + 32 * 9, 1));
     get(&lab, &t, data);
@@ -373,7 +373,7 @@ START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
     get(&lab, &t, data);
     ck_assert(is_zero(data, sizeof data));
     lab_run_for(&lab, 7 * INTERVAL_S);
-    ck_assert_uint_eq(count_events(&lab, "settings-changed"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 1);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_assert_good(&lab);
     lab_close(&lab);
