@@ -453,6 +453,40 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
     return add_work(l, &l->soon, work, done, ctx);
 }
 
+struct discarded {
+    loop_fn *free_fn; /* NULL: it was called */
+    void *ctx;
+};
+
+static void free_discarded(void *ctx)
+{
+    struct discarded *d = ctx;
+    d->free_fn(d->ctx);
+    d->free_fn = NULL;
+}
+
+/* If the loop was freed before the worker began, free_discarded was not called. */
+static void discarded_done(void *ctx)
+{
+    struct discarded *d = ctx;
+    if (d->free_fn)
+        d->free_fn(d->ctx);
+    free(d);
+}
+
+void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx)
+{
+    struct discarded *d = malloc(sizeof(*d));
+    if (d)
+        *d = (struct discarded){free_fn, ctx};
+    if (d && loop_work_short(l, free_discarded, discarded_done, d) == FAB_OK)
+        return;
+    bool called = d && !d->free_fn; /* in virtual time, although `done` cannot be posted */
+    free(d);
+    if (!called)
+        free_fn(ctx);
+}
+
 const struct fab_pool *loop_thread_pool(struct loop *l)
 {
     if (!l->pool && !l->timeline) {

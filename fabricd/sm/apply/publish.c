@@ -31,7 +31,9 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_fabric *old, *now; /* old: the published snapshot; NULL: there is none to compare */
+    struct fab_view *view;        /* the published view, so that it is freed with this; or NULL */
+    const struct fab_fabric *old; /* its snapshot; NULL: there is none to compare */
+    struct fab_fabric *now;
     struct fab_change *changes;
     size_t count;
     struct fab_census census;
@@ -45,9 +47,10 @@ static void compare(void *ctx)
     fab_fabric_count(c->now, &c->census);
 }
 
-static void comparison_free(struct comparison *c)
+static void comparison_free(void *ctx)
 {
-    fab_fabric_unref(c->old);
+    struct comparison *c = ctx;
+    fab_view_unref(c->view);
     fab_fabric_unref(c->now);
     free(c->changes);
     free(c);
@@ -66,8 +69,8 @@ static struct comparison *comparison_new(const struct sm *s)
     if (!c)
         return NULL;
     c->now = fab_fabric_ref(s->model.fabric);
-    if (old && old->fabric != s->model.fabric)
-        c->old = fab_fabric_ref(old->fabric);
+    c->view = old ? fab_view_ref(old) : NULL;
+    c->old = old && old->fabric != s->model.fabric ? old->fabric : NULL;
     return c;
 }
 
@@ -246,7 +249,7 @@ static int leave(struct sm *s)
     sm_report_reroute(s);
     if (r == FAB_OK)
         r = publish_changes(s, c);
-    comparison_free(c);
+    loop_discard(s->in.loop, comparison_free, c);
     if (r != FAB_OK)
         return r;
     if (old_tables)

@@ -259,6 +259,12 @@ void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
 /* Returns whether the port has its own M_Key: port 0 of a switch, or a port of an adapter or
  * router. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
+/* Returns the number of ports of a node that have their own M_Key and their own LID, counted from
+ * port 0: one for a switch. Searches for such ports need not read the other ports of switches. */
+static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
+{
+    return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);
+}
 /* Returns whether the port has an M_Key that is not known, because PortInfo was read with another
  * key. */
 static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)

@@ -239,16 +239,20 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
                                key); /* NOMEM: a later discovery notes the route again */
 }
 
+static bool is_other_key(const struct sm *s, uint32_t port)
+{
+    uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;
+    return key != 0 && key != sm_m_key_wanted(s, port);
+}
+
 void sm_m_key_recount(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t others = 0;
-    bool derived = s->policy.m_keys.derive || s->core->previous_m_keys.derive;
-    for (uint32_t port = 0; !derived && f && port < f->port_count; port++) {
-        uint64_t key = fab_fabric_port(f, port)->info.m_key;
-        others += key != 0 && sm_m_key_has_own(f, port) && key != sm_m_key_wanted(s, port);
-    }
-    s->core->m_keys_mixed = derived || others > 0;
+    bool mixed = s->policy.m_keys.derive || s->core->previous_m_keys.derive;
+    for (uint32_t node = 0; !mixed && f && node < f->node_count; node++)
+        for (uint32_t i = 0; !mixed && i < sm_own_ports(f, node); i++)
+            mixed = is_other_key(s, f->nodes[node].first_port + i);
+    s->core->m_keys_mixed = mixed;
     fab_base_map_fini(&s->core->key_paths);
 }
 

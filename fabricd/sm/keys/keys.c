@@ -113,10 +113,11 @@ static void take_file(struct sm *s, struct store_m_key *file)
 static bool has_ports_to_change(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    for (uint32_t port = 0; f && port < f->port_count; port++)
-        if (sm_keys_must_change(s, port))
-            return true;
-    return false;
+    bool found = false;
+    for (uint32_t node = 0; f && !found && node < f->node_count; node++)
+        for (uint32_t i = 0; !found && i < sm_own_ports(f, node); i++)
+            found = sm_keys_must_change(s, f->nodes[node].first_port + i);
+    return found;
 }
 
 /* Writes the new and the former key to the file, then uses the new key. Returns IO or NOMEM, with a

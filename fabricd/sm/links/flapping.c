@@ -191,15 +191,19 @@ uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
                : FAB_NONE;
 }
 
+static bool is_in_init(const struct fab_fabric *f, uint32_t port)
+{
+    return fab_fabric_port(f, port)->info.port_state == FAB_STATE_INIT;
+}
+
 static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabric *now,
                              uint32_t port)
 {
-    return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE &&
-           fab_fabric_port(now, port)->info.port_state == FAB_STATE_INIT;
+    return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE && is_in_init(now, port);
 }
 
 /* Counts the flaps of ISLs that went down and came up between two sweeps: the link is up, but a
- * port that was in state Active is in Init. */
+ * port that was in state Active is in Init. Few ports are in Init, so this is tested first. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -207,7 +211,9 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
         return;
     for (uint32_t p = 0; p < now->port_count; p++) {
         uint32_t peer = fab_fabric_port(now, p)->peer;
-        if (peer == FAB_NONE || peer < p || fab_fabric_port(was, p)->peer != peer ||
+        if (peer == FAB_NONE || peer < p || (!is_in_init(now, p) && !is_in_init(now, peer)))
+            continue;
+        if (fab_fabric_port(was, p)->peer != peer ||
             was->nodes[fab_fabric_port(was, p)->node].guid !=
                 now->nodes[fab_fabric_port(now, p)->node].guid ||
             !fab_fabric_isl_is_up(was, p) || !fab_fabric_isl_is_up(now, p))

@@ -216,6 +216,11 @@ static int enter_adopt(struct sm *s)
     return sm_phase_task_begin(s, &adopt_work, l);
 }
 
+static void free_discover(void *ctx)
+{
+    fab_discover_free(ctx);
+}
+
 static int leave_adopt(struct sm *s)
 {
     struct step *l = sm_phase_task_take(s);
@@ -232,7 +237,8 @@ static int leave_adopt(struct sm *s)
     if (r == FAB_OK)
         r = note_unresponsive(s);
     s->run.known_us = clock_now_us();
-    fab_discover_free(s->sweep->discover);
+    if (s->sweep->discover)
+        loop_discard(s->in.loop, free_discover, s->sweep->discover);
     s->sweep->discover = NULL;
     return r;
 }
