@@ -91,15 +91,18 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
 {
     out_keys(o, &m->base,
              "cases computed plans running memory memory_allowed working_memory blocks_per_second "
-             "rate_measured current_load");
+             "rate_measured current_load current kept cpu_percent cpu_us");
 }
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
     out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans ready; %.1f of %.0f MiB used%s",
              m->computed, m->cases, m->running ? " so far" : "", m->plans, mib(m->memory),
-             mib(m->memory_allowed),
-             m->running ? ", and a copy of the tables during the computation" : "");
+             mib(m->memory_allowed), m->working_memory > 0 ? ", and a copy of the tables" : "");
+    out_note(o, OUT_DIM,
+             "%u of %u cases are up to date, %u of them by plans that the last change did not "
+             "affect; the computation takes at most %u %% of a core (%.1f s so far)",
+             m->current, m->cases, m->kept, m->cpu_percent, (double)m->cpu_us / 1e6);
     out_note(o, OUT_DIM,
              "Max load: paths over the most loaded channel, %" PRIu64
              " now. Time: at %u blocks a second, %s",

@@ -29,6 +29,11 @@ int64_t clock_unix_us(void)
     return virtual_now ? VIRTUAL_EPOCH_US + (int64_t)virtual_now : microseconds(CLOCK_REALTIME);
 }
 
+bool clock_is_virtual(void)
+{
+    return virtual_now != 0;
+}
+
 uint64_t clock_cpu_ns(void)
 {
     struct timespec now = {0};

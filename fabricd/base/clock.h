@@ -3,11 +3,14 @@
 #ifndef FABRICD_BASE_CLOCK_H
 #define FABRICD_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 uint64_t clock_now_us(void); /* monotonic clock in microseconds */
 int64_t clock_unix_us(void); /* Unix time in microseconds */
 uint64_t clock_cpu_ns(void); /* processor time of this thread in ns; never virtual */
+
+bool clock_is_virtual(void); /* returns whether this thread has virtual time */
 
 /* Sets the virtual time of this thread. Until the next call, clock_now_us returns now_us, and
  * clock_unix_us returns the Unix time at the beginning of 2026 plus now_us. 0: both return real

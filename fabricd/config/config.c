@@ -61,6 +61,7 @@ int config_defaults(struct config *ret)
         .multicast = {.share = FAB_MCAST_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
+        .contingency_cpu = 25,
         .rebalance_s = 60,
         .journal_keep = 100000,
         .offenders = {.max_isolated = 4},

@@ -112,7 +112,8 @@ struct config {
     struct config_multicast multicast;
     struct config_offenders offenders;
     struct config_smp smp;
-    uint32_t contingency_mb; /* maximum memory of contingency plans in MiB; 0: no contingencies */
+    uint32_t contingency_cpu; /* share of one core for contingencies, in percent */
+    uint32_t contingency_mb;  /* maximum memory of contingency plans in MiB; 0: no contingencies */
     /* Time without changes or traps before a rebalance; 0: no rebalances. */
     uint32_t rebalance_s;
     uint32_t journal_keep; /* number of events kept in the store */

@@ -82,7 +82,7 @@ struct raw_qos {
 };
 
 struct raw_contingency {
-    char *memory;
+    char *memory, *cpu;
 };
 
 struct raw_quotas {

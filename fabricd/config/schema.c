@@ -191,6 +191,7 @@ static const cyaml_schema_field_t qos_fields[] = {
 
 static const cyaml_schema_field_t contingency_fields[] = {
     WORD(raw_contingency, memory),
+    WORD(raw_contingency, cpu),
     CYAML_FIELD_END,
 };
 

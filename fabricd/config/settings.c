@@ -204,6 +204,7 @@ static const struct setting settings[] = {
     ELSEWHERE("qos.classes", "a list of at most 15 classes, each with a name"),
     GROUP(contingency),
     NUMBER(contingency, memory, contingency_mb, 0, 65536, "MiB, 0: none are made"),
+    NUMBER(contingency, cpu, contingency_cpu, 1, 100, "percent of one core"),
     GROUP(quotas),
     NUMBER(quotas, groups, policy.quotas.each[FAB_QUOTA_GROUPS], 0, 1048576, "0: no limit"),
     NUMBER(quotas, memberships, policy.quotas.each[FAB_QUOTA_MEMBERSHIPS], 0, 1048576,

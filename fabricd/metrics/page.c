@@ -353,6 +353,25 @@ static void events(struct fab_text *to, const struct bus *bus)
     }
 }
 
+static void contingencies(struct fab_text *to, const struct sm *s)
+{
+    struct sm_contingencies c;
+    sm_get_contingencies(s, &c);
+    if (c.budget == 0)
+        return;
+    gauge(to, "contingency_cases", c.cases,
+          "Possible failures of one link between switches or of one switch.");
+    gauge(to, "contingency_current", c.current,
+          "Failures whose effects are computed or checked for the active tables.");
+    gauge(to, "contingency_plans", c.all ? c.all->plans : 0,
+          "Failures whose repair is in memory, ready to be written.");
+    gauge(to, "contingency_memory_bytes", c.all ? c.all->memory : 0,
+          "Memory of the contingency plans.");
+    family(to, "contingency_cpu_seconds", "counter",
+           "Processor time that the computation of contingencies has taken.");
+    fab_base_text_addf(to, "fabricd_contingency_cpu_seconds_total %.6f\n", (double)c.cpu_us / 1e6);
+}
+
 void metrics_page(const struct metrics_input *in, struct fab_text *to)
 {
     struct sm_status status;
@@ -373,6 +392,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     phases(to, in->sm);
     fabric(to, &status, v ? v->fabric : NULL, &census);
     multicast(to, &multicasts);
+    contingencies(to, in->sm);
     errors(to, in->pm);
     congestion(to, in->pm, in->cc);
     if (in->sa)

@@ -121,6 +121,8 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
         w->port[i] = p->num;
         name_place(v->fabric, end[i], w->place[i]);
     }
+    if (w)
+        sm_suspect_link(pm->in.sm, guid, port);
     fab_view_unref(v);
     return w;
 }

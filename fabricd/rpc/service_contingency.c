@@ -84,7 +84,9 @@ static void pick(const struct fab_repair_contingencies *all, const struct page_k
                  struct picks *ret)
 {
     const struct pick last = {after->number, after->port};
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->rows; i++) {
+        if (!all->row[i].known)
+            continue;
         struct pick one = {badness(&all->row[i]), (uint32_t)i};
         if (after->list == '\0' || is_worse(&last, &one))
             offer(ret, one);
@@ -110,6 +112,10 @@ static Fabric__V1__ContingencySummary *summary(struct answer *a, const struct sm
     m->blocks_per_second = c->rate;
     m->rate_measured = c->rate_measured;
     m->current_load = c->load;
+    m->current = c->current;
+    m->kept = c->kept;
+    m->cpu_percent = c->percent;
+    m->cpu_us = c->cpu_us;
     return m;
 }
 
@@ -229,10 +235,10 @@ find(struct call *c, const struct fab_view *v, const char *what, const struct sm
                     "\"%.200s\" is neither a switch nor a link between switches; its failure would "
                     "change no table",
                     what);
-    else if (all->all->count < all->cases)
+    else if (all->all->count < all->all->cases)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
                     "\"%.200s\" is not computed yet (%zu of %u cases are); try again later", what,
-                    all->all->count, all->cases);
+                    all->all->count, (uint32_t)all->all->cases);
     else
         call_finish(c, FAB_GRPC_NOT_FOUND, "\"%.200s\" has no link between switches that is up",
                     what);

@@ -163,7 +163,12 @@ struct sm_contingencies {
     /* contingencies computed so far, valid until the caller returns to the loop; NULL: none */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    bool under_way; /* not all contingencies are computed yet */
+    /* Number of contingencies that are computed for the active tables, or whose plans were checked
+     * and are valid for them. `kept`: those that were checked. */
+    uint32_t current, kept;
+    bool under_way;   /* some contingencies are not yet computed or checked for the active tables */
+    uint32_t percent; /* share of one core that the computation may take */
+    uint64_t cpu_us;  /* processor time of the computation so far */
     /* `budget`: maximum memory of the contingency plans in bytes (0: contingencies are off).
      * `working`: memory in bytes that the running computation uses. */
     size_t budget, working;
@@ -173,6 +178,9 @@ struct sm_contingencies {
     bool rate_measured; /* the rate was measured in reroutes; false: an assumed rate */
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
+/* Notes that a link had errors, named by the port at one of its ends. Its contingency is among the
+ * first that are computed. */
+void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
 /* Copies a contingency and converts its node and port ids to those of the published view. An id
  * becomes FAB_NONE if the node or port is no longer in the fabric. The copy points to the plan of
  * the original. */

@@ -307,6 +307,8 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
         /* An array may be NULL if it is empty, and pointer arithmetic on NULL is undefined. */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
                                e_end > e ? r->entry + e : NULL, e_end - e);
+        if (status == FAB_OK && fab_repair_must_stop(r))
+            status = FAB_E_BUSY;
         p = p_end;
         e = e_end;
     }

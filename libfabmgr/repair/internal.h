@@ -193,7 +193,10 @@ struct fab_repair {
     size_t entries;
     uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
-    uint64_t commits; /* number of commits */
+    uint64_t commits; /* number of commits that changed the state */
+    /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon; NULL: they
+     * cannot be stopped. Another thread may set it. */
+    const int *stop;
     /* Scratch memory of one call of a function. */
     /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
     uint64_t *is_dead;
@@ -207,6 +210,11 @@ struct fab_repair {
     /* number of channels that relaxations have read in the plan being computed */
     uint64_t relax_work;
 };
+
+static inline bool fab_repair_must_stop(const struct fab_repair *r)
+{
+    return r->stop != NULL && __atomic_load_n(r->stop, __ATOMIC_RELAXED) != 0;
+}
 
 /* Returns the switch's entry for the column's LID in the active tables. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)

@@ -12,11 +12,16 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/column/prefetch.c \
 	%D%/column/relax.c \
 	%D%/column/tile.c \
+	%D%/contingency/collection.c \
 	%D%/contingency/compress.c \
 	%D%/contingency/contingency.c \
 	%D%/contingency/contingency.h \
 	%D%/contingency/encode.c \
+	%D%/contingency/follow.c \
 	%D%/contingency/link_load.c \
+	%D%/contingency/maker.h \
+	%D%/contingency/order.c \
+	%D%/contingency/stored_plan.c \
 	%D%/labels/labels.c \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \

@@ -192,10 +192,19 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
     return status;
 }
 
+/* Returns true if the delta changes neither the tables nor the dead links nor the labels. */
+static bool is_void(const struct fab_repair *r, const struct fab_repair_delta *d)
+{
+    return d->changes == 0 && d->entries == r->entries && d->deads == r->deads &&
+           (d->deads == 0 || memcmp(d->dead, r->dead, d->deads * sizeof(*d->dead)) == 0) &&
+           !fab_repair_labels_differ(r, d);
+}
+
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++)
         fab_target_lft_set(lft, d->change[i].sw, d->change[i].lid, d->change[i].now);
+    r->commits += !is_void(r, d);
     free(r->entry);
     r->entry = d->entry;
     r->entries = d->entries;
@@ -209,7 +218,6 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     r->relabels = d->relabels;
     r->label_set = d->label_set;
     r->tile.count = 0;
-    r->commits++;
     d->dead = NULL;
     d->deads = 0;
     d->relabel = NULL;

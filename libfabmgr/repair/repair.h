@@ -5,9 +5,10 @@
  * time proportional to the change, not to the fabric.
  *
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
- * tables are those that the switches hold. They are always a function of the baseline and the set
- * of dead links alone: they depend neither on the order of the faults nor on earlier states.
- * Without dead links, they equal the baseline byte for byte. A repair never changes service levels.
+ * tables are those that the switches hold. A repair makes them a function of the baseline and the
+ * set of dead links alone: they depend neither on the order of the faults nor on earlier states.
+ * (A contingency plan of an earlier state may give other paths, until the next repair.) Without
+ * dead links, they equal the baseline byte for byte. A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater

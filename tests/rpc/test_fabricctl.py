@@ -127,7 +127,7 @@ def contingencies_are_the_worst_first():
         top = json.loads(succeeds(s.address, "route", "contingency", "-n", "3", "-o", "json"))
         assert top["contingencies"] == cases[:3]
         text = succeeds(s.address, "route", "contingency").splitlines()
-        assert len(text) == 1 + 14 + 2 and "14 of 14 cases computed so far, 7 plans" in text[-2], text
+        assert len(text) == 1 + 14 + 3 and "14 of 14 cases computed so far, 7 plans" in text[-3], text
         assert "at 2000 blocks a second, measured in reroutes" in text[-1], text
         one = json.loads(succeeds(s.address, "route", "contingency", "leaf-001/5", "-o", "json"))
         assert one["lost_endports"] == 0 and one["blocks"] > 0 and one["kind"] == "link"

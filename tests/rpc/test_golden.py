@@ -225,8 +225,8 @@ class Place:
         """The manager is idle, and its work in the background is complete."""
         if self.json("status")["state"] != "idle":
             return False
-        text = self.ctl("route", "contingency", "-n", "1")  # "27 of 27 cases computed"
-        if not re.search(r"^(\d+) of \1 cases", text, re.M) and not self.is_dragonfly():
+        text = self.ctl("route", "contingency", "-n", "1")  # "27 of 27 cases are up to date"
+        if not re.search(r"^(\d+) of \1 cases are up to date", text, re.M) and not self.is_dragonfly():
             return False
         cc, status = self.json("cc status"), self.json("status")
         if cc["apply"] and (cc["pending"] or cc["generation"] != status["generation"]):

@@ -507,13 +507,15 @@ static void print_contingencies(void)
     if (c.all == NULL)
         return;
     uint32_t load = 0, lost = 0, engine = 0;
-    for (uint32_t i = 0; i < c.all->count; i++) {
+    for (uint32_t i = 0; i < c.all->rows; i++) {
         const struct fab_repair_contingency *x = &c.all->row[i];
+        if (!x->known)
+            continue;
         const uint64_t figures[] = {x->is_switch, x->outcome,       x->id,      x->peer,
                                     x->lost_ends, x->lost_switches, x->entries, x->blocks,
                                     x->switches,  x->steps,         x->load,    x->busiest};
         digest = golden_hash_numbers(digest, figures, sizeof figures / sizeof *figures);
-        digest = golden_hash(digest, x->plan, x->plan != NULL ? x->plan_len : 0);
+        digest = golden_hash(digest, x->plan != NULL ? x->plan->bytes : NULL, x->plan_len);
         load = x->load > load ? (uint32_t)x->load : load;
         lost = x->lost_ends > lost ? x->lost_ends : lost;
         engine += x->outcome == FAB_CONTINGENCY_ENGINE;

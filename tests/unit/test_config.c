@@ -119,7 +119,7 @@ static const char everything[] =
     "to=a]}\n"
     "    - {name: urgent, priority: high, match: [service=0x10-0x1f]}\n"
     "multicast: {mlids: 100, share: always, absent: 8}\n"
-    "contingency: {memory: 5}\n"
+    "contingency: {memory: 5, cpu: 7}\n"
     "offenders: {refused_manager: isolate, forged_control: isolate, max_isolated: 5}\n"
     "quotas: {groups: 1, memberships: 2, services: 3, subscriptions: 4, alias_guids: 5,\n"
     "  total_groups: 11, total_memberships: 12, total_services: 13, total_subscriptions: 14,\n"
@@ -170,6 +170,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.multicast.share, FAB_MCAST_SHARE_ALWAYS);
     ck_assert_uint_eq(c.multicast.absent_s, 8);
     ck_assert_uint_eq(c.contingency_mb, 5);
+    ck_assert_uint_eq(c.contingency_cpu, 7);
     ck_assert_uint_eq(c.rebalance_s, 34);
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);

@@ -349,7 +349,7 @@ static void print_contingencies(struct world *w, const struct fab_repair *r,
                               c.lost_ends, c.lost_switches, c.entries, c.blocks,
                               c.switches,  c.steps,         c.load,    c.busiest};
         digest = golden_hash_numbers(digest, x, sizeof x / sizeof *x);
-        digest = golden_hash(digest, c.plan, c.plan != NULL ? c.plan_len : 0);
+        digest = golden_hash(digest, c.plan != NULL ? c.plan->bytes : NULL, c.plan_len);
         if (i % 6 == 0)
             fprintf(w->out,
                     "    %s: outcome %u, lost %u endports %u switches, %u entries %u blocks %u "
@@ -357,7 +357,7 @@ static void print_contingencies(struct world *w, const struct fab_repair *r,
                     c.is_switch ? w->f->nodes[c.id].desc : place(w->f, c.id), c.outcome,
                     c.lost_ends, c.lost_switches, c.entries, c.blocks, c.switches, c.steps, c.load,
                     c.outcome == FAB_CONTINGENCY_PLAN ? place(w->f, c.busiest) : "-", c.plan_len);
-        free(c.plan);
+        fab_repair_stored_plan_unref(c.plan);
     }
     fprintf(w->out, "    all: digest %016" PRIx64 "\n", digest);
     fab_repair_contingency_end(m);

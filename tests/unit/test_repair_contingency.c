@@ -2,9 +2,10 @@
 /*
  * Contingencies on several families of fabrics. Each stored plan equals, write by write and byte
  * by byte, what a repair computes at that moment; the figures equal those of walking every path;
- * and no plan is returned for a state that has passed.
+ * and a plan of a state that has passed is returned only if it is still valid.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/verify/verify.h"
 #include "tests/unit/routing.h"
 
 struct world {
@@ -20,8 +21,7 @@ struct world {
 static struct fab_lft copy_of(const struct fab_lft *t)
 {
     struct fab_lft copy;
-    ck_assert_int_eq(fab_target_lft_init(&copy, t->switch_count, t->top), FAB_OK);
-    memcpy(copy.entries, t->entries, (size_t)t->switch_count * t->stride);
+    ck_assert_int_eq(fab_target_lft_copy(t, &copy), FAB_OK);
     return copy;
 }
 
@@ -64,14 +64,15 @@ static void fill(struct world *w, size_t budget)
     struct fab_repair_contingency c;
     int status;
     fab_repair_contingencies_fini(&w->all);
-    fab_repair_contingencies_init(&w->all, w->repair);
+    ck_assert_int_eq(fab_repair_contingencies_init(&w->all, w->repair), FAB_OK);
     ck_assert_int_eq(fab_repair_contingency_begin(w->repair, &m), FAB_OK);
     fab_repair_contingency_set_tables(m, &w->lft);
     while (fab_repair_contingency_prepare(m))
         ;
     while ((status = fab_repair_contingency_next(m, w->all.memory < budget, &c)) == FAB_OK)
-        ck_assert_int_eq(fab_repair_contingencies_add(&w->all, &c), FAB_OK);
+        fab_repair_contingencies_add(&w->all, &c);
     ck_assert_int_eq(status, FAB_E_NOT_FOUND);
+    ck_assert_uint_eq(w->all.current, w->all.cases);
     ck_assert_uint_eq(w->all.count, fab_repair_contingency_cases(m));
     fab_repair_contingency_end(m);
 }
@@ -237,8 +238,10 @@ static void check_case(struct world *w, const struct fab_repair_contingency *c, 
 static void check_all(struct world *w, uint32_t before)
 {
     size_t engines = 0;
-    for (size_t i = 0; i < w->all.count; i++) {
+    for (size_t i = 0; i < w->all.rows; i++) {
         const struct fab_repair_contingency *c = &w->all.row[i];
+        if (!c->known)
+            continue;
         check_case(w, c, before);
         engines += c->outcome == FAB_CONTINGENCY_ENGINE;
         if (c->is_switch)
@@ -281,8 +284,10 @@ static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
     char why[200];
     for (size_t i = 0; i < 2; i++) {
         fill(w, SIZE_MAX);
-        size_t cables = w->all.count - w->all.switches;
-        const struct fab_repair_contingency *c = &w->all.row[fab_base_prng_below(prng, cables)];
+        const struct fab_repair_contingency *c;
+        do
+            c = &w->all.row[fab_base_prng_below(prng, w->all.links)];
+        while (!c->known);
         dead[i] = c->id;
         if (c->plan == NULL)
             break;
@@ -316,7 +321,7 @@ START_TEST(plans_at_hand_are_repairs)
         fill(&all[i], SIZE_MAX);
         ck_assert_uint_gt(all[i].all.plans, 0);
         check_all(&all[i], FAB_NONE);
-        for (size_t row = 0; row < all[i].all.count; row++) {
+        for (size_t row = 0; row < all[i].all.rows; row++) {
             if (all[i].all.row[row].plan != NULL && !all[i].all.row[row].is_switch) {
                 carry_out(&all[i], row);
                 break;
@@ -333,8 +338,8 @@ START_TEST(memory_is_bounded)
 {
     struct world w = world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree");
     fill(&w, SIZE_MAX);
-    size_t whole = w.all.memory, rows = w.all.room * sizeof(*w.all.row), bytes = sizeof(w.all);
-    for (size_t i = 0; i < w.all.count; i++)
+    size_t whole = w.all.memory, rows = w.all.rows * sizeof(*w.all.row), bytes = sizeof(w.all);
+    for (size_t i = 0; i < w.all.rows; i++)
         bytes += w.all.row[i].plan != NULL ? w.all.row[i].plan_len : 0;
     ck_assert_uint_ge(whole, rows + bytes);
     fill(&w, whole / 2);
@@ -373,6 +378,256 @@ START_TEST(others_are_not_found)
 }
 END_TEST
 
+/* Returns whether the contingency is the failure of a link that is dead already. */
+static bool is_listed(const uint32_t *dead, size_t count, const struct fab_repair_contingency *c)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!c->is_switch && dead[i] == c->id)
+            return true;
+    return false;
+}
+
+/* ---- plans after a change -------------------------------------------------------------------- */
+
+struct keeping { /* figures for the output of the test */
+    size_t kept, recomputed, found, same;
+};
+
+/* Brings the maker and the collection to the present state, as the manager does. */
+static void follow(struct world *w, struct fab_repair_contingency_maker *m, struct keeping *k)
+{
+    struct fab_repair *later = NULL;
+    fab_repair_contingencies_follow(&w->all, w->repair);
+    ck_assert_uint_eq(w->all.current, 0);
+    ck_assert_int_eq(fab_repair_clone(w->repair, &later), FAB_OK);
+    struct fab_lft tables = fab_target_lft_share(&w->lft);
+    ck_assert_int_eq(fab_repair_contingency_follow(m, later, &tables), FAB_OK);
+    while (fab_repair_contingency_prepare(m))
+        ;
+    for (uint32_t row; (row = fab_repair_contingency_peek(m, 0)) != FAB_NONE;) {
+        struct fab_repair_contingency c;
+        const struct fab_repair_stored_plan *plan = w->all.row[row].plan;
+        if (plan != NULL && fab_repair_contingency_recheck(m, plan) == FAB_OK) {
+            fab_repair_contingencies_confirm(&w->all, row);
+            k->kept++;
+            continue;
+        }
+        k->recomputed++;
+        ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_OK);
+        ck_assert_uint_eq(c.row, row);
+        fab_repair_contingencies_add(&w->all, &c);
+    }
+    ck_assert_uint_eq(w->all.current, w->all.cases);
+    ck_assert_uint_eq(w->all.count, w->all.cases);
+}
+
+static struct fab_fabric *with_dead_links(const struct world *w, const struct fab_repair_delta *d)
+{
+    struct fab_fabric *f = NULL;
+    ck_assert_int_eq(fab_fabric_clone(w->f, &f), FAB_OK);
+    for (size_t i = 0; i < d->deads; i++)
+        fab_fabric_edit_port(f, d->dead[i])->info.phys_state = FAB_PHYS_POLLING;
+    return f;
+}
+
+static struct fab_verdict judged(const struct world *w, const struct fab_fabric *f,
+                                 const struct fab_lft *lft)
+{
+    struct fab_verdict v;
+    const struct fab_verify_input in = {.fabric = f,
+                                        .lids = &w->base->lids,
+                                        .lft = lft,
+                                        .max_hops = w->policy.max_hops,
+                                        .vls = &w->base->vls};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    return v;
+}
+
+/* Applies the writes of a plan in a random order within each step. After each write, the proof of
+ * the library finds no cycle (a loop is one), and not more pairs without a path than before the
+ * writes. */
+static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
+                         struct fab_prng *prng)
+{
+    struct fab_fabric *f = with_dead_links(w, d);
+    struct fab_lft lft = copy_of(&w->lft);
+    uint32_t order[1024];
+    struct fab_verdict v = judged(w, f, &lft);
+    uint64_t lost = v.unreachable_pairs;
+    fab_verify_verdict_fini(&v);
+    bool drains = d->drained > 0;
+    for (size_t i = 0; i < d->writes; i++)
+        drains = drains || d->write[i].drain != 0;
+    for (size_t first = 0, end; first < d->writes; first = end) {
+        for (end = first; end < d->writes && d->write[end].step == d->write[first].step; end++)
+            order[end - first] = (uint32_t)end;
+        fab_base_prng_shuffle(prng, order, end - first);
+        for (size_t i = 0; i < end - first; i++) {
+            const struct fab_repair_write *write = &d->write[order[i]];
+            fab_repair_write_bytes(&w->lft, d, write,
+                                   fab_target_lft_row(&lft, write->sw) +
+                                       (size_t)write->block * FAB_LFT_BLOCK);
+            v = judged(w, f, &lft);
+            ck_assert_msg(v.deadlock_free && (drains || v.unreachable_pairs <= lost),
+                          "%s: write %zu of step %u: %s, %" PRIu64
+                          " pairs without a path, before %" PRIu64,
+                          w->name, i, write->step, v.deadlock_free ? "no cycle" : "a cycle",
+                          v.unreachable_pairs, lost);
+            fab_verify_verdict_fini(&v);
+        }
+    }
+    fab_target_lft_fini(&lft);
+    fab_fabric_unref(f);
+}
+
+/* Takes the plan of a row, as after its failure. A plan that is not for this state fails its check,
+ * or is good in the middle of its writes as well. */
+static void take(struct world *w, const struct fab_repair_contingency *c, const uint32_t *dead,
+                 size_t deads, struct fab_prng *prng, struct keeping *k)
+{
+    uint32_t all[512];
+    struct fab_repair_delta fresh = {0}, kept = {0};
+    char why[200];
+    memcpy(all, dead, deads * sizeof(*dead));
+    size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
+    int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
+    if (!c->is_switch) /* all links of a switch may be dead already */
+        ck_assert(found == FAB_OK || w->all.current == 0 || c->plan == NULL);
+    if (found != FAB_OK)
+        return;
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, all, count, &fresh, why, sizeof(why)),
+                     FAB_OK);
+    k->found++;
+    k->same += fresh.changes == kept.changes;
+    ck_assert_uint_eq(fresh.deads, kept.deads);
+    if (fab_base_prng_below(prng, 10) == 0)
+        watch_writes(w, &kept, prng);
+    fab_repair_delta_fini(&fresh);
+    fab_repair_delta_fini(&kept);
+}
+
+/* The numbers of paths that follow() patches equal those that a new maker counts. */
+static void assert_load(struct world *w, const struct fab_repair_contingency_maker *m)
+{
+    struct fab_repair_contingency_maker *new = NULL;
+    ck_assert_int_eq(fab_repair_contingency_begin(w->repair, &new), FAB_OK);
+    fab_repair_contingency_set_tables(new, &w->lft);
+    while (fab_repair_contingency_prepare(new))
+        ;
+    ck_assert_uint_eq(fab_repair_contingency_load(m), fab_repair_contingency_load(new));
+    ck_assert_uint_eq(fab_repair_contingency_cases(m), fab_repair_contingency_cases(new));
+    fab_repair_contingency_end(new);
+}
+
+static void change(struct world *w, const uint32_t *dead, size_t count)
+{
+    struct fab_repair_delta d;
+    struct fab_repair_change at;
+    char why[200];
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)),
+                     FAB_OK);
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+    ck_assert_int_eq(fab_repair_prepare_commit(&d, NULL, &w->lft), FAB_OK);
+    fab_repair_commit(w->repair, &w->lft, &d);
+    fab_repair_delta_fini(&d);
+}
+
+/* Links fail one after the other and come back in another order. */
+static void fail_and_return(struct world *w, struct fab_prng *prng, struct keeping *k)
+{
+    struct fab_repair_contingency_maker *m = NULL;
+    struct fab_repair_contingency c;
+    uint32_t dead[3];
+    size_t deads = 0;
+    fill(w, SIZE_MAX);
+    ck_assert_int_eq(fab_repair_contingency_begin(w->repair, &m), FAB_OK);
+    fab_repair_contingency_set_tables(m, &w->lft);
+    while (fab_repair_contingency_prepare(m))
+        ;
+    while (fab_repair_contingency_next(m, false, &c) == FAB_OK)
+        ;
+    for (unsigned i = 0; i < 6; i++) {
+        if (i < 3) {
+            const struct fab_repair_contingency *x;
+            do
+                x = &w->all.row[fab_base_prng_below(prng, w->all.links)];
+            while (!x->known);
+            if (x->outcome == FAB_CONTINGENCY_ENGINE)
+                continue;
+            dead[deads++] = x->id;
+        } else if (deads > 0) {
+            size_t which = fab_base_prng_below(prng, deads);
+            dead[which] = dead[--deads];
+        }
+        change(w, dead, deads);
+        w->all.current = 0; /* the plans are not rechecked yet */
+        for (size_t row = 0; row < w->all.rows; row++)
+            if (w->all.row[row].known && !is_listed(dead, deads, &w->all.row[row]))
+                take(w, &w->all.row[row], dead, deads, prng, k);
+        follow(w, m, k);
+        for (size_t row = 0; row < w->all.rows; row++)
+            if (w->all.row[row].known)
+                take(w, &w->all.row[row], dead, deads, prng, k);
+        assert_load(w, m);
+    }
+    fab_repair_contingency_end(m);
+    change(w, NULL, 0);
+    ck_assert(fab_target_lft_same(&w->lft, &w->base->lft));
+}
+
+START_TEST(plans_outlive_changes_that_do_not_affect_them)
+{
+    static const uint32_t torus[3] = {4, 4, 1};
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("plans outlive changes", 5));
+    struct world all[] = {
+        world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
+        world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
+        world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
+        world_of("torus", grid(torus, true, 2), "updn"),
+        world_of("random", random_fabric(12, 4, 2, fab_base_prng_next(&prng)), "updn"),
+        world_of("random", random_fabric(16, 3, 1, fab_base_prng_next(&prng)), "updn"),
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct keeping k = {0};
+        for (unsigned round = 0; round < 3; round++)
+            fail_and_return(&all[i], &prng, &k);
+        printf("# %s: %zu plans kept, %zu computed anew; %zu taken, %zu as if computed now\n",
+               all[i].name, k.kept, k.recomputed, k.found, k.same);
+        ck_assert_uint_gt(k.kept, 0);
+        world_fini(&all[i]);
+    }
+}
+END_TEST
+
+START_TEST(likely_links_come_first)
+{
+    struct world w = world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree");
+    struct fab_repair_contingency_maker *m = NULL;
+    struct fab_repair_contingency c;
+    fill(&w, 0);
+    const uint32_t likely[] = {w.all.row[7].peer, UINT32_MAX, w.all.row[3].id, w.all.row[7].id};
+    const int stop = 1;
+    ck_assert_int_eq(fab_repair_contingency_begin(w.repair, &m), FAB_OK);
+    ck_assert_int_eq(fab_repair_contingency_set_likely(m, likely, 4), FAB_OK);
+    fab_repair_contingency_set_tables(m, &w.lft);
+    while (fab_repair_contingency_prepare(m))
+        ;
+    ck_assert_uint_eq(fab_repair_contingency_left(m), w.all.cases);
+    ck_assert_uint_eq(fab_repair_contingency_peek(m, 0), 7);
+    ck_assert_uint_eq(fab_repair_contingency_peek(m, 1), 3);
+    ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
+    fab_repair_contingency_stop_at(m, &stop); /* the loop has other work: the case is kept */
+    ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
+    fab_repair_contingency_stop_at(m, NULL);
+    ck_assert_int_eq(fab_repair_contingency_next(m, false, &c), FAB_OK);
+    ck_assert_uint_eq(c.row, 7);
+    ck_assert_uint_eq(fab_repair_contingency_left(m), w.all.cases - 1);
+    fab_repair_contingency_end(m);
+    world_fini(&w);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("contingency");
@@ -380,6 +635,8 @@ static Suite *suite(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, plans_at_hand_are_repairs);
     tcase_add_test(c, memory_is_bounded);
+    tcase_add_test(c, plans_outlive_changes_that_do_not_affect_them);
+    tcase_add_test(c, likely_links_come_first);
     tcase_add_test(c, others_are_not_found);
     suite_add_tcase(s, c);
     return s;

@@ -4,13 +4,20 @@
  * single switch, before the failure happens. A local repair first searches the contingencies
  * (sm_contingency_find).
  *
- * A worker task computes contingencies while no round runs. The task runs in slices of SLICE_US,
- * with a pause of PAUSE_US after each slice. It reads one version of the tables,
- * which stays as it is when a local repair makes the next version.
+ * A worker task computes contingencies while no round runs. It reads one version of the tables,
+ * which stays as it is when a local repair makes the next version. The task runs in slices of
+ * SLICE_US of processor time. After each slice the worker pauses for so long that the computation
+ * takes at most contingency.cpu percent of one core. A trap ends the slice at once
+ * (sm_contingency_yield).
  *
- * Contingencies are valid only for the repair session from which they were computed. After a local
- * repair or a reroute they are no longer used; they are freed when the round has ended.
+ * After a local repair or a targeted sweep, the contingencies follow the new state of the repair
+ * session. Each plan is checked, and only those that the change invalidates are computed anew
+ * (libfabmgr/repair/contingency/contingency.h). New tables of an engine discard all contingencies.
+ *
+ * Links that flapped or had errors come first. If the memory is full, a plan takes the place of
+ * those that are later in this order.
  */
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +25,29 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
+#include "fabricd/sm/links/links.h"
 
 #define QUIET_US 1000000u /* delay from the end of a round to the start of the computation */
 #define SLICE_US 4000u
-#define PAUSE_US 4000u
+#define PAUSE_US 4000u /* the shortest pause, and the pause in virtual time */
 #define SLICE_CASES 64
+#define PLAN_SHARE 8 /* a plan may take at most this part of the memory */
 /* LFT blocks per second, assumed until reroutes have shown the real rate. */
 #define WRITE_RATE 25000
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    size_t room; /* bytes that contingency plans may still use */
+    struct fab_repair *later; /* the task first follows this state; NULL: the state is the same */
+    struct fab_lft tables;    /* the tables of `later` */
+    bool keep;                /* there is memory for plans */
+    bool timed;               /* the slice ends after SLICE_US; false: in virtual time */
+    int stop;                 /* not 0: the slice must end; the loop thread sets it */
+    /* [SLICE_CASES] plans of the next cases, made for an earlier state; NULL: no plan */
+    struct fab_repair_stored_plan *earlier[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
-    uint32_t count;
+    uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
+    uint32_t cases, count, confirms; /* number of cases passed, and lengths of the two arrays */
+    uint64_t cpu_ns;
     int status; /* NOT_FOUND: all contingencies are computed */
 };
 
@@ -38,37 +55,53 @@ struct sm_contingency_job {
 
 static void make_one(struct sm_contingency_job *j)
 {
-    struct fab_repair_contingency *c = &j->made[j->count];
-    j->status = fab_repair_contingency_next(j->maker, j->room > 0, c);
-    if (j->status != FAB_OK)
-        return;
-    j->count++;
-    if (c->plan_len > j->room) {
-        free(c->plan);
-        c->plan = NULL;
-        j->room = 0;
+    const struct fab_repair_stored_plan *plan = j->earlier[j->cases];
+    uint32_t row = fab_repair_contingency_peek(j->maker, 0);
+    j->status = plan ? fab_repair_contingency_recheck(j->maker, plan) : FAB_E_NOT_FOUND;
+    if (j->status == FAB_OK) {
+        j->confirmed[j->confirms++] = row;
+    } else {
+        j->status = fab_repair_contingency_next(j->maker, j->keep, &j->made[j->count]);
+        j->count += j->status == FAB_OK;
     }
-    j->room -= c->plan ? c->plan_len : 0;
+    j->cases += j->status == FAB_OK;
+}
+
+static bool slice_is_over(const struct sm_contingency_job *j, uint64_t start_ns)
+{
+    return j->status != FAB_OK || __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0 ||
+           (j->timed && clock_cpu_ns() - start_ns >= SLICE_US * UINT64_C(1000));
 }
 
 static void work(void *ctx, struct loop_task *task)
 {
     struct sm_contingency_job *j = ctx;
-    uint64_t end = clock_now_us() + SLICE_US;
+    uint64_t start_ns = clock_cpu_ns();
     (void)task;
-    for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
+    if (j->later) {
+        j->status = fab_repair_contingency_follow(j->maker, j->later, &j->tables);
+        j->later = NULL;
+    }
+    for (unsigned i = 0; i < SLICE_CASES && !slice_is_over(j, start_ns); i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
         /* Gives the processor to the loop thread, which may have to handle a fault. */
         (void)sched_yield();
     }
+    if (j->status == FAB_E_BUSY)
+        j->status = FAB_OK;
+    j->cpu_ns = clock_cpu_ns() - start_ns;
 }
 
 static void job_free(struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < j->count; i++)
-        free(j->made[i].plan);
+        fab_repair_stored_plan_unref(j->made[i].plan);
+    for (uint32_t i = 0; i < SLICE_CASES; i++)
+        fab_repair_stored_plan_unref(j->earlier[i]);
     fab_repair_contingency_end(j->maker);
+    fab_repair_free(j->later);
+    fab_target_lft_fini(&j->tables);
     free(j);
 }
 
@@ -79,32 +112,70 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-static size_t room(const struct sm *s)
+/* Drops the last plan in the order of the cases. Returns false if all cases with plans are computed
+ * or rechecked already. */
+static bool evict_last(struct sm_contingency_state *a)
 {
-    size_t used = s->fault->contingency.all.memory, most = budget(s);
-    return used < most ? most - used : 0;
-}
-
-static int take(struct sm *s, struct sm_contingency_job *j)
-{
-    int r = FAB_OK;
-    for (uint32_t i = 0; i < j->count; i++) {
-        int one = fab_repair_contingencies_add(&s->fault->contingency.all, &j->made[i]);
-        r = r == FAB_OK ? one : r;
+    size_t left = fab_repair_contingency_left(a->maker);
+    while (a->searched < left) {
+        uint32_t row = fab_repair_contingency_peek(a->maker, left - 1 - a->searched++);
+        if (row == FAB_NONE)
+            return false;
+        if (a->all.row[row].plan) {
+            fab_repair_contingencies_evict(&a->all, row);
+            return true;
+        }
     }
-    j->count = 0;
-    return r;
+    return false;
 }
 
+/* Stores a computed case; without its plan if the memory is full. */
+static void take_one(struct sm *s, struct fab_repair_contingency *c)
+{
+    struct sm_contingency_state *a = &s->fault->contingency;
+    bool fits = c->plan && c->plan_len <= budget(s) / PLAN_SHARE;
+    fab_repair_contingencies_evict(&a->all, c->row); /* the case's plan for an earlier state */
+    while (fits && a->all.memory + c->plan_len > budget(s))
+        fits = evict_last(a);
+    if (!fits) {
+        fab_repair_stored_plan_unref(c->plan);
+        c->plan = NULL;
+    }
+    fab_repair_contingencies_add(&a->all, c);
+}
+
+static void take(struct sm *s, struct sm_contingency_job *j)
+{
+    for (uint32_t i = 0; i < j->confirms; i++)
+        fab_repair_contingencies_confirm(&s->fault->contingency.all, j->confirmed[i]);
+    s->fault->contingency.kept += j->confirms;
+    for (uint32_t i = 0; i < j->count; i++)
+        take_one(s, &j->made[i]);
+    j->count = 0;
+}
+
+/* Ends the computation for the present state. The maker stays, to follow the next state; after a
+ * failure it does not. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
-    fab_repair_contingency_end(a->maker);
-    a->maker = NULL;
-    if (status != FAB_E_NOT_FOUND)
+    a->complete = true;
+    if (status != FAB_E_NOT_FOUND) {
         log_debug("sm", "no more contingencies are computed: %s", fab_base_status_text(status));
-    log_debug("sm", "contingencies cases=%zu of=%u plans=%zu memory=%zu", a->all.count, a->cases,
-              a->all.plans, a->all.memory);
+        fab_repair_contingency_end(a->maker);
+        a->maker = NULL;
+    }
+    log_debug("sm", "contingencies cases=%zu of=%zu plans=%zu kept=%u memory=%zu cpu_ms=%" PRIu64,
+              a->all.count, a->all.cases, a->all.plans, a->kept, a->all.memory,
+              a->cpu_ns / 1000000);
+}
+
+/* Returns the pause after a slice that took `cpu_ns` of processor time. */
+static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
+{
+    uint64_t percent = s->in.config->contingency_cpu;
+    uint64_t pause_us = cpu_ns / 1000 * (100 - percent) / percent;
+    return clock_is_virtual() || pause_us < PAUSE_US ? PAUSE_US : pause_us;
 }
 
 static void done(void *owner, void *ctx)
@@ -112,16 +183,18 @@ static void done(void *owner, void *ctx)
     struct sm *s = owner;
     struct sm_contingency_job *j = ctx;
     struct sm_contingency_state *a = &s->fault->contingency;
-    int status = take(s, j);
     a->task = NULL;
+    a->job = NULL;
     a->maker = j->maker;
-    a->load = fab_repair_contingency_load(j->maker);
+    fab_repair_contingency_stop_at(a->maker, NULL);
     j->maker = NULL;
-    status = j->status == FAB_OK ? status : j->status;
-    if (status == FAB_OK)
-        loop_timer_set(a->timer, PAUSE_US);
+    a->load = fab_repair_contingency_load(a->maker);
+    a->cpu_ns += clock_is_virtual() ? 0 : j->cpu_ns;
+    take(s, j);
+    if (j->status == FAB_OK)
+        loop_timer_set(a->timer, pause_after(s, j->cpu_ns));
     else
-        finish(s, status);
+        finish(s, j->status);
     job_free(j);
 }
 
@@ -131,42 +204,126 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-static int go_on(struct sm *s)
+/* Gives the worker the plans of the next cases that were made for an earlier state. */
+static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
+{
+    for (uint32_t i = 0; i < SLICE_CASES; i++) {
+        uint32_t row = fab_repair_contingency_peek(j->maker, i);
+        if (row != FAB_NONE && a->all.row[row].plan)
+            j->earlier[i] = fab_repair_stored_plan_ref(a->all.row[row].plan);
+    }
+}
+
+static const struct fab_lft *session_tables(struct sm *s)
+{
+    return fab_repair_session_tables(sm_repair_session(s), s->model.target);
+}
+
+/* Starts a slice. `later` becomes the property of the task. */
+static int go_on(struct sm *s, struct fab_repair *later)
 {
     static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};
     struct sm_contingency_state *a = &s->fault->contingency;
     struct sm_contingency_job *j = calloc(1, sizeof(*j));
-    if (!j)
+    if (!j) {
+        fab_repair_free(later);
         return FAB_E_NOMEM;
+    }
     j->maker = a->maker;
-    j->room = room(s);
+    j->later = later;
+    if (later)
+        j->tables = fab_target_lft_share(session_tables(s));
+    j->keep = a->all.memory < budget(s) || a->searched < fab_repair_contingency_left(a->maker);
+    j->timed = !clock_is_virtual();
+    fab_repair_contingency_stop_at(j->maker, &j->stop);
+    if (!later)
+        lend_plans(a, j);
     a->maker = NULL;
+    a->job = j;
     const struct loop_task_config config = {
         .ops = &ops, .tasks = &s->fault->tasks, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
-    return loop_task_start(s->in.loop, &config, &a->task);
+    int r = loop_task_start(s->in.loop, &config, &a->task);
+    if (r != FAB_OK)
+        a->job = NULL;
+    return r;
+}
+
+/* Lists the links that are more likely to fail than others, in ids of the repair session. */
+static int set_likely(struct sm *s)
+{
+    struct sm_contingency_state *a = &s->fault->contingency;
+    uint32_t port[SM_SUSPECTS + SM_RECENT_FLAPS], count = 0;
+    const struct fab_fabric *f = s->model.fabric;
+    count = sm_flap_recent(s, port, SM_RECENT_FLAPS);
+    for (uint32_t i = 0; i < a->suspects; i++) {
+        uint32_t node = fab_fabric_node_by_guid(f, a->suspect[i].guid);
+        if (node != FAB_NONE && a->suspect[i].port <= f->nodes[node].num_ports)
+            port[count++] = fab_fabric_port_id(f, node, a->suspect[i].port);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        port[i] = fab_repair_session_port(sm_repair_session_of(s), f, port[i]);
+    return fab_repair_contingency_set_likely(a->maker, port, count);
+}
+
+static void begin_state(struct sm_contingency_state *a)
+{
+    a->complete = false;
+    a->searched = 0;
+    a->kept = 0;
 }
 
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
-    struct fab_repair_session *t = sm_repair_session(s);
-    int r = fab_repair_contingency_begin(t->state, &a->maker);
+    const struct fab_repair *state = sm_repair_session_of(s)->state;
+    int r = fab_repair_contingency_begin(state, &a->maker);
+    if (r == FAB_OK)
+        r = set_likely(s);
+    if (r == FAB_OK && !a->all.network)
+        r = fab_repair_contingencies_init(&a->all, state);
     if (r != FAB_OK)
         return r;
-    fab_repair_contingency_set_tables(a->maker, fab_repair_session_tables(t, s->model.target));
-    fab_repair_contingencies_init(&a->all, t->state);
-    a->cases = fab_repair_contingency_cases(a->maker);
-    return go_on(s);
+    fab_repair_contingency_set_tables(a->maker, session_tables(s));
+    fab_repair_contingencies_follow(&a->all, state);
+    begin_state(a);
+    return go_on(s, NULL);
+}
+
+/* Lets the computation follow the present state of the repair session. */
+static int follow(struct sm *s)
+{
+    struct sm_contingency_state *a = &s->fault->contingency;
+    const struct fab_repair *state = sm_repair_session_of(s)->state;
+    struct fab_repair *later = NULL;
+    int r = set_likely(s);
+    if (r == FAB_OK)
+        r = fab_repair_clone(state, &later);
+    if (r != FAB_OK)
+        return r;
+    fab_repair_contingencies_follow(&a->all, state);
+    begin_state(a);
+    return go_on(s, later);
 }
 
 static void drop(struct sm_contingency_state *a)
 {
+    if (a->job)
+        __atomic_store_n(&a->job->stop, 1, __ATOMIC_RELAXED);
     loop_task_cancel(a->task);
     a->task = NULL;
+    a->job = NULL;
     fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     fab_repair_contingencies_fini(&a->all);
-    a->cases = 0;
+    begin_state(a);
+}
+
+/* Returns whether there is something to compute for the present state of the repair session. */
+static bool is_behind(const struct sm *s)
+{
+    const struct sm_contingency_state *a = &s->fault->contingency;
+    return !a->complete ||
+           !fab_repair_contingencies_follows(&a->all, sm_repair_session_of(s)->state);
 }
 
 static void on_time(void *ctx)
@@ -176,10 +333,14 @@ static void on_time(void *ctx)
     loop_at(s->in.loop, "computing contingencies");
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
         return; /* sm_contingency_prepare sets the timer again when the round has ended */
-    bool good = fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
-    if (!good)
+    const struct fab_repair *state = sm_repair_session_of(s)->state;
+    if (!fab_repair_contingencies_valid(&a->all, state))
         drop(a);
-    int r = good && a->maker ? go_on(s) : good ? FAB_OK : begin(s);
+    if (!is_behind(s))
+        return;
+    int r = !a->maker                                           ? begin(s)
+            : !fab_repair_contingencies_follows(&a->all, state) ? follow(s)
+                                                                : go_on(s, NULL);
     if (r != FAB_OK)
         log_debug("sm", "no memory for contingencies");
 }
@@ -187,25 +348,45 @@ static void on_time(void *ctx)
 void sm_contingency_prepare(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
-    bool ready = sm_repair_ready(s),
-         good = ready && fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
-    if (!good && a->all.network)
-        drop(a);
-    if (budget(s) == 0 || !ready || sm_run_busy(s) || a->task)
+    if (budget(s) == 0 || !sm_repair_ready(s) || sm_run_busy(s))
         return;
-    if (!good)
+    const struct fab_repair *state = sm_repair_session_of(s)->state;
+    if (a->all.network && !fab_repair_contingencies_valid(&a->all, state))
+        drop(a);
+    if (a->task || !is_behind(s))
+        return;
+    if (!a->maker || !fab_repair_contingencies_follows(&a->all, state))
         loop_timer_set(a->timer, QUIET_US);
-    else if (a->maker && !loop_timer_pending(a->timer))
+    else if (!loop_timer_pending(a->timer))
         loop_timer_set(a->timer, PAUSE_US);
+}
+
+void sm_contingency_yield(struct sm *s)
+{
+    if (s->fault->contingency.job)
+        __atomic_store_n(&s->fault->contingency.job->stop, 1, __ATOMIC_RELAXED);
+}
+
+void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    struct sm_contingency_state *a = &s->fault->contingency;
+    const struct sm_suspect one = {.guid = node_guid, .port = port};
+    uint32_t at = 0;
+    while (at < a->suspects && (a->suspect[at].guid != node_guid || a->suspect[at].port != port))
+        at++;
+    if (at == a->suspects)
+        a->suspects += a->suspects < SM_SUSPECTS;
+    at = at < a->suspects ? at : a->suspects - 1;
+    memmove(a->suspect + 1, a->suspect, at * sizeof(*a->suspect));
+    a->suspect[0] = one;
 }
 
 int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
                         struct fab_repair_delta *ret)
 {
     struct fab_repair_session *t = sm_repair_session(s);
-    return fab_repair_contingencies_find(&s->fault->contingency.all, t->state,
-                                         fab_repair_session_tables(t, s->model.target), dead, count,
-                                         ret);
+    return fab_repair_contingencies_find(&s->fault->contingency.all, t->state, session_tables(s),
+                                         dead, count, ret);
 }
 
 int sm_contingency_init(struct sm *s)
@@ -225,20 +406,24 @@ void sm_contingency_fini(struct sm *s)
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
     const struct sm_contingency_state *a = &s->fault->contingency;
-    bool good = sm_repair_ready(s) &&
-                fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     uint32_t rate = sm_table_write_rate(s);
     *ret = (struct sm_contingencies){
         .budget = budget(s),
         .rate = rate > 0 ? rate : WRITE_RATE,
         .rate_measured = rate > 0,
+        .percent = s->in.config->contingency_cpu,
+        .cpu_us = a->cpu_ns / 1000,
     };
-    if (!good)
+    if (!sm_repair_ready(s) ||
+        !fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state))
         return;
+    bool follows = fab_repair_contingencies_follows(&a->all, sm_repair_session_of(s)->state);
     ret->all = &a->all;
-    ret->cases = a->cases;
+    ret->cases = (uint32_t)a->all.cases;
+    ret->current = follows ? (uint32_t)a->all.current : 0;
+    ret->kept = follows ? a->kept : 0;
     ret->load = a->load;
-    ret->under_way = a->maker || a->task;
+    ret->under_way = !follows || !a->complete;
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 

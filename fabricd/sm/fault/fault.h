@@ -14,8 +14,10 @@ void sm_fault_fini(struct sm *s);
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether nodes were probed that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
-/* Drops contingencies that are no longer valid, and starts to compute new ones. */
+/* Drops contingencies of other tables, and starts to compute those that are missing. */
 void sm_contingency_prepare(struct sm *s);
+/* Makes the computation of contingencies pause at once, because a fault may have to be handled. */
+void sm_contingency_yield(struct sm *s);
 
 extern const struct sm_phase sm_phase_probe, sm_phase_repair, sm_phase_report_repair;
 

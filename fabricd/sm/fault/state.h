@@ -7,6 +7,9 @@
 #include "fabricd/sm/fault/fault.h"
 #include "libfabmgr/repair/contingency/contingency.h"
 
+#define SM_SUSPECTS 256
+#define SM_RECENT_FLAPS 256
+
 struct sm_probe {         /* result of a port probe */
     struct sm_link *link; /* ISLs that failed or must be isolated, each listed once */
     uint32_t count;
@@ -17,12 +20,21 @@ struct sm_probe {         /* result of a port probe */
 struct sm_contingency_state { /* state of contingency.c */
     /* Contingencies of the active tables. all.network is NULL if there are none. */
     struct fab_repair_contingencies all;
-    /* Computes the remaining contingencies. NULL: nothing remains, or the worker task has the
-     * maker. */
+    /* Computes the contingencies. NULL: there is none, or the worker task has it. */
     struct fab_repair_contingency_maker *maker;
-    struct loop_task *task; /* the worker task; NULL: none runs */
+    struct loop_task *task;         /* the worker task; NULL: none runs */
+    struct sm_contingency_job *job; /* what the worker task works on; NULL: none runs */
     struct loop_timer *timer;
-    uint32_t cases;
+    bool complete;   /* the maker has computed all cases of the state that `all` follows */
+    size_t searched; /* number of cases, from the last one, that were searched for plans to evict */
+    uint32_t kept;   /* number of plans of earlier states found valid for this state */
+    uint64_t cpu_ns; /* processor time of the worker tasks so far */
+    /* Links that had errors, the latest first. */
+    struct sm_suspect {
+        uint64_t guid;
+        uint8_t port;
+    } suspect[SM_SUSPECTS];
+    uint32_t suspects;
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
 };

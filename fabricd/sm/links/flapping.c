@@ -487,6 +487,19 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     return n;
 }
 
+uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = s->links->count; i > 0 && n < max; i--) {
+        const struct sm_flap *e = &s->links->list[i - 1];
+        uint32_t port =
+            e->isl && e->damping.flaps > 0 ? sm_flap_up_at(s->model.fabric, e) : FAB_NONE;
+        if (port != FAB_NONE)
+            ret[n++] = port;
+    }
+    return n;
+}
+
 uint32_t sm_flap_held(const struct sm *s)
 {
     uint32_t n = 0;

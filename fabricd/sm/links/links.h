@@ -26,6 +26,9 @@ void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm
  * unless the link is held down or one of its switches is missing as well. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
+/* Stores the ids of the ports of links that are up and flapped recently, at most `max`. Returns
+ * their number. */
+uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max);
 uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held down */
 /* Removes the held-down and isolated links from a new snapshot before the model adopts the
  * snapshot. Returns NOMEM. */

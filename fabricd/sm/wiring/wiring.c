@@ -36,6 +36,12 @@ static void round_ended(struct sm *s, int status)
     sm_rebalance_ended(s, status);
 }
 
+static void trap_came(struct sm *s)
+{
+    sm_contingency_yield(s);
+    sm_rebalance_yield(s);
+}
+
 static void mastership_lost(struct sm *s)
 {
     sm_background_drop(s);
@@ -46,7 +52,7 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .first_requests = first_requests,
                                     .last_requests = last_requests,
                                     .repair_ready = sm_repair_ready,
-                                    .trap_came = sm_rebalance_yield,
+                                    .trap_came = trap_came,
                                     .before_choice = sm_background_schedule,
                                     .add_facts = add_facts,
                                     .round_ended = round_ended,

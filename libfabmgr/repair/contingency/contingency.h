@@ -5,8 +5,14 @@
  * delta. To decode it, only the table entries that it changes are read.
  *
  * A maker works on a clone of the repair and a version of the tables, on any thread, in small
- * steps. The collection belongs to one thread. Plans are valid only for the state from which they
- * were computed: after a commit, or with another baseline, the collection returns none of them.
+ * steps. The collection belongs to one thread. It has one row for each ISL and each switch of the
+ * network.
+ *
+ * A commit does not invalidate all plans. A plan stays valid if the commit did not change the
+ * entries that the plan changes, if the labels are the same, and if the proof of the plan succeeds
+ * with the present tables (stored_plan.c). fab_repair_contingencies_find makes this check for a
+ * plan of an earlier state. The maker makes it, too, and computes only those cases anew that fail
+ * it.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
@@ -14,6 +20,11 @@
  *     while (fab_repair_contingency_next(m, keep, &c) == FAB_OK)
  *         fab_repair_contingencies_add(&all, &c)
  *     fab_repair_contingencies_find(&all, r, &lft, dead, count, &delta)
+ * After a commit:
+ *     fab_repair_contingencies_follow(&all, r)        the plans become plans of an earlier state
+ *     fab_repair_clone(r, &clone)
+ *     fab_repair_contingency_follow(m, clone, &lft)   on any thread; then prepare as above, and
+ *     fab_repair_contingency_recheck(m, row->plan)    before each `next`: the plan may stay valid
  */
 #ifndef LIBFABMGR_REPAIR_CONTINGENCY_CONTINGENCY_H
 #define LIBFABMGR_REPAIR_CONTINGENCY_CONTINGENCY_H
@@ -25,13 +36,28 @@ enum fab_repair_contingency_outcome {
     FAB_CONTINGENCY_ENGINE, /* the labels leave some endports without a path: an engine must
                                compute new tables */
 };
+/* A stored plan. It never changes; threads share it by its reference count. */
+struct fab_repair_stored_plan {
+    int refs; /* atomic */
+    uint32_t len;
+    /* The plan can stay valid in later states: it uses the labels of the tables for which it was
+     * made, which are those of the baseline. */
+    bool lasting;
+    uint64_t was;    /* hash of the old values of the entries that the plan changes */
+    uint8_t bytes[]; /* [len] the encoded delta (encode.c) */
+};
+struct fab_repair_stored_plan *fab_repair_stored_plan_ref(struct fab_repair_stored_plan *p);
+void fab_repair_stored_plan_unref(struct fab_repair_stored_plan *p); /* p may be NULL */
+
 struct fab_repair_contingency {
     bool is_switch;
+    bool known;      /* the case was computed; false: all other members except `id` are 0 */
     uint8_t outcome; /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all
                         members from `entries` on are 0 */
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
+    uint32_t row; /* index in the collection */
     /* numbers of endports and switches that the failure cuts off from the component with the most
      * endports */
     uint32_t lost_ends, lost_switches;
@@ -40,11 +66,14 @@ struct fab_repair_contingency {
     uint32_t entries, blocks, switches, steps;
     /* load: number of paths on the most loaded channel after the repair. Each pair of an endport
      * and a LID of another endport counts as one path. busiest: port id of that channel. Paths of
-     * lost endports count as if the dead links still worked. */
+     * lost endports count as if the dead links still worked. Both are those of the tables for
+     * which the case was computed: a recheck does not compute them anew. */
     uint64_t load;
     uint32_t busiest;
-    uint8_t *plan; /* the encoded delta (encode.c); NULL: not kept */
+    struct fab_repair_stored_plan *plan; /* NULL: not kept */
     uint32_t plan_len;
+    /* number of commits of the repair when the case was computed or last rechecked */
+    uint64_t commits;
 };
 
 struct fab_repair_contingency_maker;
@@ -57,46 +86,88 @@ uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker 
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                        const struct fab_lft *lft);
-/* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
+/* Brings the maker to a later state of the repair, in time proportional to the change, and begins
+ * with the first case again. Takes over `later`, a clone of the repair, and *tables, its tables
+ * (fab_target_lft_share), even if it fails. Returns INVAL (`later` has another network) or NOMEM;
+ * the maker can then only be freed. */
+int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
+                                  struct fab_lft *tables);
+/* Names links that are more likely to fail than others, each by the id of either port, the
+ * likeliest first. They come first in the order of the cases. They apply from the next state that
+ * the maker follows, or from its beginning. Returns NOMEM. */
+int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
+                                      size_t count);
+/* While *stop is not 0, fab_repair_contingency_next returns BUSY within about a column. Another
+ * thread may set *stop with __atomic_store_n. NULL: the maker cannot be stopped. */
+void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, const int *stop);
+/* Counts the paths to the next block of LIDs, or puts the cases in order. Returns true if the
+ * caller must call again. */
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths on the most loaded channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Computes the next case. The cases are all living links by port id, then all switches by id. With
- * `keep`, stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no
- * more cases), NOMEM, or the error of a proof that failed (fab_repair_prove). */
+/* Returns the row of the case that comes `ahead` cases after the next one; FAB_NONE: there are not
+ * so many. The maker must be prepared. */
+uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
+/* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
+size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
+/* Checks whether a plan of the next case, made for an earlier state, is still valid. If it is,
+ * passes over the case. Returns NOT_FOUND (the plan is no longer valid, or there are no more
+ * cases), NOMEM or BUSY. */
+int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
+                                   const struct fab_repair_stored_plan *plan);
+/* Computes the next case. The likely links come first. The other links follow by their number of
+ * paths, the greatest first, and among them, at equal distances, the switches. With `keep`, stores
+ * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases),
+ * NOMEM, BUSY (fab_repair_contingency_stop_at; the case is computed by a later call), or the error
+ * of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    /* [count] contingencies in the order of the maker's cases */
+    /* [rows] the links by port id, then the switches by id; rows of links that are dead, or that
+     * are not computed yet, are not `known` */
     struct fab_repair_contingency *row;
-    /* count: number of rows; the last `switches` rows are those of switches */
-    size_t count, room, switches;
-    size_t plans;                       /* number of rows whose plan is stored */
-    size_t memory;                      /* size of the collection in memory, in bytes */
-    struct fab_repair_network *network; /* the plans are valid only for this network, and only while
-                                           the repair has made this number of commits */
-    uint64_t commits;
+    size_t rows, links; /* number of rows; the first `links` rows are those of links */
+    size_t cases;       /* number of rows of living links and of switches */
+    size_t count;       /* number of known rows */
+    size_t current;     /* number of known rows that are computed or rechecked for `commits` */
+    size_t plans;       /* number of rows whose plan is stored */
+    size_t memory;      /* size of the collection in memory, in bytes */
+    struct fab_repair_network *network; /* NULL: the collection is empty */
+    uint64_t commits;                   /* the state of the repair that the collection follows */
 };
-void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r);
+int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
+                                  const struct fab_repair *r); /* NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* Returns true as long as the repair is in the state for which the plans were made. */
+/* Returns true as long as the collection belongs to the network of the repair. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Adds a contingency. The collection becomes the owner of c->plan, even if the function fails.
- * Returns NOMEM. */
-int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
-                                 const struct fab_repair_contingency *c);
+/* Returns true if the collection follows the present state of the repair. */
+bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
+                                      const struct fab_repair *r);
+/* Makes the collection follow the present state of the repair. Forgets the cases of dead links. */
+void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
+                                     const struct fab_repair *r);
+/* Stores a case in its row, in place of what was there. The collection becomes the owner of
+ * c->plan. */
+void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
+                                  const struct fab_repair_contingency *c);
+/* Notes that the row's plan was rechecked for the state that the collection follows. */
+void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
+/* Drops the plan of a row, but not its figures. */
+void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
 /* fab_repair_contingencies_link returns the row of the link of port id `port`, which may be either
  * port of the link; fab_repair_contingencies_switch returns the row of a switch. NULL: there is no
- * such row. */
+ * such row, or it is not known. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
-/* Returns the stored plan for exactly these dead links. It is the delta that fab_repair_plan,
- * fab_repair_prove and fab_repair_order would compute, except that change[] is in the order of the
- * writes. Returns NOT_FOUND (there is no such plan, or it is not valid any more) or NOMEM. */
+/* Returns the stored plan for exactly these dead links. It is a delta as fab_repair_plan,
+ * fab_repair_prove and fab_repair_order compute it, except that change[] is in the order of the
+ * writes. A plan that was made for an earlier state is checked and proved before; some of its paths
+ * may then be longer than those of a repair computed now. Returns NOT_FOUND
+ * (there is no such plan, or it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -126,12 +197,27 @@ int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_
  * the caller frees; NULL: no memory. */
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
+/* stored_plan.c */
+/* Encodes a delta that was made for the state `r` with the tables `lft`. Returns NOMEM. */
+int fab_repair_stored_plan_new(const struct fab_repair *r, const struct fab_lft *lft,
+                               const struct fab_repair_delta *d,
+                               struct fab_repair_stored_plan **ret);
+/* Checks whether a plan that was made for an earlier state of `r` is valid for the present state,
+ * and proves it. d: the plan, decoded for the present state, with all dead links. Returns NOT_FOUND
+ * (the plan is not valid), NOMEM or BUSY. */
+int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft,
+                                 const struct fab_repair_stored_plan *p,
+                                 const struct fab_repair_delta *d);
+
 /* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* Fills all members of *ret except dead[] and relabel[]. `packed` is trusted data of
  * fab_repair_encode and is not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
+/* Like fab_repair_decode, but does not fill entry[]. */
+int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
+                              const uint8_t *packed, struct fab_repair_delta *ret);
 
 /* The number of paths on each channel, and by how much the current case changes this number. */
 struct fab_repair_load {
@@ -153,7 +239,11 @@ void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Applies a delta to the numbers of paths, and finds the channel with the most paths. Returns
+/* Changes the numbers of paths to those after the delta, whose change[] is sorted by LID. `lft`:
+ * the tables before the delta. Returns NOMEM; the numbers are then unusable. */
+int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
+                           const struct fab_lft *lft, const struct fab_repair_delta *d);
+/* Finds the channel with the most paths after a delta, without changing the numbers. Returns
  * NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,

@@ -253,8 +253,8 @@ static int make_entries(struct fab_repair *r, struct fab_repair_delta *d)
     return status;
 }
 
-int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
-                      struct fab_repair_delta *ret)
+int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
+                              const uint8_t *packed, struct fab_repair_delta *ret)
 {
     static const struct fab_repair_write none;
     uint8_t *raw = fab_repair_decompress(packed);
@@ -276,10 +276,23 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
     for (size_t i = 0; status == FAB_OK && i < d.writes; i++)
         at = get_write(&u, at, i > 0 ? &d.write[i - 1] : &none, &d.write[i]);
     free(raw);
-    if (status == FAB_OK) {
+    if (status == FAB_OK)
         read_was(lft, &d);
-        status = make_entries(r, &d);
-    }
+    if (status == FAB_OK)
+        *ret = d;
+    else
+        fab_repair_delta_fini(&d);
+    return status;
+}
+
+int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
+                      struct fab_repair_delta *ret)
+{
+    struct fab_repair_delta d;
+    int status = fab_repair_decode_changes(r, lft, packed, &d);
+    if (status != FAB_OK)
+        return status;
+    status = make_entries(r, &d);
     if (status == FAB_OK)
         *ret = d;
     else

@@ -224,7 +224,7 @@ static int move_all(struct moving *m, const struct fab_repair_delta *d)
         m->change = d->change + i;
         for (end = i; end < d->changes && d->change[end].lid == m->lid;)
             end++;
-        if (fab_base_bits_get(b->is_endport, m->lid) && m->home != FAB_NONE)
+        if (fab_base_bits_get(b->is_endport, m->lid) && m->home != FAB_NONE && m->lid < m->l->next)
             status = move_column(m, end - i);
     }
     return status;
@@ -249,6 +249,21 @@ static void busiest(const struct fab_repair_load *l, const struct fab_repair *r,
     }
     *ret_load = most.load;
     *ret_channel = most.channel;
+}
+
+int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
+                           const struct fab_lft *lft, const struct fab_repair_delta *d)
+{
+    struct moving m = {.l = l, .r = r, .lft = lft};
+    int status = move_all(&m, d);
+    for (size_t i = 0; i < l->marks; i++) {
+        l->load[l->marked[i]] += l->change[l->marked[i]];
+        l->change[l->marked[i]] = 0;
+    }
+    l->marks = 0;
+    if (l->next > r->network->top)
+        sort_channels(l, r->network);
+    return status;
 }
 
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,

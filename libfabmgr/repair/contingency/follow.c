@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Brings a maker to a later state of its repair. The two overlays, of the maker's state and of the
+ * later one, say which entries differ, so no tables are read as a whole.
+ */
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/contingency/maker.h"
+
+static void add(struct fab_repair_delta *d, uint32_t lid, uint32_t sw, uint8_t was, uint8_t now)
+{
+    if (was != now)
+        d->change[d->changes++] =
+            (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
+}
+
+/* Compares the overlays of one LID. index[sw] is FAB_NONE for all switches, before and after. */
+static void compare(const struct fab_repair_entry *old, size_t olds,
+                    const struct fab_repair_entry *new, size_t news, uint32_t *index,
+                    struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < olds; i++)
+        index[old[i].sw] = (uint32_t)i;
+    for (size_t i = 0; i < news; i++) {
+        uint32_t at = index[new[i].sw];
+        add(d, new[i].lid, new[i].sw, at != FAB_NONE ? old[at].now : new[i].baseline, new[i].now);
+        index[new[i].sw] = FAB_NONE;
+    }
+    for (size_t i = 0; i < olds; i++) {
+        if (index[old[i].sw] != FAB_NONE)
+            add(d, old[i].lid, old[i].sw, old[i].now, old[i].baseline);
+        index[old[i].sw] = FAB_NONE;
+    }
+}
+
+/* Lists the entries that differ, by LID. */
+static int list_changes(const struct fab_repair *old, const struct fab_repair *new, uint32_t *index,
+                        struct fab_repair_delta *d)
+{
+    d->change = fab_base_alloc_array(old->entries + new->entries, sizeof(*d->change));
+    if (d->change == NULL)
+        return FAB_E_NOMEM;
+    for (size_t o = 0, n = 0; o < old->entries || n < new->entries;) {
+        uint32_t of_old = o < old->entries ? old->entry[o].lid : FAB_NONE;
+        uint32_t of_new = n < new->entries ? new->entry[n].lid : FAB_NONE;
+        uint32_t lid = of_old < of_new ? of_old : of_new;
+        size_t o_end = o, n_end = n;
+        while (o_end < old->entries && old->entry[o_end].lid == lid)
+            o_end++;
+        while (n_end < new->entries &&new->entry[n_end].lid == lid)
+            n_end++;
+        compare(o_end > o ? old->entry + o : NULL, o_end - o, n_end > n ? new->entry + n : NULL,
+                n_end - n, index, d);
+        o = o_end;
+        n = n_end;
+    }
+    return FAB_OK;
+}
+
+int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
+                                  struct fab_lft *tables)
+{
+    struct fab_repair_delta d = {0};
+    int status = later->network == m->r->network ? FAB_OK : FAB_E_INVAL;
+    if (status == FAB_OK)
+        status = list_changes(m->r, later, m->load.index, &d);
+    if (status == FAB_OK)
+        status = fab_repair_load_commit(&m->load, m->r, &m->lft, &d);
+    fab_repair_delta_fini(&d);
+    fab_target_lft_fini(&m->lft);
+    m->lft = *tables;
+    *tables = (struct fab_lft){0};
+    fab_repair_free(m->r);
+    m->r = later;
+    later->stop = m->stop;
+    m->cases = fab_repair_contingency_count_cases(later, m->id, m->rows, m->links);
+    m->ordered = false;
+    m->queued = m->next = 0;
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The maker of contingencies, for this folder only. */
+#ifndef LIBFABMGR_REPAIR_CONTINGENCY_MAKER_H
+#define LIBFABMGR_REPAIR_CONTINGENCY_MAKER_H
+
+#include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/repair/internal.h"
+
+struct fab_repair_contingency_maker {
+    struct fab_repair *r; /* a clone */
+    struct fab_lft lft;   /* the active tables of the state `r` */
+    struct fab_repair_load load;
+    uint32_t *id;              /* [rows] what fails: the lower port id of the link, or the
+                                  switch; in the order of the collection's rows */
+    size_t rows, links, cases; /* as in struct fab_repair_contingencies */
+    uint32_t *queue;           /* [queued] rows in the order in which they are computed */
+    size_t queued, next;       /* next: index in queue[] of the next case */
+    uint32_t *likely;          /* [likelies] ports of the links that come first */
+    size_t likelies;
+    bool ordered; /* queue[] is made for the present state */
+    const int *stop;
+};
+
+/* Returns true if the port belongs to an ISL that was alive at the last commit. */
+static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t port)
+{
+    return r->network->peer_sw[port] != FAB_NONE && !fab_repair_was_dead(r, port);
+}
+
+/* collection.c */
+/* Lists what each row stands for: the lower port id of each ISL, then the switches that have ISLs.
+ * The caller frees *ret_id. Returns NOMEM. */
+int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
+                                     size_t *ret_rows, size_t *ret_links);
+size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,
+                                          size_t rows, size_t links);
+
+/* order.c: fills m->queue. If memory runs out, it stays empty. */
+void fab_repair_contingency_order(struct fab_repair_contingency_maker *m);
+
+#endif

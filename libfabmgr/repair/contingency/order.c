@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts the cases in the order in which they are computed. First come the links that the caller
+ * thinks likely to fail. The remaining links follow by their number of paths, because the failure
+ * of a link with many paths harms most. The switches, by their number of paths as well, are spread
+ * among the links in proportion. So if time or memory does not suffice for all cases, both kinds
+ * get their share.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/repair/contingency/maker.h"
+
+struct weighted {
+    uint64_t paths;
+    uint32_t row;
+};
+
+static int by_paths(const void *a, const void *b)
+{
+    const struct weighted *x = a, *y = b;
+    if (x->paths != y->paths)
+        return x->paths > y->paths ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static uint64_t paths_of_link(const struct fab_repair_contingency_maker *m, uint32_t port)
+{
+    uint64_t out = m->load.load[port];
+    uint64_t in = m->load.load[fab_repair_peer_port(m->r->network, port)];
+    return out > in ? out : in;
+}
+
+static uint64_t paths_of_switch(const struct fab_repair_contingency_maker *m, uint32_t sw)
+{
+    const struct fab_repair_network *b = m->r->network;
+    uint64_t sum = 0;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (b->peer_sw[port] != FAB_NONE)
+            sum += m->load.load[port] + m->load.load[fab_repair_peer_port(b, port)];
+    }
+    return sum;
+}
+
+static uint32_t row_of_port(const struct fab_repair_contingency_maker *m, uint32_t port)
+{
+    const struct fab_repair_network *b = m->r->network;
+    size_t low = 0, high = m->links;
+    if (port >= b->ports || !fab_repair_is_living(m->r, port))
+        return FAB_NONE;
+    uint32_t far = fab_repair_peer_port(b, port), id = port < far ? port : far;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (m->id[mid] < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < m->links && m->id[low] == id ? (uint32_t)low : FAB_NONE;
+}
+
+/* Puts the likely links into the queue, and marks their rows. */
+static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
+{
+    for (size_t i = 0; i < m->likelies; i++) {
+        uint32_t row = row_of_port(m, m->likely[i]);
+        if (row != FAB_NONE && fab_base_bits_add(placed, row))
+            m->queue[m->queued++] = row;
+    }
+}
+
+/* Lists the rows from `first` to end - 1 that are cases and not placed, by their number of paths.
+ * Returns their number. */
+static size_t list(const struct fab_repair_contingency_maker *m, const uint64_t *placed,
+                   size_t first, size_t end, struct weighted *ret)
+{
+    size_t count = 0;
+    for (size_t i = first; i < end; i++) {
+        bool is_switch = i >= m->links;
+        if (fab_base_bits_get(placed, i) || (!is_switch && fab_repair_was_dead(m->r, m->id[i])))
+            continue;
+        ret[count++] = (struct weighted){
+            is_switch ? paths_of_switch(m, m->id[i]) : paths_of_link(m, m->id[i]), (uint32_t)i};
+    }
+    qsort(ret, count, sizeof(*ret), by_paths);
+    return count;
+}
+
+void fab_repair_contingency_order(struct fab_repair_contingency_maker *m)
+{
+    uint64_t *placed = fab_base_bits_new(m->rows);
+    struct weighted *link = fab_base_alloc_array(m->rows, sizeof(*link)), *sw;
+    if (m->queue == NULL)
+        m->queue = fab_base_alloc_array(m->rows, sizeof(*m->queue));
+    m->queued = m->next = 0;
+    if (placed != NULL && link != NULL && m->queue != NULL) {
+        put_likely(m, placed);
+        size_t links = list(m, placed, 0, m->links, link), l = 0, s = 0;
+        sw = link + links;
+        size_t switches = list(m, placed, m->links, m->rows, sw);
+        while (l < links || s < switches) {
+            bool is_switch = l == links || (s < switches && s * links < l * switches);
+            m->queue[m->queued++] = is_switch ? sw[s++].row : link[l++].row;
+        }
+    }
+    free(placed);
+    free(link);
+}
