@@ -23,6 +23,8 @@
  *   - Along paths. If a LID cannot move in any order, each switch is written after all switches
  *     behind it on its new path. A packet then meets old entries first and only new entries
  *     afterwards, which has fewer dependencies. Such a round has several steps.
+ *     LIDs to which some pairs have no path move first, and then those whose old dependencies the
+ *     new tables do not have, because these keep others from moving.
  *   - Draining. If no LID can move, some LIDs are drained. Their changed entries drop packets in
  *     one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
  *     third round. The LIDs to be drained are chosen greedily. If the search takes too long, all
@@ -40,8 +42,9 @@
  *   - Tables that have no cycle on a single VL have none on several VLs. So VLs are considered only
  *     if there is a cycle without them.
  *
- * Not covered: intermediate tables, for example up/down, that would avoid draining; and mixtures
- * that are safe only because some of their packets cannot exist.
+ * Not covered: intermediate tables, for example up/down, that would avoid draining; SL-to-VL tables
+ * that change after the forwarding tables, where that order would be safe; and mixtures that are
+ * safe only because some of their packets cannot exist.
  */
 #ifndef LIBFABMGR_TRANSITION_TRANSITION_H
 #define LIBFABMGR_TRANSITION_TRANSITION_H
