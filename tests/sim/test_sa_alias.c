@@ -52,6 +52,7 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     answered = false;
     transport_hand_up(&wire, &mad, 1);
     lab_run(&lab, 5, is_answered, "an answer");
+    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0); /* no answer shows the key */
     ck_assert_int_eq(fab_wire_rec_unpack(rec, answer + FAB_SA_DATA, FAB_SA_DATA_LEN, ret), FAB_OK);
     return fab_base_get_be16(answer + 4);
 }

@@ -93,6 +93,12 @@ START_TEST(subscribers_hear_who_comes_and_goes)
     lab_run_for(&scene.lab, 3);
     ck_assert_uint_eq(reports_of(lid, 65), 1);
     ck_assert_uint_eq(reports_of(lid, 64), 1);
+    struct sa_stats stats;
+    sa_get_stats(scene.sa, &stats);
+    ck_assert_uint_eq(stats.reports, scene.reports);
+    ck_assert_uint_eq(stats.reports_answered, scene.reports);
+    ck_assert_uint_eq(stats.reports_lost, 0);
+    ck_assert_uint_gt(stats.notices, 0);
     close_scene();
 }
 END_TEST

@@ -109,6 +109,40 @@ START_TEST(texts_of_bad_bytes_are_complete)
 }
 END_TEST
 
+/* A table is kept until its widths are known: all rows of a large one are printed, in order. */
+START_TEST(large_tables_are_whole)
+{
+    enum { ROWS = 3000 };
+    char *text = NULL, *next;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    ck_assert_ptr_nonnull(to);
+    struct out *o = out_new(OUT_TEXT, to, false);
+    ck_assert_ptr_nonnull(o);
+    out_table(o, "nodes", columns, 2, false);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "host-%04" PRIu32, i);
+        out_row(o);
+        out_text(o, "name", "NAME", OUT_PLAIN, name);
+        out_number(o, "lid", "LID", OUT_PLAIN, i);
+        out_row_end(o);
+    }
+    out_table_end(o);
+    ck_assert_int_eq(out_close(o), FAB_OK);
+    fclose(to);
+    next = strchr(text, '\n') + 1;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        char want[64];
+        snprintf(want, sizeof want, "host-%04" PRIu32 "  %4" PRIu32 "\n", i, i);
+        ck_assert_msg(strncmp(next, want, strlen(want)) == 0, "row %u: %.40s", i, next);
+        next += strlen(want);
+    }
+    ck_assert_str_eq(next, "");
+    free(text);
+}
+END_TEST
+
 START_TEST(colours_are_for_tones)
 {
     check(OUT_TEXT, true,
@@ -217,6 +251,7 @@ int main(void)
     TCase *tcase = tcase_create("fabricctl");
     tcase_add_test(tcase, text_is_aligned);
     tcase_add_test(tcase, texts_of_bad_bytes_are_complete);
+    tcase_add_test(tcase, large_tables_are_whole);
     tcase_add_test(tcase, colours_are_for_tones);
     tcase_add_test(tcase, json_is_escaped);
     tcase_add_test(tcase, live_rows_are_lines);
