@@ -32,6 +32,7 @@ ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")
 MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<time>"),
+    (r"(fabricd_contingency_cpu_seconds_total) [\d.]+", r"\1 <n>"),
     (r"\b(up|took|in|computed in|verified in|measured in) (\d+ (h|min) )?[\d.]+ (us|ms|s)\b", r"\1 <duration>"),
     (r" *\b\d+\.\d+ (us|ms|s)\b", " <duration>"),
     (r'("(uptime_s|\w+_ms|\w+_us|blocks_per_second|sequence)": )[\d.]+', r"\1<n>"),
