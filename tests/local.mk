@@ -345,6 +345,12 @@ tests_sim_test_sm_transitions_SOURCES = tests/sim/test_sm_transitions.c tests/si
 tests_sim_test_sm_transitions_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_transitions_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: links that come back
+UNIT_TESTS += tests/sim/test_sm_returns
+tests_sim_test_sm_returns_SOURCES = tests/sim/test_sm_returns.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_returns_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_returns_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: multicast
 UNIT_TESTS += tests/sim/test_multicast
 tests_sim_test_multicast_SOURCES = tests/sim/test_multicast.c tests/sim/lab.c tests/sim/lab.h

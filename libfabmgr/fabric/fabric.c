@@ -142,6 +142,20 @@ int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port)
     return FAB_OK;
 }
 
+int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
+                        const struct fab_port_info info[2])
+{
+    struct fab_port *a = fab_fabric_edit_port(f, port[0]), *b = fab_fabric_edit_port(f, port[1]);
+    if (a == NULL || b == NULL)
+        return FAB_E_NOMEM;
+    a->peer = port[1];
+    a->info = info[0];
+    b->peer = port[0];
+    b->info = info[1];
+    f->link_count++;
+    return FAB_OK;
+}
+
 bool fab_fabric_is_shared(const struct fab_fabric *f)
 {
     return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;

@@ -131,6 +131,10 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 /* Removes the link of `port`, if it has one. f must be a version or copy that no reader has yet.
  * Nodes that become unreachable stay in f and keep their ids. Returns NOMEM. */
 int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
+/* Connects two ports that have no link, and sets their PortInfo. f must be a version or copy that
+ * no reader has yet. Returns NOMEM. */
+int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
+                        const struct fab_port_info info[2]);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* true: f has several references */
 
 /* Makes a snapshot of the reachable nodes: those that links connect to the node of self_port. All

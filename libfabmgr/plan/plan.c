@@ -331,6 +331,91 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
     return status;
 }
 
+/* ---- single links ---------------------------------------------------------------------------- */
+
+/* Calls plan_one once for each switch that the ports belong to. */
+static int each_switch(struct draft *d, const uint32_t *port, size_t count,
+                       int (*plan_one)(struct draft *, uint32_t))
+{
+    const struct fab_fabric *f = d->in->fabric;
+    int ret = FAB_OK;
+    for (size_t i = 0; i < count && ret == FAB_OK; i++) {
+        size_t before = 0;
+        while (before < i &&
+               fab_fabric_port(f, port[before])->node != fab_fabric_port(f, port[i])->node)
+            before++;
+        if (before == i)
+            ret = plan_one(d, fab_fabric_port(f, port[i])->node);
+    }
+    return ret;
+}
+
+static int each_port(struct draft *d, const uint32_t *port, size_t count,
+                     int (*plan_one)(struct draft *, uint32_t))
+{
+    int ret = FAB_OK;
+    for (size_t i = 0; i < count && ret == FAB_OK; i++)
+        ret = plan_one(d, port[i]);
+    return ret;
+}
+
+static int make_links(struct draft *d, const uint32_t *port, size_t count, struct fab_plan *ret)
+{
+    static const struct {
+        int (*of_port)(struct draft *, uint32_t);
+        int (*of_switch)(struct draft *, uint32_t);
+    } stages[FAB_STAGE_COUNT] = {
+        [FAB_STAGE_ISLS] = {.of_port = plan_isl},
+        [FAB_STAGE_ISLS_UP] = {.of_port = plan_isl_up},
+        [FAB_STAGE_VLARB] = {.of_switch = plan_vlarb},
+        [FAB_STAGE_SL2VL] = {.of_switch = plan_sl2vl},
+        [FAB_STAGE_SL2VL_LINE] = {.of_switch = plan_sl2vl_line},
+        [FAB_STAGE_SL2VL_PAIR] = {.of_switch = plan_sl2vl_pair},
+    };
+    struct fab_plan plan = {0};
+    int status = FAB_OK;
+    for (unsigned stage = 0; stage < FAB_STAGE_COUNT && status == FAB_OK; stage++) {
+        if (stages[stage].of_port != NULL)
+            status = each_port(d, port, count, stages[stage].of_port);
+        else if (stages[stage].of_switch != NULL)
+            status = each_switch(d, port, count, stages[stage].of_switch);
+        plan.stage_start[stage + 1] = (uint32_t)d->count;
+    }
+    plan.ops = d->ops;
+    if (status == FAB_OK)
+        *ret = plan;
+    return status;
+}
+
+int fab_plan_make_links(const struct fab_plan_input *in, const uint32_t *port, size_t count,
+                        struct fab_plan *ret)
+{
+    struct fab_arb_cache book = {.count = 0};
+    struct fab_plan_input mine = *in;
+    struct draft d = {.in = &mine};
+    mine.book = &book;
+    int status = make_links(&d, port, count, ret);
+    if (status != FAB_OK)
+        free(d.ops);
+    fab_target_arb_cache_fini(&book);
+    return status;
+}
+
+void fab_plan_port_when_up(const struct fab_plan_input *in, uint32_t port,
+                           struct fab_port_info *ret)
+{
+    const struct fab_port_info *now = &fab_fabric_port(in->fabric, port)->info;
+    struct fab_port_info want;
+    want_port(in, port, &want);
+    want.port_state = FAB_STATE_ACTIVE;
+    want.phys_state = now->phys_state;
+    want.width_enabled = now->width_enabled;
+    want.speed_enabled = now->speed_enabled;
+    want.speed_ext_enabled = now->speed_ext_enabled;
+    want.speed_ext2_enabled = now->speed_ext2_enabled;
+    *ret = want;
+}
+
 void fab_plan_fini(struct fab_plan *p)
 {
     free(p->ops);

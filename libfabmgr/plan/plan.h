@@ -160,6 +160,15 @@ struct fab_plan_input {
 };
 /* Makes the plan. Returns INVAL (the target belongs to another fabric) or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
+/* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, ISLS_UP, VLARB
+ * and SL2VL to SL2VL_PAIR of a plan by fab_plan_make. port[count] has the ports at both ends of
+ * each link. Returns NOMEM. */
+int fab_plan_make_links(const struct fab_plan_input *in, const uint32_t *port, size_t count,
+                        struct fab_plan *ret);
+/* Returns the PortInfo that a port of an ISL will show when the writes of a plan have brought its
+ * link up. */
+void fab_plan_port_when_up(const struct fab_plan_input *in, uint32_t port,
+                           struct fab_port_info *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. Before the caller carries
  * out a plan, it calls fab_plan_vls_begin, which marks the VL tables that the plan writes as
@@ -169,6 +178,10 @@ void fab_plan_fini(struct fab_plan *p);
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
+/* As fab_plan_vls_done, for the tables of one device. If the mapping of SLs to VLs changed since
+ * the last fab_plan_vls_done, the device's tables stay unknown. Returns NOMEM; they are unknown
+ * then. */
+int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,

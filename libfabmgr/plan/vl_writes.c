@@ -447,9 +447,14 @@ static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_
     return number_of(held, &arb, &held->port[port].arbitrated);
 }
 
+static bool same_mapping(const struct fab_plan_input *in, const struct fab_observed_vls *held)
+{
+    return memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
+}
+
 static int note_ports(const struct fab_plan_input *in, struct fab_observed_vls *held)
 {
-    bool same = memcmp(held->vl, in->target->vls.vl, sizeof(held->vl)) == 0;
+    bool same = same_mapping(in, held);
     int ret = FAB_OK;
     for (uint32_t port = 0; port < in->fabric->port_count && ret == FAB_OK; port++) {
         if (is_live(in->fabric, port))
@@ -482,5 +487,27 @@ int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o)
     fab_target_arb_cache_fini(&book);
     if (ret != FAB_OK)
         forget_all(o);
+    return ret;
+}
+
+int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node)
+{
+    const struct fab_fabric *f = in->fabric;
+    const struct fab_node *n = &f->nodes[node];
+    struct fab_observed_vls *held = &o->vls;
+    struct fab_arb_cache book = {.count = 0};
+    struct fab_plan_input mine = *in;
+    int ret = FAB_OK;
+    if (!fab_target_vls_multiple(&in->target->vls) || held->port == NULL ||
+        held->ports != f->port_count || !same_mapping(in, held))
+        return FAB_OK;
+    mine.book = &book;
+    for (uint32_t port = n->first_port; port <= n->first_port + n->num_ports && ret == FAB_OK;
+         port++)
+        if (is_live(f, port))
+            ret = note_port(&mine, port, held);
+    fab_target_arb_cache_fini(&book);
+    if (ret != FAB_OK)
+        fab_plan_observed_forget_vls(o, f, node);
     return ret;
 }

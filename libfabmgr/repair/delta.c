@@ -169,7 +169,9 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 }
 
 /* Marks the overlay's entry of `sw` as stale if the labels descend (turn_descends) where packets
- * arrive at its channel or where they leave it. */
+ * leave its channel, or where they arrive from a switch whose entry is not in the overlay. If that
+ * entry is in the overlay, it is the stale one: then fewer packets are dropped, because packets
+ * that other switches or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -178,7 +180,7 @@ static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
     bool descends = out != FAB_NONE && turn_descends(j, out, lid);
     for (uint32_t port = b->first[sw] + 1; out != FAB_NONE && port < b->first[sw + 1]; port++) {
         uint32_t from = b->peer_sw[port];
-        if (!descends && from != FAB_NONE && from != c->home &&
+        if (!descends && from != FAB_NONE && from != c->home && c->mark[from] == FAB_MARK_NONE &&
             !fab_base_bits_get(j->r->is_dead, port) &&
             fab_target_lft_at(j->lft, from, lid) == b->peer_num[port])
             descends = turn_descends(j, fab_repair_peer_port(b, port), lid);

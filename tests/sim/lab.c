@@ -91,6 +91,8 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     count(t->lab, &head);
     if (t->lab->sent && head.mgmt_class != FAB_CLASS_SA)
         t->lab->sent(t->lab, &head, mad->addr.dlid);
+    if (t->lab->watch)
+        t->lab->watch(t->lab, &head, data, mad->addr.dlid, true);
     if (++t->lab->sends == t->lab->interrupt_at && t->lab->interrupt)
         ck_assert_int_eq(loop_post(t->lab->loop, interrupt, t->lab), FAB_OK);
     if (head.method == FAB_METHOD_TRAP_REPRESS || head.method == FAB_METHOD_GET_RESP) {
@@ -149,8 +151,12 @@ static void note_answer(struct lab *lab, const struct transport_mad *mad)
     struct fab_mad head;
     const uint8_t *data;
     size_t len;
-    if (lab->answered && fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) == FAB_OK)
+    if (fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) != FAB_OK)
+        return;
+    if (lab->answered)
         lab->answered(lab, &head);
+    if (lab->watch)
+        lab->watch(lab, &head, data, 0, false);
 }
 
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
@@ -540,7 +546,7 @@ static void cut_off(struct fab_fabric *f, uint32_t node)
 
 /* The fabric as it is now: the links that the simulation was given, the port states of the devices.
  */
-static struct fab_fabric *devices(struct lab *lab)
+struct fab_fabric *lab_devices(struct lab *lab)
 {
     struct fab_fabric *f;
     ck_assert_int_eq(fab_fabric_clone(fab_sim_fabric(lab->sim), &f), FAB_OK);
@@ -568,7 +574,7 @@ static void assert_active(const struct fab_fabric *f)
     ck_assert_msg(bad == 0, "%u of %u ports with a cable are not Active", bad, up);
 }
 
-static void read_lids(const struct fab_fabric *f, struct fab_lids *lids)
+void lab_read_lids(const struct fab_fabric *f, struct fab_lids *lids)
 {
     ck_assert_int_eq(fab_target_lids_init(lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
@@ -583,8 +589,7 @@ static void read_lids(const struct fab_fabric *f, struct fab_lids *lids)
     ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
-static void read_tables(struct lab *lab, const struct fab_fabric *f, uint32_t top,
-                        struct fab_lft *lft)
+void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, struct fab_lft *lft)
 {
     ck_assert_int_eq(fab_target_lft_init(lft, f->switch_count, top), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
@@ -597,11 +602,11 @@ static void read_tables(struct lab *lab, const struct fab_fabric *f, uint32_t to
 
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret)
 {
-    struct fab_fabric *f = devices(lab);
+    struct fab_fabric *f = lab_devices(lab);
     struct fab_lids lids = {0};
     struct fab_lft lft = {0};
-    read_lids(f, &lids);
-    read_tables(lab, f, lids.top, &lft);
+    lab_read_lids(f, &lids);
+    lab_read_lft(lab, f, lids.top, &lft);
     size_t stride = (FAB_LID_UNICAST_MAX / FAB_LFT_BLOCK + 1) * FAB_LFT_BLOCK;
     for (uint32_t sw = 0; tables && sw < f->switch_count; sw++)
         memcpy(fab_target_lft_row(&lft, sw), tables + sw * stride, lids.top + 1u);
@@ -614,13 +619,13 @@ void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret)
 
 void lab_assert_good(struct lab *lab)
 {
-    struct fab_fabric *f = devices(lab);
+    struct fab_fabric *f = lab_devices(lab);
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_verdict verdict;
     assert_active(f);
-    read_lids(f, &lids);
-    read_tables(lab, f, lids.top, &lft);
+    lab_read_lids(f, &lids);
+    lab_read_lft(lab, f, lids.top, &lft);
     struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
     struct fab_view *view = sm_view(lab->sm);
     in.vls =
@@ -643,7 +648,7 @@ uint8_t *lab_tables(struct lab *lab, size_t *ret_len)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     struct fab_lft lft;
-    read_tables(lab, f, FAB_LID_UNICAST_MAX, &lft);
+    lab_read_lft(lab, f, FAB_LID_UNICAST_MAX, &lft);
     *ret_len = lft.stride * lft.switch_count;
     return lft.entries;
 }

@@ -45,6 +45,10 @@ struct lab {
     /* Called for each answer to a request of the manager, before the manager gets it. NULL: not
      * called. */
     void (*answered)(struct lab *lab, const struct fab_mad *head);
+    /* Called for each MAD that the manager sends or receives; NULL: not called. */
+    void (*watch)(struct lab *lab, const struct fab_mad *head, const uint8_t *data, uint16_t dlid,
+                  bool sent);
+    void *watch_ctx;
     uint64_t interrupt_at;              /* sends; then once, from the loop: */
     void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
@@ -129,6 +133,13 @@ void lab_assert_good(struct lab *lab);
 /* Judges the tables in the devices by fab_verify, whatever they are. tables: those of lab_tables to
  * be judged instead, or NULL. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
+/* The fabric as it is now: the links that the simulation was given, and the port states of the
+ * devices. The caller drops the reference. */
+struct fab_fabric *lab_devices(struct lab *lab);
+/* The LIDs of the endports and switches of lab_devices, as the devices hold them. */
+void lab_read_lids(const struct fab_fabric *f, struct fab_lids *ret);
+/* The LFTs of the devices, up to the LID `top`. */
+void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, struct fab_lft *ret);
 /* All tables in one malloc'd piece, to be compared. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
 /* Fails unless the tables are (are not) what they were. */

@@ -35,6 +35,10 @@ void sm_repair_forget(struct sm *s);
 /* Takes over the plan of a local repair, which sm_phase_program_repair then sends. Returns
  * NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
+/* Plans the writes that bring up ISLs of the snapshot, whose PortInfo is as it was read.
+ * port[count] has the ports at both ends. Then sets their PortInfo in the snapshot to what these
+ * writes will establish. Returns NOMEM. */
+int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
 uint32_t sm_program_failed(const struct sm *s); /* number of failed writes of the last round */
 /* Frees the plan after a round. A plan can have half a million writes, and freeing it later would
  * delay a local repair. */
@@ -44,13 +48,14 @@ void sm_program_tidy(struct sm *s);
 
 /* Publishes the tables and fabric of the model as a view. Returns NOMEM. */
 int sm_publish(struct sm *s);
-/* The same after a local repair, which cut links; lost_active of them had two Active ports. Returns
- * NOMEM. */
-int sm_publish_repair(struct sm *s, uint32_t lost_active);
+/* The same after a local repair. active: by how much the number of links between Active ports
+ * changed. Returns NOMEM. */
+int sm_publish_repair(struct sm *s, int64_t active);
 /* LFT blocks per second, measured; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
-/* Emits events about links that a port probe found down. */
+/* Emit events about links that a port probe found down, or up again. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
+void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);

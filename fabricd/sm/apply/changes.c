@@ -191,25 +191,36 @@ static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fa
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
-void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count)
+static void report_links(struct sm *s, enum fab_change_kind kind, const struct sm_link *link,
+                         uint32_t count)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct fab_change *changes = calloc(count + 1u, sizeof(*changes));
-    size_t lost = 0;
+    size_t changed = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
             continue; /* link-isolated was emitted when the isolation was requested */
         const struct fab_port *a = fab_fabric_port(f, link[i].port),
                               *b = fab_fabric_port(f, link[i].peer);
-        changes[lost++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
-                                              .guid_a = f->nodes[a->node].guid,
-                                              .port_a = a->num,
-                                              .guid_b = f->nodes[b->node].guid,
-                                              .port_b = b->num};
+        changes[changed++] = (struct fab_change){.kind = kind,
+                                                 .guid_a = f->nodes[a->node].guid,
+                                                 .port_a = a->num,
+                                                 .guid_b = f->nodes[b->node].guid,
+                                                 .port_b = b->num};
     }
     if (changes)
-        emit_all(s, f, f, changes, lost);
+        emit_all(s, f, f, changes, changed);
     free(changes);
+}
+
+void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count)
+{
+    report_links(s, FAB_CHANGE_LINK_REMOVED, link, count);
+}
+
+void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count)
+{
+    report_links(s, FAB_CHANGE_LINK_ADDED, link, count);
 }
 
 /* Emits fabric-partitioned if switches disappeared together with other nodes. The manager can then

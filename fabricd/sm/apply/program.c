@@ -10,6 +10,7 @@
  * failed LFT write, the LFT of the switch counts as unknown. SL2VL and VLArbitration tables count
  * as unknown while they are written, because an interrupted round may leave them partly written.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,23 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     p->plan = *plan;
     *plan = (struct fab_plan){0};
     return FAB_OK;
+}
+
+int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret)
+{
+    const struct fab_plan_input in = sm_program_input(s);
+    struct fab_port_info *up = calloc(count + 1, sizeof(*up));
+    if (!up)
+        return FAB_E_NOMEM;
+    int r = fab_plan_make_links(&in, port, count, ret);
+    if (r == FAB_OK)
+        fab_plan_vls_begin(&in, ret, &s->model.observed);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        fab_plan_port_when_up(&in, port[i], &up[i]);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        r = fab_fabric_set_port_info(s->model.fabric, port[i], &up[i]);
+    free(up);
+    return r;
 }
 
 uint32_t sm_program_failed(const struct sm *s)
@@ -201,6 +219,16 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
+/* A link that does not come up must get no packets. If a write failed that precedes the LFT writes
+ * of a local repair, the manager therefore sends no further writes. A targeted sweep reads the ends
+ * of the link again. */
+static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
+{
+    struct sm_programming *p = &s->apply->program;
+    if (s->run.round->probes && op < p->plan.ops + p->plan.stage_start[FAB_STAGE_ROUTES])
+        p->stopped = true;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->apply->program;
@@ -217,6 +245,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             p->failed++;
             p->failed_tables += op->attr_id == FAB_ATTR_LFT;
             note_lanes(p, op);
+            stop_before_routes(s, op);
             continue;
         }
         ret->method = FAB_METHOD_SET;
@@ -273,6 +302,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     p->touched[op->node] |= SM_REFUSED;
     tear(s, op);
     note_lanes(p, op);
+    stop_before_routes(s, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_plan_observed_forget(&s->model.observed, op->node);
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
@@ -310,6 +340,26 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
+/* A local repair publishes the snapshot before its writes, so that an acknowledged write must not
+ * change the snapshot. It already has the PortInfo that the writes of the repair establish. */
+static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
+                              const struct fab_port_info *port)
+{
+    struct fab_fabric *f = s->model.fabric;
+    if (!s->run.round->probes) {
+        (void)fab_fabric_set_port_info(f, op->port, port); /* if not, the next sweep does so */
+    } else if (port->port_state < op->state) {
+        log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
+                 f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,
+                 fab_wire_port_state_name(op->state));
+        s->apply->program.failed++;
+        sm_request_retry_of(s, f->nodes[op->node].guid);
+        stop_before_routes(s, op);
+    }
+    sm_node_touched(s, f->nodes[op->node].guid);
+    sm_partition_acknowledged(s, op->port);
+}
+
 static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8_t *data,
                          size_t len)
 {
@@ -329,9 +379,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
         if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) != FAB_OK)
             return;
-        (void)fab_fabric_set_port_info(f, op->port, &port); /* if not, the next sweep does so */
-        sm_node_touched(s, f->nodes[op->node].guid);
-        sm_partition_acknowledged(s, op->port);
+        port_acknowledged(s, op, &port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
         if (fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;
@@ -394,7 +442,8 @@ static void note_refusing(struct sm *s)
             sm_refusing_set(s, f->nodes[node].guid, (p->touched[node] & SM_REFUSED) != 0);
 }
 
-static int leave_repair(struct sm *s)
+/* Notes the numbers of a round that ends. */
+static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
     note_refusing(s);
@@ -405,17 +454,29 @@ static int leave_repair(struct sm *s)
         event_emit(s->in.bus, writes_failed, .subject = "fabric", .writes = p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,
               p->switches, p->failed);
-    return p->stopped ? SM_ROUND_OVER : FAB_OK;
+}
+
+/* After a local repair, marks the SL2VL and VLArbitration tables as known of the switches at which
+ * it wrote such tables. */
+static int leave_repair(struct sm *s)
+{
+    const struct sm_programming *p = &s->apply->program;
+    const uint32_t *start = p->plan.stage_start;
+    int r = FAB_OK;
+    end_writes(s);
+    for (uint32_t i = start[FAB_STAGE_VLARB]; i < start[FAB_STAGE_ROUTES] && !p->stopped; i++)
+        if (r == FAB_OK && !(p->touched[p->plan.ops[i].node] & SM_LANES_FAILED))
+            r = fab_plan_vls_done_at(&p->in, &s->model.observed, p->plan.ops[i].node);
+    return r;
 }
 
 static int leave(struct sm *s)
 {
-    int r = leave_repair(s);
-    return r == FAB_OK ? keep_lanes(s) : r;
+    end_writes(s);
+    return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
-/* The programming phase of a local repair. sm_program_take has set its plan, which has LFT writes
- * only. */
+/* The programming phase of a local repair. sm_program_take has set its plan. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

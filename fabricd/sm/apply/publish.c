@@ -267,12 +267,12 @@ static int leave(struct sm *s)
 const struct sm_phase sm_phase_publish = {
     .name = "publishing", .enter = enter, .finished = sm_phase_task_over, .leave = leave};
 
-int sm_publish_repair(struct sm *s, uint32_t lost_active)
+int sm_publish_repair(struct sm *s, int64_t active)
 {
     bool counted = s->apply->counted == s->apply->generation;
     int r = sm_publish(s);
     if (r == FAB_OK && counted) {
-        s->apply->census.active_links -= lost_active;
+        s->apply->census.active_links = (uint32_t)(s->apply->census.active_links + active);
         s->apply->counted = s->apply->generation;
     }
     return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A local repair replaces the routes over links that just failed. Its time depends on the number of
- * routes over these links, and not on the size of the fabric.
+ * A local repair replaces the routes over links that just failed, and brings back the routes over
+ * links that came back (returned_links.c). Its time depends on the number of routes over these
+ * links, and not on the size of the fabric.
  *
  * Phase "repairing" takes the repair from the contingencies (contingency.c). If no contingency
  * fits, the phase computes and proves a repair on the loop thread, from the repair session
@@ -12,6 +13,7 @@
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,17 +42,35 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-static int plan_of(struct sm *s, const struct fab_repair_delta *d, struct fab_plan *ret)
+/* Adds the LFT writes of the repair that must be acknowledged before links come up, or the others.
+ */
+static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
+                       struct fab_plan *plan, uint32_t *count)
 {
-    struct fab_plan plan = {.ops = calloc(d->writes + 1, sizeof(*plan.ops))};
+    for (size_t i = 0; i < d->writes; i++)
+        if (d->write[i].early == early &&
+            sm_repair_session(s)->idmap.to_current[d->write[i].sw] != FAB_NONE)
+            plan->ops[(*count)++] = op_of(s, d, i);
+}
+
+/* Makes the plan of a repair. links: the writes that bring up returned links. */
+static int plan_of(struct sm *s, const struct fab_repair_delta *d, const struct fab_plan *links,
+                   struct fab_plan *ret)
+{
+    uint32_t up = links->stage_start[FAB_STAGE_COUNT], count = 0;
+    struct fab_plan plan = {.ops = calloc(d->writes + up + 1, sizeof(*plan.ops))};
     if (!plan.ops)
         return FAB_E_NOMEM;
-    uint32_t count = 0;
-    for (size_t i = 0; i < d->writes; i++)
-        if (sm_repair_session(s)->idmap.to_current[d->write[i].sw] != FAB_NONE)
-            plan.ops[count++] = op_of(s, d, i);
-    for (int stage = FAB_STAGE_ROUTES; stage < FAB_STAGE_COUNT; stage++)
+    for (int stage = 0; stage < FAB_STAGE_COUNT; stage++) {
+        const uint32_t *start = &links->stage_start[stage];
+        if (stage == FAB_STAGE_STALE || stage == FAB_STAGE_ROUTES)
+            add_tables(s, d, stage == FAB_STAGE_STALE, &plan, &count);
+        if (start[1] > start[0])
+            memcpy(&plan.ops[count], &links->ops[start[0]],
+                   (start[1] - start[0]) * sizeof(*plan.ops));
+        count += start[1] - start[0];
         plan.stage_start[stage + 1] = count;
+    }
     *ret = plan;
     return FAB_OK;
 }
@@ -62,8 +82,8 @@ struct failed {
     uint32_t count;
 };
 
-/* Lists all failed links: those that earlier local repairs of this session replaced, and those that
- * the last port probe found. */
+/* Lists all failed links: those that earlier local repairs of this session replaced, except those
+ * that came back, and those that the last port probe found. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_session(s);
@@ -71,11 +91,13 @@ static int all_failed(struct sm *s, struct failed *ret)
     uint32_t *port = calloc((size_t)before + s->fault->probe.count + 1, sizeof(*port));
     if (!port)
         return FAB_E_NOMEM;
-    memcpy(port, t->idmap.dead, before * sizeof(*port));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < before; i++)
+        if (!sm_return_has(s, t->idmap.dead[i]))
+            port[count++] = t->idmap.dead[i];
     for (uint32_t i = 0; i < s->fault->probe.count; i++)
-        port[before + i] =
-            fab_repair_session_port(t, s->model.fabric, s->fault->probe.link[i].port);
-    *ret = (struct failed){port, before + s->fault->probe.count};
+        port[count++] = fab_repair_session_port(t, s->model.fabric, s->fault->probe.link[i].port);
+    *ret = (struct failed){port, count};
     return FAB_OK;
 }
 
@@ -156,23 +178,26 @@ static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
  * Returns an error only if memory runs out. */
 static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
-    struct fab_plan plan = {0};
+    struct fab_plan links = {0}, plan = {0};
     uint32_t lost_active = 0;
-    int r = plan_of(s, d, &plan);
     if (s->fault->on_patch)
         s->fault->on_patch(s->fault->on_patch_ctx);
-    if (r == FAB_OK)
-        r = sm_model_own(&s->model);
+    int r = sm_model_own(&s->model);
     if (r == FAB_OK)
         r = cut_links(s, &lost_active);
+    if (r == FAB_OK)
+        r = sm_returns_restore(s, &links);
+    if (r == FAB_OK)
+        r = plan_of(s, d, &links, &plan);
     if (r == FAB_OK)
         r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
         keep_failed(&sm_repair_session(s)->idmap, dead);
-        r = sm_publish_repair(s, lost_active);
+        r = sm_publish_repair(s, (int64_t)s->fault->probe.gains - lost_active);
     }
     if (r == FAB_OK)
         r = sm_program_take(s, &plan);
+    fab_plan_fini(&links);
     fab_plan_fini(&plan);
     if (r != FAB_OK)
         sm_repair_forget(s);
@@ -184,7 +209,9 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
 static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
                        char *why, size_t why_len)
 {
-    int r = sm_contingency_find(s, dead->port, dead->count, ret);
+    /* Contingencies are the failures of living links. */
+    int r = s->fault->probe.gains > 0 ? FAB_E_NOT_FOUND
+                                      : sm_contingency_find(s, dead->port, dead->count, ret);
     s->run.by_contingency = r == FAB_OK;
     s->run.computed_us = s->run.proved_us = clock_now_us();
     if (r != FAB_E_NOT_FOUND)
@@ -192,7 +219,21 @@ static int find_repair(struct sm *s, const struct failed *dead, struct fab_repai
     r = compute(s, dead, ret, why, why_len);
     if (r == FAB_OK)
         r = prove(s, ret);
-    return r == FAB_OK ? fab_repair_order(sm_repair_session(s)->state, tables(s), ret) : r;
+    if (r == FAB_OK)
+        r = fab_repair_order(sm_repair_session(s)->state, tables(s), ret);
+    if (r == FAB_OK && s->fault->probe.gains > 0 && !sm_returns_stand(s, ret)) {
+        snprintf(why, why_len, "some switches do not hold the tables of the last reroute yet");
+        r = FAB_E_BUSY;
+    }
+    return r;
+}
+
+/* Repairs all failed links of the last port probe. */
+static int repair(struct sm *s, struct failed *dead, struct fab_repair_delta *ret, char *why,
+                  size_t why_len)
+{
+    int r = all_failed(s, dead);
+    return r == FAB_OK ? find_repair(s, dead, ret, why, why_len) : r;
 }
 
 static int enter(struct sm *s)
@@ -200,12 +241,19 @@ static int enter(struct sm *s)
     struct fab_repair_delta d = {0};
     char why[200] = "";
     struct failed dead = {0};
-    int r = all_failed(s, &dead);
-    if (r == FAB_OK)
-        r = find_repair(s, &dead, &d, why, sizeof(why));
+    int r = repair(s, &dead, &d, why, sizeof(why));
+    if (r != FAB_OK && s->fault->probe.gains > 0 && s->fault->probe.count > 0) {
+        /* The failed links are urgent. */
+        sm_returns_drop(s);
+        fab_repair_delta_fini(&d);
+        free(dead.port);
+        dead = (struct failed){0};
+        r = repair(s, &dead, &d, why, sizeof(why));
+    }
     if (r == FAB_OK) {
         s->run.computed = true;
         s->run.changed.links_lost = s->fault->probe.count;
+        s->run.changed.links_gained = s->fault->probe.gains;
         s->fault->probe.more |= d.cut > 0;
         r = carry_out(s, &d, &dead);
         sm_reroute_repaired(s, d.lost > 0);
@@ -229,6 +277,9 @@ static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;
     sm_report_lost_links(s, p->link, p->count);
+    sm_report_gained_links(s, p->gained, p->gains);
+    for (uint32_t i = 0; i < p->gains; i++)
+        sm_flap_note_up(s, &p->gained[i]);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->link[i].isolated)
             sm_isolate_done(s, &p->link[i]);

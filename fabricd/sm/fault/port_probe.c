@@ -4,8 +4,9 @@
  * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which are urgent. A link
  * that an operator or a threshold isolates is treated as if it had failed.
  *
- * The phase compares the answers with the snapshot. A targeted sweep handles all other changes (a
- * new link, a host, another link speed), and checks the result of the probe. The sweep follows at
+ * The phase compares the answers with the snapshot. It also verifies ISLs that came back
+ * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
+ * speed), and checks the result of the probe. The sweep follows at
  * once if there were other changes or failures, otherwise after CHECK_US.
  */
 #include <stdlib.h>
@@ -49,6 +50,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_fault *x = s->fault;
+    if (sm_return_next(s, ret))
+        return true;
     if (x->next_suspect >= s->run.suspects.count)
         sm_probe_join(s);
     for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
@@ -63,6 +66,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         ret->attr_id = FAB_ATTR_PORT_INFO;
         ret->attr_mod = x->next_port;
         ret->tag = fab_fabric_port_id(f, node, (uint8_t)x->next_port++);
+        sm_m_key_fill(s, ret);
         return true;
     }
     return false;
@@ -97,6 +101,8 @@ static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now
                                  .isolated = is_up(now) && sm_isolate_due(s, port)};
     if (fab_fabric_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
         p->more |= sm_probe_add(p, &link) != FAB_OK;
+    else if (sm_return_is(s, port, now))
+        p->more |= sm_return_add(s, port, now) != FAB_OK;
     else
         p->more |= differs(&fab_fabric_port(f, port)->info, now);
 }
@@ -107,6 +113,10 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     uint32_t port = (uint32_t)tag;
     struct sm_probe *p = &s->fault->probe;
     struct fab_port_info now;
+    if (sm_return_is_answer(tag)) {
+        sm_return_answer(s, tag, a);
+        return;
+    }
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) != FAB_OK) {
         p->more = true;
@@ -121,7 +131,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->fault->next_suspect >= s->run.suspects.count;
+    return s->fault->next_suspect >= s->run.suspects.count && sm_returns_asked(s);
 }
 
 static int leave(struct sm *s)
@@ -129,9 +139,11 @@ static int leave(struct sm *s)
     const struct sm_guids *unresponsive = &s->fault->probe.unresponsive;
     for (uint32_t i = 0; i < unresponsive->count; i++)
         sm_probe_unanswered(s, unresponsive->guid[i]);
+    int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
+    bool any = s->fault->probe.count > 0 || s->fault->probe.gains > 0;
+    return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
 /* Gives up unanswered requests. If a failed link was found, its repair does not wait for a switch
@@ -151,6 +163,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
 }
 
 const struct sm_phase sm_phase_probe = {.name = "probing ports",
+                                        .keyed = true,
                                         .enter = enter,
                                         .next = next,
                                         .answer = answer,
@@ -198,6 +211,8 @@ void sm_probe_ended(struct sm *s, int status)
         add_path(s, p->unresponsive.guid[i], to);
     for (uint32_t i = 0; i < p->count; i++)
         sm_guids_add(to, f->nodes[fab_fabric_port(f, p->link[i].peer)->node].guid);
+    for (const struct sm_return *l = p->back; l; l = l->next)
+        sm_guids_add(to, f->nodes[fab_fabric_port(f, l->peer)->node].guid);
     if (status != FAB_OK || p->more || sm_program_failed(s))
         request_check(s);
     else if (!loop_timer_pending(s->fault->check_timer))
@@ -241,6 +256,7 @@ int sm_probe_add(struct sm_probe *p, const struct sm_link *link)
 void sm_probe_fini(struct sm_probe *p)
 {
     free(p->link);
+    sm_returns_fini(p);
     *p = (struct sm_probe){0};
 }
 

@@ -10,9 +10,20 @@
 #define SM_SUSPECTS 256
 #define SM_RECENT_FLAPS 256
 
+/* A link between two switches that may have come back (returned_links.c). */
+struct sm_return {
+    struct sm_return *next;
+    uint32_t port, peer;          /* ids of its ports; a port probe found `port` up */
+    struct fab_path path;         /* the directed route over the link, to the switch of `peer` */
+    struct fab_port_info info[2]; /* PortInfo that was read from `port` and `peer` */
+    uint8_t asked, good; /* bits of the requests that were sent, and answered as expected */
+};
 struct sm_probe {         /* result of a port probe */
     struct sm_link *link; /* ISLs that failed or must be isolated, each listed once */
     uint32_t count;
+    struct sm_return *back; /* ISLs that came back, each listed once */
+    struct sm_link *gained; /* [gains] the same links, after the probe has verified them */
+    uint32_t gains;
     uint32_t held;                /* number of ports of held-down links whose state changed */
     struct sm_guids unresponsive; /* switches that did not answer or to which no route is known */
     bool more;                    /* other changes were found, so a targeted sweep must follow */
@@ -52,6 +63,30 @@ struct sm_fault {
 /* Functions of port_probe.c. */
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */
 void sm_probe_fini(struct sm_probe *p);
+
+/* Functions of returned_links.c. */
+/* Returns whether a port that the snapshot has without a link now has the link back that the
+ * baseline of the repair session has there. `now` is its PortInfo. */
+bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
+int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now); /* OK or NOMEM */
+/* Supplies the next request that verifies a returned link; false: there is none. */
+bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
+bool sm_return_is_answer(uint64_t tag); /* returns whether an answer belongs to such a request */
+void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
+bool sm_returns_asked(const struct sm *s); /* returns whether all of these requests were sent */
+/* Fills probe.gained with the links that were verified. Sets probe.more if others remain. Returns
+ * OK or NOMEM. */
+int sm_returns_verified(struct sm *s);
+/* Gives up the returned links of this probe; a targeted sweep follows. */
+void sm_returns_drop(struct sm *s);
+void sm_returns_fini(struct sm_probe *p);
+/* Returns whether the repair session's port `dead` is a port of a returned link. */
+bool sm_return_has(const struct sm *s, uint32_t dead);
+/* Returns whether the switches hold the blocks that the repair changes, as the proof assumes. */
+bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
+/* Adds the returned links to the snapshot, and plans the writes that bring them up. Returns
+ * NOMEM. */
+int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */

@@ -52,6 +52,19 @@ struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port)
     return NULL;
 }
 
+static struct sm_flap *flap_at(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
+                        fab_fabric_port(f, port)->num);
+}
+
+/* Returns whether the link must be excluded while it is up. */
+static bool is_barred(const struct sm *s, const struct sm_flap *e)
+{
+    return e->isolated || (e->damping.held && e->isl && s->in.config->flapping.hold_down_s > 0);
+}
+
 static void drop_quiet(struct sm *s)
 {
     struct fab_damping_rule rule = rule_of(s);
@@ -158,9 +171,7 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
 
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
 {
-    const struct fab_fabric *f = s->model.fabric;
-    struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
-                                     fab_fabric_port(f, port)->num);
+    struct sm_flap *e = flap_at(s, port);
     if (!e || !e->out || e->offence)
         return SM_FLAP_NOT_HELD;
     if (up == (e->damping.up_us != 0))
@@ -170,6 +181,19 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
     else
         fell(s, e);
     return SM_FLAP_HELD_CHANGED;
+}
+
+bool sm_flap_bars(const struct sm *s, uint32_t port)
+{
+    const struct sm_flap *e = flap_at(s, port);
+    return e && is_barred(s, e);
+}
+
+void sm_flap_note_up(struct sm *s, const struct sm_link *c)
+{
+    struct sm_flap *e = flap_at(s, c->port);
+    if (e)
+        fab_health_damping_up(&e->damping, clock_now_us());
 }
 
 /* ---- excluding links from snapshots ---------------------------------------------------------- */
@@ -277,7 +301,7 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
             fab_health_damping_up(&e->damping, clock_now_us());
         else if (e->damping.up_us)
             fell(s, e);
-        if (e->isolated || (e->damping.held && e->isl && s->in.config->flapping.hold_down_s > 0))
+        if (is_barred(s, e))
             at[i] = port;
     }
 }
@@ -382,12 +406,19 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-static void sweep_ends_of(struct sm *s, const struct sm_flap *e)
+/* Lets a port probe or a targeted sweep read both ends of an excluded link that is released. If the
+ * probe cannot bring the link back, the sweep that checks the probe does so. */
+static void read_ends_of(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)
         return;
     sm_cause_set(s, "release of %.64s", e->place[0]);
-    suspect_ends(s, e);
+    if (!sm_can_repair(s)) {
+        suspect_ends(s, e);
+        return;
+    }
+    sm_request_probe(s, e->guid[0]);
+    sm_request_probe(s, e->guid[1]);
 }
 
 static void emit_released(struct sm *s, const struct sm_flap *e, const char *why)
@@ -409,7 +440,7 @@ static void on_due(void *ctx)
         if (e->isolated)
             continue;
         emit_released(s, e, "has been up for long enough");
-        sweep_ends_of(s, e);
+        read_ends_of(s, e);
         e->out = false;
     }
     sm_flap_arm(s);
@@ -441,7 +472,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     if (e->isolated)
         sm_isolate_end(s, e);
     emit_released(s, e, "was released by an operator");
-    sweep_ends_of(s, e);
+    read_ends_of(s, e);
     e->out = false;
     sm_flap_arm(s);
     sm_schedule(s);

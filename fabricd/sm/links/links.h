@@ -37,6 +37,11 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
  * and whether its state changed. */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
+/* Returns whether the link of this port of the snapshot must not carry data when it comes up,
+ * because it is isolated or flaps too often. */
+bool sm_flap_bars(const struct sm *s, uint32_t port);
+/* Notes that a link of the snapshot came up. */
+void sm_flap_note_up(struct sm *s, const struct sm_link *c);
 /* Removes a link from a snapshot. The PortInfo of its ports is kept. Returns NOMEM. */
 int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 

@@ -71,6 +71,11 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g)
     free(g);
 }
 
+uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port)
+{
+    return port < g->ports ? g->peer[port] : FAB_NONE;
+}
+
 /* ---- matching nodes -------------------------------------------------------------------------- */
 
 static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const struct fab_fabric *f,

@@ -19,6 +19,9 @@ struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
                             struct fab_repair_baseline **ret); /* NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
+/* Returns the port at the other end of the link that this port had in the baseline; FAB_NONE: it
+ * had no link that was up. Both are ids of the baseline. */
+uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
 /* Maps between the ids of the present fabric and those of the baseline. */
 struct fab_repair_idmap {

@@ -112,6 +112,15 @@ uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struc
     return fab_repair_idmap_to_baseline(&t->idmap, t->baseline, f, port);
 }
 
+uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
+                                 uint32_t port)
+{
+    uint32_t at = fab_repair_session_port(t, f, port);
+    uint32_t peer = fab_repair_baseline_peer(t->baseline, at);
+    return peer != FAB_NONE ? fab_repair_idmap_to_current(&t->idmap, t->baseline, f, peer)
+                            : FAB_NONE;
+}
+
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d)
 {

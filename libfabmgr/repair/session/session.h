@@ -42,6 +42,10 @@ struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct f
 /* Returns the baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
+/* Returns the port of the present fabric f to which the baseline's link of `port` leads. FAB_NONE:
+ * the baseline has no link there, or the node at its other end is absent. */
+uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
+                                 uint32_t port);
 /* Applies a delta that was computed for the tables of fab_repair_session_tables, to these tables
  * and, if the session has its own, to the target's as well. Other owners of the tables keep them
  * unchanged. Returns NOMEM, with no entry changed. */
