@@ -270,6 +270,8 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
 void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
                             const struct fab_transition_column *c)
 {
+    if (c->home == FAB_NONE)
+        return; /* nobody sends packets to this LID */
     if (lanes != NULL)
         collect_lanes(d, lanes, c);
     else

@@ -78,8 +78,10 @@ void sm_transition_ended(struct sm *s)
 static void on_settled(void *ctx)
 {
     struct sm *s = ctx;
-    if (sm_run_busy(s))
-        sm_run_pump(s);
+    if (!sm_run_busy(s))
+        return;
+    sm_run_pump(s);
+    sm_run_check(s);
 }
 
 int sm_transition_init(struct sm *s)
