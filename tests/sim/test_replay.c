@@ -39,7 +39,10 @@ static uint64_t tables(struct rig *x)
     struct fab_view *v = sm_view(x->sm);
     uint64_t h = 1;
     for (uint32_t sw = 0; v && sw < v->fabric->switch_count; sw++)
-        h = hash(h, fab_target_lft_row(&v->target->lft, sw), v->target->lids.top + 1u);
+        for (uint32_t lid = 0, count; lid <= v->target->lids.top; lid += count) {
+            const uint8_t *run = fab_target_lft_run(&v->target->lft, sw, lid, &count);
+            h = hash(h, run, count);
+        }
     fab_view_unref(v);
     return h;
 }
