@@ -8,8 +8,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Adds an owner. *owners is the count that all owners point to; NULL: there is one owner so far, and
- * the count is allocated. Only one thread at a time may add owners. Returns NOMEM. */
+/* Adds an owner. *owners is the count that all owners point to; NULL: there is one owner so far,
+ * and the count is allocated. Only one thread at a time may add owners. Returns NOMEM. */
 static inline int fab_base_owners_add(int **owners)
 {
     if (*owners == NULL) {
