@@ -600,9 +600,18 @@ void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, str
     }
 }
 
+void lab_take_inactive_down(struct fab_fabric *f)
+{
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (fab_fabric_port(f, p)->num > 0 &&
+            fab_fabric_port(f, p)->info.port_state != FAB_STATE_ACTIVE)
+            fab_fabric_edit_port(f, p)->info.phys_state = FAB_PHYS_POLLING;
+}
+
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret)
 {
     struct fab_fabric *f = lab_devices(lab);
+    lab_take_inactive_down(f);
     struct fab_lids lids = {0};
     struct fab_lft lft = {0};
     lab_read_lids(f, &lids);
@@ -650,7 +659,11 @@ uint8_t *lab_tables(struct lab *lab, size_t *ret_len)
     struct fab_lft lft;
     lab_read_lft(lab, f, FAB_LID_UNICAST_MAX, &lft);
     *ret_len = lft.stride * lft.switch_count;
-    return lft.entries;
+    uint8_t *copy = malloc(*ret_len);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, lft.entries, *ret_len);
+    fab_target_lft_fini(&lft);
+    return copy;
 }
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts)

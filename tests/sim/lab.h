@@ -130,6 +130,8 @@ uint64_t lab_node_guid(struct lab *lab, const char *name);
 /* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
  * own, and fab_verify proves the tables. An unresponsive node and its links do not count. */
 void lab_assert_good(struct lab *lab);
+/* Lets the links of a copy count as down that are not Active at both ends: they carry no data. */
+void lab_take_inactive_down(struct fab_fabric *f);
 /* Judges the tables in the devices by fab_verify, whatever they are. tables: those of lab_tables to
  * be judged instead, or NULL. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);

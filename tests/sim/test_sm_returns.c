@@ -47,15 +47,6 @@ static uint32_t switch_of(struct lab *lab, const struct fab_mad *head, uint16_t 
     ck_abort_msg("no switch has LID %u", dlid);
 }
 
-/* Only links that are Active at both ends carry data. */
-static void take_inactive_down(struct fab_fabric *f)
-{
-    for (uint32_t p = 0; p < f->port_count; p++)
-        if (fab_fabric_port(f, p)->num > 0 &&
-            fab_fabric_port(f, p)->info.port_state != FAB_STATE_ACTIVE)
-            fab_fabric_edit_port(f, p)->info.phys_state = FAB_PHYS_POLLING;
-}
-
 /* Follows the path from a switch to a LID over links that are up. */
 static bool arrives(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                     uint32_t owner, uint32_t lid)
@@ -98,7 +89,7 @@ static void judge_mixture(struct lab *lab, struct judge *j, bool begins)
     struct fab_lids lids;
     struct fab_lft lft;
     char *text = NULL;
-    take_inactive_down(f);
+    lab_take_inactive_down(f);
     lab_read_lids(f, &lids);
     lab_read_lft(lab, f, lids.top, &lft);
     for (unsigned i = 0; i < j->flights; i++)

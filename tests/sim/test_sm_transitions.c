@@ -176,8 +176,7 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
         lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
                    fab_fabric_port(f, lost[i])->num);
     begin(lab);
-    /* Pairs are not counted: old entries into a link that is not Active yet look like paths, and
-     * the manager drains them before the link comes up. */
+    /* Pairs are not counted: while links come up, they gain paths. */
     seen.lost_before = UINT32_MAX;
     end(lab, prng);
 }
