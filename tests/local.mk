@@ -575,7 +575,7 @@ tests_unit_test_scrub_SOURCES = tests/unit/test_scrub.c
 tests_unit_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_scrub_LDADD = $(LIB_TEST_LIBS)
 
-# ---- target: pins, copies, what switches are told
+# ---- target: pins, copies, attributes about tables
 UNIT_TESTS += tests/unit/test_pins
 tests_unit_test_pins_SOURCES = tests/unit/test_pins.c
 tests_unit_test_pins_CFLAGS = $(TEST_CFLAGS)

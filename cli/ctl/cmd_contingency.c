@@ -96,9 +96,11 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
-    out_note(o, OUT_DIM, "%u of %u cases computed%s, %u plans ready; %.1f of %.0f MiB used%s",
+    out_note(o, OUT_DIM,
+             "%u of %u cases computed%s, %u plans ready; the plans use %.1f of %.0f MiB, the "
+             "computation %.1f MiB",
              m->computed, m->cases, m->running ? " so far" : "", m->plans, mib(m->memory),
-             mib(m->memory_allowed), m->working_memory > 0 ? ", and a copy of the tables" : "");
+             mib(m->memory_allowed), mib(m->working_memory));
     out_note(o, OUT_DIM,
              "%u of %u cases are up to date, %u of them by plans that the last change did not "
              "affect; the computation takes at most %u %% of a core (%.1f s so far)",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each version knows the living versions before and after it. A page was made in one version and is
- * in all later versions until one replaces it, so it is enough to note it once, in the last living
- * version that has it (`left`), together with the version in which it was made. When this version
- * ends, the page goes to the living version before it, or, if it was made later than that, to the
- * spare pages (pages of the first version excepted).
+ * Each version knows the living versions before and after it. A page is made in one version, and
+ * all later versions have it until one replaces it. So one note about the page is enough: it is
+ * with the last living version that has the page (`left`), and says in which version the page was
+ * made. When this version ends, the note goes to the living version before it. If the page was made
+ * later than that version, it becomes a spare page (but not a page of the first version).
  *
- * Ended versions wait in a list, which the thread that unshares and edits empties. The end of the
- * last version frees everything. So no thread ever waits for another.
+ * A thread that ends a version only adds it to a list. The thread that unshares and edits versions
+ * empties the list. The end of the last version frees everything. So no thread waits for another.
  */
 #include "libfabmgr/base/pages.h"
 
@@ -117,9 +117,10 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Makes a page spare that no version has any more. A page of the first version is not used again:
- * it may be shorter than `size` in memory, so that its end is the start of another page. */
-static void give_back(struct history *h, uint8_t *page, uint32_t made)
+/* Adds a page that no version has any more to the spare pages. A page of the first version is not
+ * used again: it may be shorter than `size` in memory, so that its end is the start of another
+ * page. */
+static void add_spare(struct history *h, uint8_t *page, uint32_t made)
 {
     if (made != FIRST_VERSION)
         h->spare[h->spare_count++] = page;
@@ -138,7 +139,7 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
     for (size_t i = 0; v != NULL && i < v->left_count; i++) {
-        give_back(h, ended->page[v->left[i].index], h->made[v->left[i].index]);
+        add_spare(h, ended->page[v->left[i].index], h->made[v->left[i].index]);
         h->made[v->left[i].index] = v->left[i].made;
     }
     if (v != NULL)
@@ -146,6 +147,8 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
     h->newest = v;
 }
 
+/* A version between others has ended: the pages that the version before it also has are noted
+ * there, and the others become spare. There is room for the notes. */
 static void pass_on(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -153,11 +156,11 @@ static void pass_on(struct history *h, const struct fab_pages_version *ended)
         if (v != NULL && ended->left[i].made <= v->number)
             v->left[v->left_count++] = ended->left[i];
         else
-            give_back(h, ended->left[i].page, ended->left[i].made);
+            add_spare(h, ended->left[i].page, ended->left[i].made);
 }
 
-/* Gives back the pages of an ended version. Returns NOMEM, with nothing changed. */
-static int bury(struct history *h, struct fab_pages_version *v)
+/* Removes an ended version from the history. Returns NOMEM, with nothing changed. */
+static int remove_version(struct history *h, struct fab_pages_version *v)
 {
     if (v->newer != NULL && reserve_left(v->older, v->left_count) != FAB_OK)
         return FAB_E_NOMEM;
@@ -186,12 +189,12 @@ static void add_ended(struct history *h, struct fab_pages_version *v)
                                         __ATOMIC_RELAXED));
 }
 
-static void bury_ended(struct history *h)
+static void remove_ended(struct history *h)
 {
     struct fab_pages_version *v = __atomic_exchange_n(&h->ended, NULL, __ATOMIC_ACQUIRE), *next;
     for (; v != NULL; v = next) {
         next = v->next_ended;
-        if (bury(h, v) != FAB_OK)
+        if (remove_version(h, v) != FAB_OK)
             add_ended(h, v);
     }
 }
@@ -309,7 +312,7 @@ int fab_base_pages_unshare(struct fab_pages *p)
 {
     struct history *h = p->version->history;
     struct fab_pages own = {0};
-    bury_ended(h);
+    remove_ended(h);
     int r = FAB_OK;
     if (p->version != h->newest)
         r = copy(h, p, &own);
@@ -335,7 +338,7 @@ static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t
     if (v->older != NULL)
         v->older->left[v->older->left_count++] = left;
     else
-        give_back(h, left.page, left.made);
+        add_spare(h, left.page, left.made);
     return page;
 }
 

@@ -294,7 +294,7 @@ START_TEST(a_host_that_refuses_writes_is_left_alone_ever_longer)
     ck_assert_uint_ge(sets_to_the_rogue, 1);
     ck_assert_uint_le(sets_to_the_rogue, 200);
     ck_assert_uint_le(events, 2);
-    /* When it takes them again, it is taken back. */
+    /* When the host accepts writes again, the manager configures it again. */
     ck_assert_int_eq(fab_sim_set_m_key(w.lab.sim, lab_node(&w.lab, ROGUE), 0, 0, 0), FAB_OK);
     lab_run_for(&w.lab, 130);
     ck_assert(key_of(&w, lab_node(&w.lab, ROGUE)) == key_of(&w, lab_node(&w.lab, "host-0004")));

@@ -5,7 +5,7 @@ Studies of routes (route quality and route whatif in turn), full sweeps back to 
 watchers, and a client that asks for paths: on ibsim 5,000 path records a second from the SA. The
 simulated fabric of fabricd --sim has no second host that could ask the SA, so a client of the RPC
 traces paths instead, 500 a second at most; each of them costs the loop several times as much as a path
-record. The look-ahead runs without being asked. All clients are processes of their own.
+record. The manager computes contingency plans on its own. All clients are processes of their own.
 """
 import os
 import random

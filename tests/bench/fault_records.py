@@ -175,7 +175,7 @@ def run(args, topology, counter, tries, ends, lids):
                     found.setdefault(name, []).append(measure(manager, what, back, args.wait))
                     if args.verbose:
                         print(name, found[name][-1], flush=True)
-        said += told(manager, background)
+        said += summary_lines(manager, background)
         return found, said
     finally:
         if background:
@@ -187,8 +187,8 @@ def run(args, topology, counter, tries, ends, lids):
             shutil.rmtree(manager.folder, ignore_errors=True)
 
 
-def told(manager, background):
-    """What the metrics say of the run."""
+def summary_lines(manager, background):
+    """Lines of text about the run, from the metrics of the manager."""
     page = metrics(PORT)
     name = 'fabricd_loop_longest_seconds{what="'
     held = sorted(((ms * 1000, n[len(name):-2]) for n, ms in page.items() if n.startswith(name)), reverse=True)

@@ -14,6 +14,7 @@ import sys
 
 SMP, SA, GET = 1, 3, 1
 SL2VL, PATH_RECORD, DLID_SLID = 0x17, 0x35, 0x30
+TIMEOUT_MS, ATTEMPTS = 1000, 5
 
 umad = ctypes.CDLL("libibumad.so.3")
 
@@ -34,14 +35,19 @@ class Port:
         version, queue_pair, key = (2, 1, 0x80010000) if mgmt_class == SA else (1, 0, 0)
         head = struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, GET, 0, 0, self.tid, attribute, 0, modifier)
         packet = ctypes.create_string_buffer(self.size + 256)
-        ctypes.memmove(ctypes.addressof(packet) + self.size, (head + rest).ljust(256, b"\0"), 256)
-        umad.umad_set_addr(packet, lid, queue_pair, 0, key)
-        if umad.umad_send(self.fd, self.agents[mgmt_class], packet, 256, 1000, 3) < 0:
-            sys.exit("read_lanes.py: a request cannot be sent")
-        length = ctypes.c_int(256)
-        if umad.umad_recv(self.fd, packet, ctypes.byref(length), 10000) < 0 or umad.umad_status(packet) != 0:
+        # A kernel would repeat a request that gets no answer; the simulators do not.
+        for _ in range(ATTEMPTS):
+            ctypes.memmove(ctypes.addressof(packet) + self.size, (head + rest).ljust(256, b"\0"), 256)
+            umad.umad_set_addr(packet, lid, queue_pair, 0, key)
+            if umad.umad_send(self.fd, self.agents[mgmt_class], packet, 256, TIMEOUT_MS, 0) < 0:
+                sys.exit("read_lanes.py: a request cannot be sent")
+            length = ctypes.c_int(256)
+            received = umad.umad_recv(self.fd, packet, ctypes.byref(length), TIMEOUT_MS)
+            answer = packet.raw[self.size:]
+            if received >= 0 and umad.umad_status(packet) == 0 and answer[12:16] == head[12:16]:
+                break
+        else:
             sys.exit("read_lanes.py: LID %d does not answer" % lid)
-        answer = packet.raw[self.size:]
         if struct.unpack(">H", answer[4:6])[0] != 0:
             sys.exit("read_lanes.py: LID %d answers with status 0x%s" % (lid, answer[4:6].hex()))
         return answer

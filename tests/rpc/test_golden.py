@@ -35,6 +35,7 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<time>"),
     (r"(fabricd_contingency_(?:cpu_seconds_total|memory_bytes)) [\d.]+", r"\1 <n>"),
     (r"\d+ of them by plans", "<n> of them by plans"),
+    (r"the computation [\d.]+ MiB", "the computation <n> MiB"),
     (r'("kept": )\d+', r"\1<n>"),
     (r"\b(up|took|in|computed in|verified in|measured in) (\d+ (h|min) )?[\d.]+ (us|ms|s)\b", r"\1 <duration>"),
     (r" *\b\d+\.\d+ (us|ms|s)\b", " <duration>"),

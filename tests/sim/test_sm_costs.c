@@ -240,7 +240,7 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    /* leaf-001 is the root of the labels: the spines' detours to it are taken back in two writes */
+    /* leaf-001 is the root of the labels: two writes remove the spines' detours to it */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
     ck_assert_uint_eq(c.port_sets, 4); /* both ends, configured and made Active */
     ck_assert_uint_eq(c.sweeps, 0);

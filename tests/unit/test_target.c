@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Targets: copies, large tables, and what switches are told about their tables. */
+/* Targets: copies, large tables, and the attributes about tables that the manager writes to
+ * switches. */
 #include <string.h>
 
 #include "libfabmgr/target/arb.h"
