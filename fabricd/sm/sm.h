@@ -125,9 +125,9 @@ struct fab_census sm_census(struct sm *s);
 /* Returns a reference to the published view. The caller owns the reference. NULL: no view is
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
-/* Sets the only listener that is called before a local repair changes the tables in place. If the
- * listener then drops its view, the repair need not copy fabric and tables. fn NULL removes the
- * listener. */
+/* Sets the only listener that is called before a local repair changes fabric and tables. The
+ * listener drops its view, so that the repair can change them without making new versions of pages
+ * that only this view uses. fn NULL removes the listener. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the only listener that is called after a sweep or reroute published a view. The listener
  * must defer its work. It is not called after a local repair, which neither adds nor removes an

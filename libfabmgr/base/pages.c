@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each version knows the living versions before and after it. A page is made in one version, and
- * all later versions have it until one replaces it. So one note about the page is enough: it is
- * with the last living version that has the page (`left`), and says in which version the page was
- * made. When this version ends, the note goes to the living version before it. If the page was made
- * later than that version, it becomes a spare page (but not a page of the first version).
+ * Finds out when no living version has a page any more, so that its memory can be used again.
  *
- * A thread that ends a version only adds it to a list. The thread that unshares and edits versions
- * empties the list. The end of the last version frees everything. So no thread waits for another.
+ * A page is made in one version. The versions after it have this page, until one of them replaces
+ * the page. So the versions that have a page follow each other, and it suffices to know the first
+ * and the last living one. If the last one is not the newest version, it has an entry for the page
+ * in its list `left`, with the number of the version in which the page was made. When the last one
+ * ends, the entry moves to the living version before it. If the page is newer than that version, no
+ * version has the page any more, and it becomes a spare page. Pages of the first version never
+ * become spare pages.
+ *
+ * Any thread may end a version: it adds the version to the list `ended`. Only the thread that
+ * unshares and edits versions takes versions from this list. When the last version ends, all memory
+ * is freed. So no thread waits for another.
  */
 #include "libfabmgr/base/pages.h"
 
@@ -43,11 +48,12 @@ struct history {
     struct fab_pages_version *newest;
     uint32_t last_number;
     uint32_t *made; /* [count] number of the version that made each page of `newest` */
-    void **memory;  /* everything that pages were cut from */
+    void **memory;  /* [memory_count] allocated blocks that contain the pages */
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    uint8_t **spare_pointers;              /* [count] page[] of a version that has ended, or NULL */
+    uint8_t **spare_pointers; /* [count] the array page[] of an ended version, for the next new
+                                 version; NULL: none */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -88,8 +94,8 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
     return FAB_OK;
 }
 
-/* Makes sure that there is a spare page. There is always room for all pages among the spare ones,
- * so that a page can be given back without memory. */
+/* Makes sure that there is a spare page. spare[] always has room for all pages of the history, so
+ * that add_spare needs no memory. */
 static int find_spare(struct history *h)
 {
     if (h->spare_count > 0)
@@ -118,23 +124,22 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 /* ---- versions that end ----------------------------------------------------------------------- */
 
 /* Adds a page that no version has any more to the spare pages. A page of the first version is not
- * used again: it may be shorter than `size` in memory, so that its end is the start of another
- * page. */
+ * used again, because its last bytes may be the first bytes of another page. */
 static void add_spare(struct history *h, uint8_t *page, uint32_t made)
 {
     if (made != FIRST_VERSION)
         h->spare[h->spare_count++] = page;
 }
 
-/* Makes room for notes that v is the last living version with `count` more pages. */
+/* Makes room for `count` more entries in v->left. Returns OK or NOMEM. */
 static int reserve_left(struct fab_pages_version *v, size_t count)
 {
     return v != NULL ? make_room(&v->left, sizeof(*v->left), v->left_count + count, &v->left_room)
                      : FAB_OK;
 }
 
-/* The newest version has ended: the pages that only it had become spare, and the version before it
- * is the newest again. */
+/* Removes the newest version, which has ended. The pages that only this version had become spare
+ * pages, and the version before it becomes the newest one. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -147,8 +152,9 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
     h->newest = v;
 }
 
-/* A version between others has ended: the pages that the version before it also has are noted
- * there, and the others become spare. There is room for the notes. */
+/* Removes an ended version that is not the newest one. Its entries for pages that the version
+ * before it also has move to that version. The other pages of these entries become spare pages. The
+ * caller has reserved room for the entries. */
 static void pass_on(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -159,7 +165,7 @@ static void pass_on(struct history *h, const struct fab_pages_version *ended)
             add_spare(h, ended->left[i].page, ended->left[i].made);
 }
 
-/* Removes an ended version from the history. Returns NOMEM, with nothing changed. */
+/* Removes an ended version from the history. Returns OK, or NOMEM with nothing changed. */
 static int remove_version(struct history *h, struct fab_pages_version *v)
 {
     if (v->newer != NULL && reserve_left(v->older, v->left_count) != FAB_OK)
@@ -203,7 +209,7 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* From here on, the thread that unshares and edits may have freed v. */
+    /* From here on, v may be freed already: by the thread that unshares and edits. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }

@@ -3,8 +3,8 @@
  * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
  *
  * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
- * reference is dropped. Small changes make the next version of a snapshot (fab_fabric_next), which
- * shares with it the nodes, and all ports but the changed ones.
+ * reference is dropped. For a small change, fab_fabric_next makes the next version of a snapshot.
+ * The two versions share all nodes and all unchanged pages of ports.
  *
  * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
  * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
@@ -124,8 +124,8 @@ void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
  * attributes of ports and switches in it before it gives it to readers. Only one thread at a time
  * may make and change versions of one snapshot. Returns NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
-/* Does the same with a copy, which shares nothing with f and may have other nodes. Returns NOMEM.
- */
+/* Makes a copy of the snapshot with one reference. The copy shares nothing with f, and the caller
+ * may also change its nodes. Returns NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
 /* Removes the link of `port`, if it has one. f must be a version or copy that no reader has yet.
@@ -165,7 +165,8 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
 /* Returns a port that the caller may change; NULL: no memory. f must be a version or copy that no
  * reader has yet. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
-/* Changes the PortInfo of a port in the same way. Returns NOMEM. */
+/* Changes the PortInfo of a port. f must be a version or copy that no reader has yet. Returns
+ * NOMEM. */
 int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info);
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
 {

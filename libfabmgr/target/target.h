@@ -45,8 +45,9 @@ void fab_target_lids_fini(struct fab_lids *l);
  * switch id.
  *
  * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). Later
- * versions share the pages in which they do not differ (base/pages.h): they are read by
- * fab_target_lft_at, _block and _run, and changed by fab_target_lft_set.
+ * versions are not contiguous: two versions share each page in which they do not differ
+ * (base/pages.h). Read them with fab_target_lft_at, _block and _run, and change them with
+ * fab_target_lft_set.
  */
 struct fab_lft {
     uint32_t switch_count;
@@ -65,11 +66,11 @@ int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
 /* Copies the row of a switch into the row of a switch in new tables, up to the smaller `top`. */
 void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
                              uint32_t to_sw);
-/* Returns the same version for another owner. Neither may then fill rows in place. */
+/* Returns the same version for another owner. From then on, no owner may fill rows in place. */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
-/* Prepares changes, in three steps: fab_target_lft_unshare makes a new version if this one has
- * other owners, fab_target_lft_own gives it its own copy of the page of a LID, and
- * fab_target_lft_set changes an entry in such a page. The first two return NOMEM. */
+/* Entries are changed in three steps. fab_target_lft_unshare makes a new version if the present one
+ * has other owners. fab_target_lft_own gives the version its own copy of the page that contains the
+ * entry. fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
@@ -78,7 +79,8 @@ static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the address of an entry, followed by the others up to the end of its page. */
+/* Returns the address of an entry. The entries of the next LIDs follow it, up to the end of the
+ * page. */
 static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
@@ -102,7 +104,7 @@ static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_
     *ret_count = page < rest ? page : rest;
     return fab_target_lft_entry(t, sw, lid);
 }
-/* Returns whether both have the same entries up to `top`. */
+/* Returns whether both tables have the same `top` and the same entries. */
 bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b);
 static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {
@@ -125,8 +127,8 @@ void fab_target_unref(struct fab_target *t);
 /* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
 /* Makes a version with one reference, whose tables the caller may change (fab_target_lft_unshare).
- * Everything else is shared with `t`. Only the owner of the tables' history (base/pages.h) may do
- * so. Returns NOMEM. */
+ * Everything else is shared with `t`. Only the thread that edits the history of the tables
+ * (base/pages.h) may call this function. Returns NOMEM. */
 int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
 /* Makes a copy that shares nothing, with one reference. Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);

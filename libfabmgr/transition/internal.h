@@ -15,7 +15,8 @@ enum fab_transition_mode {
     FAB_TRANSITION_ANY,   /* old and new entries may be mixed in every combination */
     FAB_TRANSITION_ALONG, /* a packet meets old entries first, and only new entries afterwards */
 };
-/* Bits of `sls` and `tables` below: the old, or the new, SLs (or SL-to-VL tables) may be in use. */
+/* Bits of `sls` and `tables` below: whether hosts may use the old and the new SLs, and whether
+ * switches may hold the old and the new SL-to-VL tables. */
 #define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 
@@ -38,13 +39,13 @@ int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_ver
 void fab_transition_deps_fini(struct fab_transition_deps *d);
 void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transition_edge e, bool on);
 
-/* Working memory of a walk that follows packets to one LID together with their SLs. Needed only
- * with several VLs. */
+/* Working memory of a walk that follows packets to one LID together with their SLs. It is needed
+ * only if there are several VLs. */
 struct fab_transition_lanes {
     const struct fab_vls *vls[2]; /* old and new SLs and SL-to-VL tables; never NULL */
     uint32_t classes;             /* number of old port classes times number of new port classes */
-    /* [2][n][classes] bitset of the SLs with which packets were at each switch; [1]: packets that
-     * met a new entry in mode ALONG. */
+    /* [2][n][classes] bitset of the SLs with which packets reached each switch. In mode ALONG,
+     * seen[1] is for packets that have met a new entry, and seen[0] for all others. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;

@@ -3,21 +3,21 @@
  * Collects the channel dependencies that packets to one LID can have while switches replace their
  * old entries for the LID by new ones. rounds.c searches the collected dependencies for cycles.
  *
- * Let switch u send packets to switch s. If u forwards by entry a and s by entry b, there is a
- * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode
- * tells which a and b can meet:
+ * Let entry a of switch u lead to switch s, and let b be the entry of s. Then there is a
+ * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode says
+ * whether a and b can be old or new entries:
  *
  *   - STAND: both are old.
  *   - ANY: a and b are each old or new, in all four combinations.
- *   - ALONG: u gets its new entry after s and all later switches on the new path of u. So a packet
- *     that a changed entry has forwarded meets only new entries afterwards. A packet in flight that
- *     left u by the old entry may meet the new entry of s; this combination is collected, too.
+ *   - ALONG: u gets its new entry after s and all later switches on the new path of u have theirs.
+ *     So after a packet has met a new entry, it meets only new entries. If a is old, b may be old
+ *     or new. If a is new, b is new.
  *
- * With one VL, packets may start at every switch, because the manager's own packets do. With
- * several VLs, packets are followed from each switch with LID owners, with the SLs of the pair of
- * source and destination. The state of a followed packet is its switch, the class of the port
- * through which it entered (by the old and by the new SL-to-VL tables), its SL, and whether it has
- * met a new entry.
+ * With one VL, this file assumes that packets may start at every switch, because the manager's own
+ * packets do. With several VLs, it follows packets from each switch with LID owners, with the SLs
+ * of the pair of source switch and destination LID. The state of a packet is its switch, the class
+ * of the port through which the packet entered (by the old and by the new SL-to-VL tables), the SL,
+ * and whether the packet has met a new entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -176,8 +176,8 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
 }
 
 /* Returns the VL on which packets with SL `sl` leave through `port`, by the old (which = 0) or new
- * (which = 1) SL-to-VL tables. class: combines the old and new classes of the port through which
- * they entered. */
+ * (which = 1) SL-to-VL tables. `class` has the class of the port through which the packets entered:
+ * old class times number of new classes, plus new class. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {
@@ -260,7 +260,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        if (graph->owners[sw] > 0) /* even if links no longer connect this switch with the LID */
+        if (graph->owners[sw] > 0) /* also switches that have no path to the LID any more */
             send(d, l, c, sw);
     }
     while (l->depth > 0)
@@ -271,7 +271,7 @@ void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition
                             const struct fab_transition_column *c)
 {
     if (c->home == FAB_NONE)
-        return; /* nobody sends packets to this LID */
+        return; /* no switch sends packets to this LID */
     if (lanes != NULL)
         collect_lanes(d, lanes, c);
     else

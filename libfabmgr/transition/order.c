@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps a topological order of the channels: each channel stands before all channels for which its
- * packets may wait. Such an order exists exactly if the dependencies have no cycle. So rounds.c
- * uses it to find out whether more LIDs may move.
+ * Maintains a topological order of the channels: each channel precedes all channels for which its
+ * packets may wait. Such an order exists exactly if the dependencies have no cycle. rounds.c
+ * therefore tries to add the dependencies of further LIDs to the order, to find out whether these
+ * LIDs may move.
  *
- * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). When dependencies
- * are added, only channels between the two ends of a dependency that contradicts the order are
+ * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). If an added
+ * dependency contradicts the order, only channels between the two channels of this dependency are
  * moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM
  * JEA 11, 2006). When dependencies are removed, the order stays valid.
  */
@@ -16,8 +17,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels visited for one list of dependencies; if more are needed, the list is
- * refused. */
+/* Maximum number of channels that fab_transition_order_add visits; if more are needed, it refuses
+ * the list of dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows the paths of packets to one LID by the old entries and by the new entries. From the paths
- * it finds which pairs of source and LID may lose their path while the entries change, and in which
- * sequence switches must be written so that no pair does. */
+/* Follows the paths of packets to one LID by the old entries and by the new entries. From the
+ * paths, these functions find which pairs of source port and LID may lose their path while the
+ * entries change, and in which sequence switches must be written so that no pair loses it. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -41,7 +41,7 @@ static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_
 }
 
 /* Follows the entries for a LID from switch `sw` to the end of the path. Sets fate[] of all
- * switches on the path. */
+ * switches on the path: ARRIVES if the path ends at the owner of the LID, else FAILS. */
 static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry, uint8_t *fate,
                    uint32_t sw)
 {
@@ -111,7 +111,8 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* If all new paths arrive, only changed entries that drop packets can cost a pair its path. */
+/* If all new paths reach their LIDs, pairs can lose a path only if a changed entry drops packets,
+ * before or after the change. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

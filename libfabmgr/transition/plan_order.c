@@ -2,9 +2,10 @@
 /*
  * Turns the steps of a transition into the LFT writes of a plan.
  *
- * A write of a plan has all 64 entries of a block. The entries that the transition does not change
- * in this write keep the value that the switch holds. If the block is not known, they drop packets,
- * as the transition assumes. The last write of each block has all entries of the new table.
+ * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
+ * this write keep the value that the switch holds. If this value is not known, the write sets the
+ * entry to NO_ROUTE, because the transition assumes that unknown entries drop packets. The last
+ * write of each block has all entries of the new table.
  *
  * Within a step, writes that end a packet loss come first.
  */
@@ -29,7 +30,7 @@ struct ordering {
 
 /* ---- the input of the transition ------------------------------------------------------------- */
 
-/* Lists the entries that stage STALE drains. Returns NOMEM. */
+/* Lists the entries that stage STALE of the plan sets to NO_ROUTE. Returns OK or NOMEM. */
 static int list_stale(const struct fab_plan *plan, struct fab_transition_write **ret)
 {
     uint32_t first = plan->stage_start[FAB_STAGE_STALE];
@@ -137,8 +138,8 @@ static void add_step(struct ordering *o, const struct fab_transition_step *step,
     }
 }
 
-/* The last write of each block has all entries of the new table, also those above the highest
- * LID. */
+/* Makes the last write of each block set all entries to those of the new table, also the entries
+ * above the highest LID. */
 static void complete_blocks(struct ordering *o, uint32_t start)
 {
     size_t bits = (size_t)o->in->target->lft.switch_count * o->blocks;

@@ -3,10 +3,11 @@
  * Divides a transition from old to new forwarding entries into rounds. transition.c needs rounds
  * when writing all entries at once could close a cycle of channel dependencies.
  *
- * In each round, as many LIDs "move" (get their new entries) as the dependencies permit. They are
- * chosen greedily: first all changed LIDs of an LFT block together, so that the block is written
- * once. If that closes a cycle, the LIDs are tried one after the other. If no LID can move, some
- * LIDs are drained: their changed entries drop packets until a later round.
+ * In each round, as many LIDs "move" (get their new entries) as the channel dependencies permit.
+ * The LIDs are chosen greedily. For each LFT block, this file first tries to move all waiting LIDs
+ * of the block together, so that the block is written once. If their dependencies close a cycle, it
+ * tries the LIDs one after the other. If no LID can move, some LIDs are drained: their changed
+ * entries drop packets until a later round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static struct fab_transition_column column(struct fab_transition_work *w, uint32
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* In the loaded block, replaces the present entries of the LID that will change by entries that
+/* In the loaded block, replaces those present entries for the LID that will change by entries that
  * drop packets. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
@@ -98,8 +99,8 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
 }
 
 /* Returns whether the dependencies of the present entries have no cycle, and computes their order.
- * If the new entries can be added without a cycle, the order suits both, so that later additions
- * are cheap. */
+ * If present and new entries together have no cycle, the order contains the dependencies of both,
+ * so that new entries can be added later without moving channels. */
 static bool sort_standing(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
@@ -192,7 +193,7 @@ static bool is_foreign_at(const struct fab_transition_work *w, uint32_t lid, uin
 }
 
 /* Finds the waiting LIDs whose present entries have dependencies that the new tables do not have.
- * They move before others: when they have moved, more LIDs can. */
+ * These LIDs move before others, because their dependencies keep other LIDs from moving. */
 static void find_foreign(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; w->wanted.bits != NULL && block <= w->top / COLUMNS; block++) {
@@ -220,9 +221,9 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
     return pass == OTHERS || (pass == FOREIGN ? l->foreign : l->drained_pairs > 0 || l->broken);
 }
 
-/* Tries the waiting LIDs of the block one after the other, and lets those move with which the
- * dependencies have no cycle. only_first: stops after the first LID that moves. Returns whether any
- * LID moves. */
+/* Tries the waiting LIDs of the block one after the other. A LID moves if the dependencies,
+ * together with those of this LID, have no cycle. only_first: stop after the first LID that moves.
+ * Returns whether any LID moves. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
@@ -279,8 +280,9 @@ static bool choose_one(struct fab_transition_work *w)
     return false;
 }
 
-/* Chooses the LIDs to be drained. Adds the dependencies of the present entries of waiting LIDs, one
- * LID after the other. A LID with which they would close a cycle is to be drained. */
+/* Chooses the LIDs to be drained. Adds the dependencies of the present entries of the waiting LIDs,
+ * one LID after the other. If the dependencies of a LID would close a cycle, this LID is to be
+ * drained. */
 static void choose_drained(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
@@ -390,7 +392,8 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step with the number of LIDs that move, and of pairs that may lose their path. */
+/* Returns a step with the number of LIDs that move, and the number of pairs that may lose their
+ * path. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
@@ -521,9 +524,10 @@ int fab_transition_move_all(struct fab_transition_work *w, bool along)
     return make_steps(w);
 }
 
-/* Drains all waiting LIDs, and then moves all of them in one round. While they are drained, packets
- * meet only entries that do not change. After that they meet these and new entries. Both are safe
- * if neither the present nor the new tables have a cycle. */
+/* Drains all waiting LIDs, and then moves all of them in one round. While the LIDs are drained,
+ * packets to them meet only entries that do not change, which are a part of the present tables.
+ * Afterwards packets meet only entries of the new tables. Both are safe if neither the present nor
+ * the new tables have a cycle. */
 static int drain_all(struct fab_transition_work *w)
 {
     replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);

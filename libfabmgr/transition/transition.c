@@ -3,10 +3,11 @@
  * Makes the steps of a transition.
  *
  * Most transitions are safe in any order of writes, or if each switch is written after the switches
- * behind it on its new paths. union.c checks this first and quickly, as if there were one VL. If
- * there is a cycle and the tables have several VLs, the check is repeated with VLs.
+ * behind it on its new paths. union.c checks this first, as if there were one VL, because this
+ * check is fast. If it finds a cycle, and the tables have several VLs, mixture.c repeats the check
+ * with VLs.
  *
- * If there still is a cycle, rounds.c divides the transition into rounds.
+ * If this check also finds a cycle, rounds.c divides the transition into rounds.
  */
 #include "libfabmgr/transition/transition.h"
 
@@ -104,7 +105,7 @@ static void fini(struct fab_transition_work *w)
     free(w->wave);
 }
 
-/* Begins with an empty graph of dependencies, for one VL or, if `lanes` is true, for several
+/* Makes an empty graph of channel dependencies: for one VL, or, if `lanes` is true, for several
  * VLs. */
 static int begin_model(struct fab_transition_work *w, bool lanes)
 {
@@ -153,7 +154,8 @@ static bool find_changes(struct fab_transition_work *w)
     return any;
 }
 
-/* Finds for each LID that waits whether working paths may be lost, and in which mode it moves. */
+/* Finds for each waiting LID how many working paths may be lost while it moves, and in which mode
+ * it should move. */
 static void find_losses(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
@@ -239,7 +241,7 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Makes the steps of a transition for which fab_transition_check_union found no answer. */
+/* Makes the steps of a transition that fab_transition_check_union has not proved safe. */
 static int make_hard(struct fab_transition_work *w)
 {
     int status = judge(w);

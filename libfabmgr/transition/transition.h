@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes in which steps the forwarding tables that switches hold can be replaced by new ones, so
- * that no deadlock can occur on the way.
+ * Computes in which steps the manager can replace the forwarding tables in the switches by new
+ * ones, so that no deadlock can occur in between.
  *
  * Switches replace their tables one after the other, so packets meet mixtures of old and new
  * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. The steps are made so that no mixture has a forwarding loop, or a cycle on
- * any VL, in whatever order the writes of a step take effect.
+ * mixture may have one. This file makes steps such that no mixture has a forwarding loop, or a
+ * cycle on any VL, in whatever order the writes of a step take effect. It has four means:
  *
- *   - Any order. The entries for one destination LID do not depend on the entries for other LIDs.
- *     So the dependencies of all mixtures are a union over all LIDs: the dependencies of all
- *     mixtures of that LID's old and new entries. If the union has no cycle, any order of writes is
- *     safe (Dally & Seitz 1987; for mixtures: Lysne, Montanana, Flich, Duato, Pinkston, Skeie, IEEE
- *     ToC 57(6), 2008). A forwarding loop in a mixture is also a cycle of the union.
+ *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new
+ *     entries. The union of these sets over all LIDs contains the dependencies of every mixture,
+ *     because packets to one LID meet only entries for this LID. If the union has no cycle, any
+ *     order of writes is safe (Dally & Seitz 1987; for mixtures: Lysne, Montanana, Flich, Duato,
+ *     Pinkston, Skeie, IEEE ToC 57(6), 2008). A forwarding loop in a mixture is also a cycle of the
+ *     union.
  *   - Rounds. If the union has a cycle, the LIDs move (get their new entries) in rounds. The union
  *     of a round has the new entries of the LIDs that have moved, all mixtures of the LIDs that
  *     move, and the old entries of the LIDs that wait. A round begins when the writes of the round
- *     before are answered and its packets have left the fabric. Until then, the dependencies of
- *     packets in flight count, too (ghost dependencies of the Double Scheme: Pinkston, Pang, Duato,
- *     IEEE TPDS 14(8), 2003). UPR also adds and removes dependencies step by step (Crespo et al.,
- *     arXiv 2006.02332).
+ *     before are answered and its packets have left the fabric. Until then, packets in flight still
+ *     have their old dependencies (ghost dependencies of the Double Scheme: Pinkston, Pang, Duato,
+ *     IEEE TPDS 14(8), 2003). The method UPR also adds and removes dependencies step by step
+ *     (Crespo et al., arXiv 2006.02332).
  *   - Along paths. If a LID cannot move in any order, each switch is written after all switches
  *     behind it on its new path. A packet then meets old entries first and only new entries
- *     afterwards, which has fewer dependencies. Such a round has several steps.
- *     LIDs to which some pairs have no path move first, and then those whose old dependencies the
- *     new tables do not have, because these keep others from moving.
+ *     afterwards, which has fewer dependencies. Such a round has several steps. LIDs to which some
+ *     pairs have no path move first. LIDs with old dependencies that the new tables do not have
+ *     move next, because these dependencies keep other LIDs from moving.
  *   - Draining. If no LID can move, some LIDs are drained. Their changed entries drop packets in
  *     one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
  *     third round. The LIDs to be drained are chosen greedily. If the search takes too long, all
- *     LIDs that wait are drained.
+ *     remaining LIDs are drained.
  *
  * Several VLs: hosts keep the SL from a path record, and ask for a new path record only long after
  * the tables have changed.
@@ -64,20 +65,22 @@ struct fab_transition_input {
     const struct fab_lids *lids;   /* the LIDs and their owners, as the new tables have them */
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
     /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known. NULL: all
-     * blocks are known. Unknown entries are taken to drop packets. */
+     * blocks are known. The computation assumes that unknown entries drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
-    /* Writes that are made before the transition: the entries that they drain. NULL: none. */
+    /* Writes that take effect before the transition begins, such as those of the stage STALE of a
+     * plan. NULL: none. */
     const struct fab_transition_write *before;
     uint32_t before_count;
-    /* SLs that hosts use now, and present SL-to-VL tables; NULL: one VL */
+    /* The SLs that hosts use now, and the present SL-to-VL tables. NULL: one VL. */
     const struct fab_vls *old_vls;
     const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
     const struct fab_pool *pool;   /* thread pool; NULL: the calling thread does all the work */
-    /* The most LFT entries and channels that are visited to find the steps; 0: some seconds of CPU
-     * time (FAB_TRANSITION_VISITS). */
+    /* The search for steps visits at most this number of LFT entries and channels; 0:
+     * FAB_TRANSITION_VISITS, which takes some seconds of CPU time. */
     uint64_t visits;
-    /* Returns whether the caller no longer wants the result; NULL: it always does. */
+    /* Called during the search; returns true to end it early. NULL: the search always runs to its
+     * end. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };

@@ -3,14 +3,16 @@
  * Checks quickly whether a transition needs no rounds, because the dependencies of all mixtures
  * have no cycle. Most transitions are of this kind.
  *
- * The check begins with the dependencies of the new tables, which libfabmgr/verify computes as fast
- * as its proof. Only a changed entry adds dependencies, so the time for the rest depends on the
- * number of changed entries. Let the entry of switch s for a LID change from a to b:
+ * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
+ * changed entries add dependencies to these, so the time for the rest is proportional to the number
+ * of changed entries. Let the entry of switch s for a LID change from a to b:
  *
- *   - The channel of a now leads to a switch t that forwards by its old or by its new entry.
- *   - Each channel that leads to s by an old entry for the LID is followed by the channel of a.
- *   - Each channel that leads to s only by a new entry is followed by the channel of a, too, if the
- *     writes take effect in any order. If they are made along paths, it is not.
+ *   - The channel of a leads to a switch t. Packets continue there by the old or by the new entry
+ *     of t.
+ *   - Packets that another switch sent to s by its old entry continue by the channel of a.
+ *   - Packets that another switch sent to s by its new entry also continue by the channel of a, if
+ *     the writes take effect in any order. In mode ALONG this cannot happen, because s is then
+ *     written before that switch.
  *
  * All dependencies are collected as if there were one VL.
  */
@@ -88,7 +90,8 @@ static void load(struct mixing *m, uint32_t block)
     }
 }
 
-/* Notes that packets of `channel` continue by port `num` of switch `sw`. */
+/* Adds the dependency of packets that hold `channel` and continue through port `num` of switch
+ * `sw`. */
 static inline void add(struct mixing *m, struct fab_verify_deps *to, uint32_t channel, uint32_t sw,
                        uint8_t num)
 {
@@ -96,7 +99,8 @@ static inline void add(struct mixing *m, struct fab_verify_deps *to, uint32_t ch
         fab_verify_deps_add(to, channel, num);
 }
 
-/* The old entry `i` of switch `sw` leads to a switch that forwards by its old or new entry. */
+/* Adds the dependencies of packets that leave switch `sw` by its old entry `i`, and leave the next
+ * switch by its old or by its new entry. */
 static inline void add_old_channel(struct mixing *m, uint32_t sw, uint32_t i)
 {
     const struct fab_verify_graph *graph = &m->w->graph;
@@ -147,7 +151,8 @@ static void mix_few(struct mixing *m)
 
 /* ---- many switches change: all entries of the changed LIDs ----------------------------------- */
 
-/* Entry `i` of switch `sw`, with the value `num`, leads to a switch whose entry changes. */
+/* Adds the dependency of packets that leave switch `sw` through port `num` by its entry `i`, and
+ * leave the next switch by its old entry. Only a next switch whose entry changes counts. */
 static inline void add_before_change(struct mixing *m, struct fab_verify_deps *to, uint32_t sw,
                                      uint8_t num, uint32_t i)
 {

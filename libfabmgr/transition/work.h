@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state while the steps of a transition are made. For transition.c, rounds.c and paths.c
- * only. */
+/* The state of the computation that makes the steps of a transition. Only the .c files of this
+ * folder include this header. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
@@ -44,23 +44,23 @@ struct fab_transition_work {
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
     /* [n][64] entries of the loaded LFT block in each switch: present entries and new entries. */
     uint8_t *was, *now;
-    /* [2][n] whether packets from each switch arrive, by present and by new entries (enum in
-     * paths.c). */
+    /* [2][n] whether packets from each switch arrive at the LID: [0] by the present entries, [1] by
+     * the new entries (values: enum in paths.c). */
     uint8_t *fate;
     uint32_t *stack; /* [n] memory for following paths */
-    /* [64][n] for each LID of the block: the wave in which each switch's entry is written; 0:
-     * first. */
+    /* [64][n] for each LID of the block, the wave in which each switch's entry is written. Wave 0
+     * is written first. */
     uint16_t *wave;
-    /* By the new tables, all pairs reach each other, and every switch owns a LID or has endports
-     * that do. */
+    /* True if, by the new tables, every switch reaches every LID, and every switch has a LID of its
+     * own or of an attached endport. */
     bool new_arrive;
     /* number of LFT entries and channels visited so far, and the most to visit */
     uint64_t visits, visits_most;
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
     bool any_broken; /* some LID is `broken` */
-    /* The dependencies of the new tables, as if there were one VL; empty if check_union found no
-     * use for them. */
+    /* The dependencies of the new tables, computed as if there were one VL. Empty if
+     * fab_transition_check_union did not compute them. */
     struct fab_verify_deps wanted;
     bool stopped; /* the caller no longer wants the result */
     struct fab_transition made;
@@ -72,8 +72,8 @@ struct fab_transition_work {
 /* Loads the entries of an LFT block into w->was and w->now. Sets w->stopped if the caller no longer
  * wants the result. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Returns the bitset of those waiting LIDs of the LFT block that fab_transition_find_losses must
- * examine. */
+/* Returns the bitset of the waiting LIDs of the LFT block for which fab_transition_find_losses must
+ * be called. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
  * its entries are written in any order, and whether mode ALONG avoids the loss. */
