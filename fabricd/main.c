@@ -47,7 +47,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* maximum seconds to close the port, because a driver may hang */
+#define LETS_GO_S 5 /* maximum time to close the port, in seconds, because a driver may hang */
 
 struct daemon {
     struct options options;

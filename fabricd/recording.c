@@ -194,8 +194,8 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORDING_PIN)
             restore_pin(e, store);
     }
-    /* When the recorded run began, its store already had leases. So its hosts had already been
-     * asked to register. */
+    /* If the recording has leases, hosts had already been asked to register when the recorded run
+     * began. */
     if (count) {
         store_put_leases(store, leases, count);
         store_put_asked(store);

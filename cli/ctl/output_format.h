@@ -7,7 +7,7 @@
 
 struct value {
     const char *key, *label, *text; /* text: the value as it is printed */
-    /* How JSON prints the value: with quotes, without quotes, as null. */
+    /* How JSON prints the value: TEXT with quotes, BARE without quotes, NONE as null. */
     enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind;
     enum out_tone tone;
 };

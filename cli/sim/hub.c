@@ -7,9 +7,10 @@
  *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
  *
  * An answer is the same datagram with other data; type 0 means that the request was refused. A
- * client first sends a connect request with its process id, its queue pair, whether it is an SM,
- * and the name of the node that it asks for (32 bytes of text). The answer has the client id and
- * the id of the node. Then the client sends and receives MADs in datagrams of 288 bytes:
+ * client first sends a connect request. It contains the process id and queue pair of the client,
+ * whether the client is an SM, and the name of the node to which the client wants to be attached
+ * (32 bytes of text). The answer has the client id and the id of the node. Then the client sends
+ * and receives MADs in datagrams of 288 bytes:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
  *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
@@ -554,7 +555,8 @@ static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        /* The hub has already removed this client, so a disconnect request succeeds. */
+        /* The hub has already removed this client. A disconnect request then succeeds, and all
+         * other requests fail. */
         return type == DISCONNECT;
     if (type == DISCONNECT) {
         hub_detach(h, id);

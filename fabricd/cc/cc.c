@@ -3,9 +3,9 @@
  * The public functions of congestion control, and its timer. compute.c computes the settings,
  * devices.c compares them with the known devices, and program.c writes them to the devices.
  *
- * The timer never holds a view between two ticks, because a local repair must copy tables that
- * readers hold. It computes settings for a new view only while the subnet manager is idle, at the
- * earliest SETTLE_US after the view was published.
+ * The timer never holds a view between two ticks, because a local repair must make new versions of
+ * tables that readers hold. It computes settings for a new view only while the subnet manager is
+ * idle, at the earliest SETTLE_US after the view was published.
  */
 #include "fabricd/cc/cc.h"
 

@@ -62,7 +62,7 @@ struct cc_status {
     uint32_t fan_in;
     uint64_t compute_us;    /* duration of the last computation */
     uint64_t reads, writes; /* answered Gets and Sets since the start */
-    /* Congestion logs read since the start, and congestion events in them. */
+    /* Number of congestion logs read since the start, and of congestion events in these logs. */
     uint64_t log_reads, log_events;
     /* Number of devices without a congestion log; devices of state UNSUPPORTED are not counted. */
     uint32_t without_log;

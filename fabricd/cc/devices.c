@@ -162,7 +162,8 @@ static void done(void *ctx)
         if (take(cc, w) != FAB_OK) {
             log_error("congestion", "the congestion settings could not be computed: %s",
                       fab_base_status_text(w->status));
-            /* Some devices may already have the settings for the new view. */
+            /* The settings no longer belong to one view: some devices may already have the settings
+             * for the new view. */
             cc->generation = 0;
             cc->stale = true;
         }

@@ -82,8 +82,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* After a change of the key: if the device had the current key, that key is now its previous key.
- * The manager must ask the device again. */
+/* Call this function for each device after a change of the key. If the device had the current key,
+ * that key is now its previous key, and the manager must ask the device again. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;

@@ -13,9 +13,9 @@
  *
  * A device with a foreign key is left alone if its key has no lease (CC_KeyLeasePeriod 0). With a
  * lease, the key may be one that this manager has lost. The job then sends a Set with the current
- * key, which the device refuses and which starts the lease. If the owner of the foreign key is
- * active, its next request ends the lease. Otherwise the device shows its key when the lease has
- * ended, and the manager replaces the key.
+ * key, which the device refuses and which starts the lease. If another manager uses the foreign
+ * key, its next request stops the lease. Otherwise the device shows its key when the lease has
+ * ended, and this manager replaces the key.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/cc/private.h"

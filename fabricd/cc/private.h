@@ -79,7 +79,8 @@ struct cc_job {
     bool active;
     bool parked; /* the job waits until the subnet manager is idle */
     /* The members below are only for CC_STEP_KEY. */
-    /* The job ends when the device has the key, because its settings need not be read. */
+    /* The job ends when the device has the key. It does not read the settings, because they have
+     * not changed. */
     bool only_key;
     bool other_asked; /* the device was asked with the current and with the previous key */
     /* The Set in flight carries a wrong key on purpose, to start the lease. */

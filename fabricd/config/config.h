@@ -2,7 +2,7 @@
 /*
  * Reads the configuration from one YAML file, and converts it to options of the daemon and to the
  * policy of the fabric. Every key has a default; doc/fabricd.yaml.5 and etc/fabricd.yaml list all
- * keys. If the file has an error, none of its values take effect.
+ * keys. If the file has an error, no value in the file takes effect.
  */
 #ifndef FABRICD_CONFIG_CONFIG_H
 #define FABRICD_CONFIG_CONFIG_H

@@ -465,7 +465,8 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* If the loop was freed before the worker began, free_discarded was not called. */
+/* Calls free_fn if the worker has not done so, because the loop was freed before the worker began.
+ */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;
@@ -481,7 +482,8 @@ void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx)
         *d = (struct discarded){free_fn, ctx};
     if (d && loop_work_short(l, free_discarded, discarded_done, d) == FAB_OK)
         return;
-    bool called = d && !d->free_fn; /* in virtual time, although `done` cannot be posted */
+    bool called = d && !d->free_fn; /* true in virtual time, in which work runs at once, even if
+                                       `done` could not be posted */
     free(d);
     if (!called)
         free_fn(ctx);

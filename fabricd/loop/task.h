@@ -35,7 +35,8 @@ struct loop_tasks {
 
 enum loop_task_place {
     LOOP_TASK_LONG,  /* worker thread for long computations, one after the other */
-    LOOP_TASK_SHORT, /* worker thread for computations of a few ms for which a round waits */
+    LOOP_TASK_SHORT, /* worker thread for computations of a few milliseconds, for which a round
+                        waits */
     /* The task runs at once on the calling thread. This is for a replay, which has no worker
      * thread. */
     LOOP_TASK_INLINE

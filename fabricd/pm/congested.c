@@ -9,9 +9,9 @@
  * throttled. A port that waits, but has no FECN, BECN or congestion events, is probably a victim of
  * congestion elsewhere.
  *
- * A tick of PortXmitWait is taken to be the time in which one word of PortXmitData is sent. A port
- * with data to send therefore waits for about w / (w + d) of the time, where w and d are the
- * increases of PortXmitWait and PortXmitData.
+ * This file assumes that a tick of PortXmitWait is the time in which the port sends one word of
+ * PortXmitData. A port with data to send therefore waits for about w / (w + d) of the time, where w
+ * and d are the increases of PortXmitWait and PortXmitData.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * it has recovered. Exemptions survive restarts.
  *
  * If an operator releases a link whose counters the manager does not watch, for example after a
- * restart, the link is assumed to be unhealthy. A link is identified by the port that its isolation
- * names first.
+ * restart, the link is assumed to be unhealthy. An exemption identifies its link by the first port
+ * of the isolation (struct sm_isolation).
  */
 #include <stdlib.h>
 

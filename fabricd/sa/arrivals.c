@@ -5,8 +5,8 @@
  * created (notice 66) or deleted (notice 67), and traps of devices.
  *
  * A list of the endports in service, sorted by GUID, is compared with the list of the next view.
- * The view itself is not kept, because a local repair would then have to copy its fabric and tables
- * instead of changing them in place.
+ * This file does not keep the previous view itself, because a local repair would then have to make
+ * new versions of fabric and tables instead of changing them in place.
  *
  * The subscriptions of a port that has been out of the fabric for five minutes are dropped. They
  * are not dropped earlier: a port that was unresponsive for a short time is not asked to subscribe

@@ -132,8 +132,8 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
            (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
 }
 
-/* Makes room for one more record. Returns BUSY if all responses would exceed SA_TABLE_MOST
- * together, or the responses to the host SA_TABLE_EACH; NOMEM. */
+/* Makes room for one more record. Returns BUSY if all responses together would exceed
+ * SA_TABLE_MOST, or the responses to this host would exceed SA_TABLE_EACH. Also returns NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;

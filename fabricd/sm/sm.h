@@ -45,8 +45,8 @@ struct sm_input {
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* begins the first sweep */
 void sm_free(struct sm *s);
-/* Adopts the changed policy of the configuration and requests new tables. On NOMEM, the old policy
- * stays. */
+/* Adopts the changed policy of the configuration and requests new tables. Returns NOMEM; the old
+ * policy then stays. */
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
@@ -126,8 +126,8 @@ struct fab_census sm_census(struct sm *s);
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
 /* Sets the only listener that is called before a local repair changes fabric and tables. The
- * listener drops its view, so that the repair can change them without making new versions of pages
- * that only this view uses. fn NULL removes the listener. */
+ * listener should drop its view: if no reader has the tables, the repair changes them in place,
+ * otherwise it must first make a new version. fn NULL removes the listener. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the only listener that is called after a sweep or reroute published a view. The listener
  * must defer its work. It is not called after a local repair, which neither adds nor removes an
@@ -315,9 +315,9 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 /* ---- the baseline of approved devices (libfabmgr/discover/baseline.h) ------------------------ */
 
 enum sm_unapproved_effect {
-    SM_ADMITTED,    /* it is used like approved ones */
-    SM_QUARANTINED, /* it is only in the quarantine partition */
-    SM_EXCLUDED,    /* it gets no LID and no routes */
+    SM_ADMITTED,    /* the device is used like an approved device */
+    SM_QUARANTINED, /* the ports of the device are only in the quarantine partition */
+    SM_EXCLUDED,    /* the device gets no LID and no routes */
 };
 /* A device, or a link between switches, that no operator has approved at its place. */
 struct sm_unapproved {
@@ -346,7 +346,7 @@ int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by);
 int sm_baseline_clear(struct sm *s, const char *by);
 void sm_forget(struct sm *s, void *ctx);
 
-/* What operators may see about the M_Keys. The keys themselves are not included. */
+/* The state of the M_Keys, for operators. It does not contain the keys. */
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;

@@ -8,12 +8,12 @@
  * it knows. A request without an answer comes back with status ETIMEDOUT and is passed on as
  * failed. The kernel overwrites the high 32 bits of the transaction ID.
  *
- * With too many MADs in flight, the preload library and ibsim block each other. The library blocks
- * on a full socket while it holds a lock that its reader needs, and ibsim blocks on the socket of
- * the other direction. This happens at about 330 MADs, because the socket buffer of each direction
- * holds 166. A repeated request counts again while its first copy waits in a socket. On a simulated
- * port the transport therefore counts the requests in flight, and limits their number so that
- * neither side blocks.
+ * If too many MADs are in flight, the preload library and ibsim block each other. The library
+ * blocks on a full socket while it holds a lock, which its reading thread also needs. ibsim then
+ * blocks on the socket of the other direction. This happens at about 330 MADs, because the socket
+ * buffer of each direction holds 166. If a request is repeated while its first copy still waits in
+ * a socket, both copies count. On a simulated port the transport therefore counts the requests in
+ * flight, and limits their number so that neither side blocks.
  *
  * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
  * library. The transport therefore also registers the classes that diagnostic tools use, and drops
@@ -118,7 +118,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
 {
     struct umad_transport *t = (struct umad_transport *)base;
     bool answer_due = mad->addr.timeout_us != 0;
-    /* Answers to other nodes are not delayed by the limit of requests in flight. */
+    /* The limit of requests in flight applies only to requests, not to answers to other nodes. */
     if (answer_due && is_full(t))
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];

@@ -9,17 +9,18 @@
  * is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
  * - Timer: the endport's switch port can mark at most all its packets, 1/t in a second, so each
  *   sender is notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`.
- *   With an increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The
- *   timer is an eighth longer than n * t / k. It is no longer, because with a longer timer a sender
- *   that was throttled too much would recover more slowly.
+ *   With an increase of k steps for each mark, the sender stays throttled only if timer > n * t /
+ *   k. The timer is an eighth longer than n * t / k. It is no longer, because with a longer timer a
+ *   sender that was throttled too much would recover more slowly.
  * - Different rates of endports: t is between the packet time on the sender's own link and that on
  *   the slowest endport's link, nearer to the former. The table ends half way between the two rates
  *   (geometric mean). Slow endports have smaller incasts, and a sender that is throttled as if all
  *   senders sent to a slow endport would leave that endport idle for milliseconds. Incasts of the
  *   assumed fan-in are still throttled at endports that are three times slower.
- * - Control loop: the timer is also longer than the control loop. Otherwise a sender would speed up
- *   again before it could be notified, and its rate would never settle. (The queueing delay is not
- *   counted, because the queue exceeds the threshold early.)
+ * - Control loop: the timer is also longer than the control loop, which is a number of round-trip
+ *   times. Otherwise a sender would speed up again before it could be notified, and its rate would
+ *   never settle. (The queueing delay is not counted, because the queue exceeds the threshold
+ *   early.)
  * - Increase: the larger the increase, the sooner an incast is throttled, and the more rates
  *   oscillate afterwards. Slow throttling costs time in proportion to n / k, and oscillation costs
  *   rate in proportion to k, so the sum is least if k grows as the square root of n. In experiments

@@ -2,9 +2,9 @@
 /*
  * Makes congestion control tables (A10.4.3.9).
  *
- * With n senders on equal links, each sender has a share of 1/n of the rate, and one of n marked
- * packets is its own. The number of marks that the senders get before the first mark takes effect
- * does not depend on n. How much should a mark lower the rate? Three simple choices are not good:
+ * With n senders on equal links, each sender has a share of 1/n of the rate, and gets 1/n of the
+ * marks. The total number of marks before the first mark takes effect does not depend on n. A step
+ * of the table determines how much a mark lowers the rate. Three simple choices are not good:
  *
  * - If every step lowered the rate by the same factor, an incast of few senders would be throttled
  *   too much.

@@ -34,8 +34,9 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Item i has written the given entries in wave `wave`. Moves the items that waited for these
- * entries to a later wave, and appends those that wait for nothing else to the queue. */
+/* Call this function after item i got a write of the given entries in wave `wave`. It moves the
+ * items that waited for these entries to a later wave, and appends those that wait for nothing else
+ * to the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -50,8 +51,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* The precedences of this block contradict each other. Removes the soft ones. Returns false if
- * there were none left. */
+/* Removes the soft precedences of this block, because its precedences contradict each other.
+ * Returns false if no soft ones are left. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;

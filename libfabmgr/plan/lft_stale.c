@@ -10,10 +10,10 @@
  *
  * Every loop contains at least one entry that will change, because entries that keep their value
  * are entries of the target, and the target has no loop. If one of the changing entries is stale,
- * it drops the packets, and there is no loop. One case is not covered: a loop none of whose
- * changing entries leads into a link that comes up, while an entry that keeps its value does. Such
- * a loop requires two components that were cut off at different times. It ends when the first of
- * its changing entries is written.
+ * it drops the packets, and there is no loop. One kind of loop is not prevented: only an entry that
+ * keeps its value leads into a link that comes up, and none of the changing entries does. Such a
+ * loop requires two components that were cut off at different times. It ends when the first of its
+ * changing entries is written.
  */
 #include "libfabmgr/plan/lft_stale.h"
 

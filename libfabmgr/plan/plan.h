@@ -133,15 +133,15 @@ struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
     uint32_t unordered; /* number of LFT writes for which no safe order exists */
-    /* Too many entries change for a complete analysis of the order of LFT writes. If this is set,
-     * or if `unordered` is not 0, loops and packet losses are possible while the writes are under
-     * way, unless libfabmgr/transition has proved the order. */
+    /* Too many entries change for a complete analysis of the order of LFT writes. If `unchecked` is
+     * set, or if `unordered` is not 0, loops and packet losses are possible while the writes are
+     * under way, unless libfabmgr/transition has proved the order. */
     bool unchecked;
     /* After a failed LFT write that is awaited, no LFT write that waits may be sent, whatever its
      * block number. */
     bool stepwise;
-    /* Pairs lose their path, although they have one before and after the plan: from op lossy_first
-     * until op lossy_end is sent, or until the plan ends. 0 and 0: no pair loses its path. */
+    /* Some pairs have a path before and after the plan, but none from the time when op lossy_first
+     * is sent until op lossy_end is sent or the plan ends. 0 and 0: no pair loses its path. */
     uint32_t lossy_first, lossy_end;
 };
 struct fab_plan_input {

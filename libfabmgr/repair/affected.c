@@ -47,8 +47,8 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. run: `count`
- * entries of the switch from LID `lid` on. */
+/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. run[count] has
+ * the entries of the switch for the LIDs from `lid` on. */
 static bool scan_one(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
                      uint32_t sw, uint8_t num)
 {

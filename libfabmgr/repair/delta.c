@@ -15,8 +15,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* a tile is loaded only if its LIDs have at least this many affected entries; for fewer, the
- * copying costs too much */
+/* minimum number of affected entries of its LIDs for which a tile is loaded; with fewer, copying
+ * costs more than it saves */
 #define TILE_PAYS 6
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -137,9 +137,9 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 }
 
 /* Finds stale entries at links that come back. If the entry of a switch A still leads into such a
- * link, A was cut off. The labels do not ascend there if switch B at the other end has an entry in
- * the overlay and forwards by a label that is not greater than the link's. Then the entry of A is
- * stale: it must not carry traffic yet. */
+ * link, A was cut off. Let B be the switch at the other end of the link. The labels do not ascend
+ * at B if B has an entry in the overlay and forwards by a label that is not greater than the
+ * link's. Then the entry of A is stale: it must not carry traffic yet. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -158,8 +158,9 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if packets that arrive over `channel` leave over a channel whose new label is not
- * greater than that of `channel`. Where they leave, the active tables say. */
+/* Returns true if labels do not ascend at the switch at the end of `channel`: by the active tables,
+ * packets to the LID that arrive over `channel` leave over a channel whose new label is not greater
+ * than the label of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -168,10 +169,11 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Marks the overlay's entry of `sw` as stale if the labels descend (turn_descends) where packets
- * leave its channel, or where they arrive from a switch whose entry is not in the overlay. If that
- * entry is in the overlay, it is the stale one: then fewer packets are dropped, because packets
- * that other switches or endports send to `sw` still arrive. */
+/* Marks the overlay's entry of `sw` as stale in two cases: the labels descend (turn_descends) at
+ * the switch to which the entry leads, or they descend at `sw` for packets from a neighbour whose
+ * entry is not in the overlay. If the neighbour's entry is in the overlay, that entry is marked
+ * instead of the entry of `sw`. Then fewer packets are dropped, because packets that other switches
+ * or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;

@@ -8,9 +8,9 @@
  *
  * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
  * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
- * removes channels that depend on no remaining channel. From any channel left, every walk then
- * leads into a cycle. A breadth-first search from the channels of one such cycle finds a cycle that
- * is short enough for a person to read.
+ * removes channels that depend on no remaining channel. If one then follows dependencies from any
+ * remaining channel, one always gets into a cycle. A breadth-first search from the channels of one
+ * such cycle finds a cycle that is short enough for a person to read.
  */
 #include "libfabmgr/verify/dependencies.h"
 

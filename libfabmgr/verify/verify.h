@@ -65,8 +65,8 @@ struct fab_verify_input {
  * reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
- * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So whoever has
- * such numbers can check the tables path by path, without looking for cycles. */
+ * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So a program
+ * that has such numbers can check the tables path by path, without looking for cycles. */
 struct fab_verify_numbers {
     uint32_t vl_count; /* number of VLs, at least 1 */
     uint32_t *number;  /* [port_count][vl_count] by port id of the sending port: 1 or more; 0: the

@@ -15,9 +15,9 @@
  * dependencies on each VL are a subset of those on a single VL. Then this walk is not needed: the
  * walk without VLs (walk.c) is the proof for all classes.
  *
- * If all switches forward consecutive LIDs of one destination switch alike, with the same SL, only
- * the first of these LIDs is walked. find_differences() compares up to 64 LIDs, each with its
- * neighbour.
+ * If all switches forward several consecutive LIDs of one destination switch through the same ports
+ * and with the same SL, only the first of these LIDs is walked. find_differences() compares up to
+ * 64 LIDs, each with its neighbour.
  */
 #include "libfabmgr/verify/vl_walk.h"
 

@@ -27,7 +27,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-#define PREFETCH_ROWS 12u /* how many LFT rows ahead of its copy a row is prefetched */
+#define PREFETCH_ROWS 12u /* an LFT row is prefetched this number of rows before it is copied */
 #define ON_PATH 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "addressing" assigns LIDs on a worker thread. Before the first LID is written to a port,
- * the store gets the LID leases, so that a restarted manager knows them.
+ * Phase "addressing" assigns LIDs on a worker thread. The phase stores the LID leases before the
+ * first LID is written to a port, so that a restarted manager knows all LIDs in use.
  *
  * If the sweep found exactly the fabric for which the active tables were proved, the manager keeps
  * the LIDs and tables and computes nothing.

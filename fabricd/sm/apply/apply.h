@@ -48,12 +48,12 @@ void sm_program_tidy(struct sm *s);
 
 /* Publishes the tables and fabric of the model as a view. Returns NOMEM. */
 int sm_publish(struct sm *s);
-/* The same after a local repair. active: by how much the number of links between Active ports
- * changed. Returns NOMEM. */
+/* Publishes the tables and fabric of the model after a local repair. active: by how much the repair
+ * changed the number of links between Active ports. Returns NOMEM. */
 int sm_publish_repair(struct sm *s, int64_t active);
-/* LFT blocks per second, measured; 0: not known. */
+/* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
-/* Emit events about links that a port probe found down, or up again. */
+/* These functions emit events about links that a port probe found down, or up again. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
@@ -83,7 +83,7 @@ void sm_pins_attach(struct sm *s);
 
 /* Returns the baseline by which sweeps leave devices out; NULL: they leave none out. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
-/* Call it after the settings were read again. */
+/* Call this function after the settings were read again. */
 void sm_baseline_reload(struct sm *s);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

@@ -7,8 +7,8 @@
  * The baseline is kept in the store, so that it survives a restart. The list of devices that are
  * not approved is not stored, because it follows from the baseline and the fabric.
  *
- * The manager emits at most one event about a switch port in TELL_EVERY_US, and at most TELL_MOST
- * such events in all in that time. A summary event gives the number of further devices.
+ * In each period of TELL_EVERY_US, the manager emits at most one event about each switch port, and
+ * at most TELL_MOST events in total. A summary event gives the number of further devices.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +73,8 @@ static void carry_over(struct job *j)
     }
 }
 
-/* What happens to a device that is in the fabric. The manager's own port is never restricted. */
+/* Returns what the manager does with an unapproved device that the sweep left in the fabric. The
+ * manager's own port is never restricted. */
 static enum sm_unapproved_effect effect_of(const struct job *j, const struct fab_place *p)
 {
     const struct fab_fabric *f = j->fabric;
@@ -300,15 +301,17 @@ static bool forget_list(struct sm *s)
     return count_quarantined(&s->apply->baseline);
 }
 
-/* A round whose engine runs computes new P_Key tables anyway. */
+/* Requests new P_Key tables. The request is not necessary if the running round computes all tables
+ * anyway. */
 static void request_p_keys(struct sm *s)
 {
     if (s->model.target && s->run.round->engine != SM_ENGINE_ANEW)
         sm_request(s, SM_REQUEST_REROUTE);
 }
 
-/* A device that was in service before it was left out has an active link, and could send packets.
- * The manager resets its link, which then stays in state Init. */
+/* Resets the links of devices that the sweep left out. The link of such a device is still Active if
+ * the device was in service before, so the device could send packets. After the reset, the link
+ * stays in state Init. */
 static void reset_links(struct sm *s)
 {
     static const char note[] = ", as the device at it is not approved";
@@ -384,7 +387,8 @@ static int check_role(const struct sm *s)
     return s->model.fabric ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Compares the fabric with the new baseline. *ret_changed: other ports are quarantined. */
+/* Compares the fabric with the new baseline. *ret_changed: whether other ports are quarantined now.
+ */
 static int compare_now(struct sm *s, bool *ret_changed)
 {
     struct job *j = NULL;
@@ -403,7 +407,8 @@ static int compare_now(struct sm *s, bool *ret_changed)
     return r;
 }
 
-/* Takes over the new baseline, stores it, and begins what follows from it. */
+/* Takes over the new baseline, stores it, and requests a sweep or a reroute if other devices are
+ * now excluded or quarantined. */
 static int update(struct sm *s, struct fab_baseline *set)
 {
     struct sm_baseline *b = &s->apply->baseline;

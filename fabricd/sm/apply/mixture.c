@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "judging" runs after table writes failed. The switches then hold a mixture of old and new
- * tables, and the verdict of the new tables does not apply. The phase proves on a worker thread
- * what the switches hold, and the published view gets this verdict.
+ * tables, and the verdict of the new tables does not apply. The phase verifies this mixture on a
+ * worker thread, and the published view gets the verdict.
  *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
- * entries. The verdict says that tables may deadlock if that is so for any combination of them. The
- * number of unreachable pairs assumes that no failed write took effect. SL-to-VL tables count as
- * written.
+ * entries. The verdict says "may deadlock" if any combination of old and new entries in these
+ * blocks may deadlock. The number of unreachable pairs in the verdict assumes that no failed write
+ * took effect. The phase assumes that the SL-to-VL tables were written.
  *
  * If the mixture has a loop or may deadlock, the manager raises an alarm. The next round repeats
  * the writes, and its verdict ends the alarm.

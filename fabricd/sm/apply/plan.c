@@ -4,9 +4,9 @@
  * hold into the new tables, and in which order. Phase "programming" sends these writes.
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
- * channel dependencies, or orders the writes in steps so that none has. It assumes that hosts use
- * the SLs of the published view. What cannot be proved, and pairs that lose their path meanwhile,
- * are events (transition.c).
+ * channel dependencies. If some mixture has one, it divides the writes into steps that avoid this
+ * mixture. The proof assumes that hosts use the SLs of the published view. transition.c emits
+ * events if mixtures are not proved, or if pairs have no path during the transition.
  *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
@@ -63,7 +63,8 @@ static bool is_stopped(void *ctx)
 }
 
 /* Proves or changes the order of the writes. Hosts use the SLs of the published view, from which
- * they got path records. Before the first view they are assumed to use those of the new tables. */
+ * they got path records. If no view is published yet, the proof assumes that hosts use the SLs of
+ * the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

@@ -340,14 +340,16 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* A local repair publishes the snapshot before its writes, so that an acknowledged write must not
- * change the snapshot. It already has the PortInfo that the writes of the repair establish. */
+/* Updates the PortInfo of a port in the snapshot after an acknowledged write. A local repair is an
+ * exception: it publishes the snapshot before its writes, with the PortInfo that these writes will
+ * establish. An acknowledged write then does not change the snapshot. */
 static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
                               const struct fab_port_info *port)
 {
     struct fab_fabric *f = s->model.fabric;
     if (!s->run.round->probes) {
-        (void)fab_fabric_set_port_info(f, op->port, port); /* if not, the next sweep does so */
+        (void)fab_fabric_set_port_info(f, op->port,
+                                       port); /* if memory runs out, the next sweep updates it */
     } else if (port->port_state < op->state) {
         log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
                  f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,
@@ -442,7 +444,8 @@ static void note_refusing(struct sm *s)
             sm_refusing_set(s, f->nodes[node].guid, (p->touched[node] & SM_REFUSED) != 0);
 }
 
-/* Notes the numbers of a round that ends. */
+/* Ends the writes of the round: notes the time of the last write, and emits the events about failed
+ * writes and about the end of the transition. */
 static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;

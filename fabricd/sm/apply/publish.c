@@ -31,8 +31,9 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view;        /* the published view, so that it is freed with this; or NULL */
-    const struct fab_fabric *old; /* its snapshot; NULL: there is none to compare */
+    struct fab_view *view; /* the published view, so that it is freed with this; or NULL */
+    const struct fab_fabric
+        *old; /* the snapshot of `view`; NULL: there is no view to compare with */
     struct fab_fabric *now;
     struct fab_change *changes;
     size_t count;

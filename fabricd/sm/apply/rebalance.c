@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rebalances: an engine computes new tables because local repairs restore traffic quickly, but
- * spread load worse than an engine.
+ * Rebalances the routes: an engine computes new tables, because local repairs restore traffic
+ * quickly, but do not spread it as evenly as an engine.
  *
  * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
  * The new tables replace the active tables only if their congestion product is lower. The

@@ -134,8 +134,8 @@ static void give_reason(struct sm_route_job *j)
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
-/* Takes the first engine of the chain that supports this topology and whose tables are proved.
- * "auto" may replace it by a better engine. If no engine qualifies, the verdict is that of the last
+/* Chooses the first configured engine that supports this topology and whose tables pass the proof.
+ * "auto" may then choose a better engine. If no engine succeeds, the verdict is that of the last
  * engine. */
 static int route(struct sm_route_job *j)
 {

@@ -12,8 +12,8 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-/* The most LFT entries and channels that are visited to order the writes: about 1.5 s of CPU time,
- * during which a local repair must wait. */
+/* Maximum number of LFT entries and channels that the search for an order of the writes visits.
+ * This takes about 1.5 s of CPU time, during which a local repair must wait. */
 #define SM_TRANSITION_VISITS 100000000u
 
 struct sm_scan { /* position in a walk over ports or switches, and over the table blocks of each */
@@ -24,7 +24,7 @@ enum sm_touched {
     SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
-    /* LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
+    /* SM_BY_LID: LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
     SM_BY_LID = 16,
     SM_BY_PATH = 32,
     SM_REFUSED = 64, /* a write to this node failed */
@@ -65,8 +65,8 @@ struct sm_gain { /* comparison of an engine's tables with the active tables; les
     /* Congestion products of the active tables and of the engine's: the maximum link load of
      * all-to-all traffic, times the maximum link load of the worst shift permutation. */
     uint64_t was, now;
-    /* No order of the writes is free of deadlocks while all pairs keep their paths and hosts keep
-     * their SLs. */
+    /* True if no order of the writes is free of deadlocks, or if every such order takes away paths
+     * or needs new SLs at hosts. */
     bool unsafe;
 };
 struct sm_rebalance { /* state of rebalance.c */
@@ -97,8 +97,8 @@ struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
 struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
     struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
-    /* Node GUID to the second of the manager's clock at which the last event about the node was
-     * emitted. At most FAB_PINS_MAX entries. */
+    /* Map from node GUID to the time of the last event about this node, in seconds of the manager's
+     * clock. At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
 struct sm_baseline {            /* state of baseline.c */
@@ -107,11 +107,13 @@ struct sm_baseline {            /* state of baseline.c */
     uint32_t count;
     uint32_t quarantined; /* number of quarantined ports in the list */
     uint64_t quarantine;  /* hash of the port GUIDs of the quarantined ports; 0: there are none */
-    uint8_t mode;         /* enum config_unapproved: the setting before it was read again */
-    /* Hash of a switch port to the second of the manager's clock at which the last event about it
-     * was emitted. */
+    uint8_t mode; /* enum config_unapproved: value of the setting subnet.unapproved before the last
+                     reload */
+    /* Map from the hash of a switch port to the time of the last event about this port, in seconds
+     * of the manager's clock. */
     struct fab_map told;
-    /* Manager's clock when the count window_told began; 0: no event yet. */
+    /* Manager's clock at the start of the period in which window_told counts events; 0: no event
+     * yet. */
     uint64_t window_us;
     uint32_t window_told, untold;
     /* Manager's clock at the last summary event; 0: none yet. */
@@ -146,8 +148,8 @@ struct sm_apply {
     bool ask;
     bool asking; /* the running plan sets ClientReregister */
 
-    /* Table writes failed, so `verdict` is that of a mixture of old and new tables; the alarm is
-     * about this mixture. */
+    /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
+     * mixture_alarm: the alarm is about this mixture. */
     bool mixed, mixture_alarm;
 
     uint64_t generation; /* generation of the last published view */
@@ -169,9 +171,9 @@ struct sm_apply {
  * previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
-/* sm_repair_seal takes the input for the repair session of the new active tables, if the session is
- * not theirs; sm_repair_is_sealed returns whether it did, so that the snapshot must not be changed
- * in place; sm_repair_begin starts the task. */
+/* sm_repair_seal takes the input for a new repair session, unless the present session belongs to
+ * the new active tables. sm_repair_is_sealed returns whether it took the input; the snapshot must
+ * then not be changed in place. sm_repair_begin starts the task that makes the session. */
 void sm_repair_seal(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
@@ -184,7 +186,7 @@ void sm_pins_fini(struct sm *s);
 /* Functions of baseline.c. */
 int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
-/* Copies the port GUIDs of quarantined ports, sorted. NOMEM. */
+/* Copies the port GUIDs of quarantined ports, in ascending order. Returns OK or NOMEM. */
 int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
 
 /* Functions of route.c. */
@@ -207,8 +209,9 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when a plan begins. Emits events if mixtures of old and new tables are not
- * proved, or if pairs lose their path. order_us: time to prove and order the writes. */
+/* Call this function when the writes of a plan begin. It emits events if mixtures of old and new
+ * tables are not proved, or if pairs lose their path. order_us: how long it took to prove and order
+ * the writes. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, uint64_t order_us);
 /* Returns how long packets may need to leave the fabric. */
 uint64_t sm_transition_settle_us(const struct sm *s);

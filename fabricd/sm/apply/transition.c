@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Announces what happens while tables change: pairs that lose their path for a while, and mixtures
- * of old and new tables that are not proved.
+ * Emits events about the change from old to new tables: whether pairs lose their path for a while,
+ * and whether mixtures of old and new tables are not proved.
  *
  * Between two rounds of a transition, packets that were sent before must leave the fabric. A switch
- * discards a packet that waits for HOQLife, so a packet in flight can block others no longer than
- * that. With the default HOQLife of 1 s, the manager waits less (SETTLE_MOST_US): packets leave
- * within microseconds, or within a few milliseconds if there is congestion, and pairs without a
- * path would have none for longer.
+ * discards a packet that has waited for HOQLife at the head of a queue, so all packets have left
+ * the fabric after some multiple of HOQLife. The default HOQLife is 1 s, and so long a pause would
+ * be harmful, because some pairs have no path during the pause. The manager therefore waits at most
+ * SETTLE_MOST_US. Packets usually leave within microseconds, or within a few milliseconds if there
+ * is congestion.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"

@@ -91,7 +91,8 @@ struct sm_round {
      * runs before all others. */
     bool probes;
     bool light;  /* a light sweep; it is aborted when a trap causes a targeted sweep */
-    bool causes; /* uses up the cause set by sm_cause_set, which the status and records show */
+    bool causes; /* the round takes the cause that sm_cause_set has set, for the status and the
+                    records */
     bool alone;  /* while the round runs, the manager sends no other requests */
     /* After this round, switches that did not answer a port probe may be probed again. */
     bool informs;

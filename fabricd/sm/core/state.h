@@ -7,7 +7,7 @@
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/map.h"
 
-#define SM_PHASES_A_ROUND 20 /* at most so many phases has a round */
+#define SM_PHASES_A_ROUND 20 /* maximum number of phases in a round */
 
 struct sm_phase_task;
 struct sm_trap_forward;
@@ -63,7 +63,7 @@ struct sm_core {
     uint32_t before_keys;
     /* Number of consecutive rounds at whose end further traps were already waiting. */
     uint32_t backoff;
-    /* The targeted sweep found too many changes: a heavy sweep follows without a pause. */
+    /* The targeted sweep found too many changes, so a heavy sweep follows without a pause. */
     bool widens;
     char alarm[1280];
     uint64_t created_us;

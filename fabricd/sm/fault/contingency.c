@@ -5,7 +5,7 @@
  * (sm_contingency_find).
  *
  * A worker task computes contingencies while no round runs. It reads one version of the tables,
- * which stays as it is when a local repair makes the next version. The task runs in slices of
+ * which does not change when a local repair makes the next version. The task runs in slices of
  * SLICE_US of processor time. After each slice the worker pauses for so long that the computation
  * takes at most contingency.cpu percent of one core. A trap ends the slice at once
  * (sm_contingency_yield).
@@ -14,8 +14,8 @@
  * session. Each plan is checked, and only those that the change invalidates are computed anew
  * (libfabmgr/repair/contingency/contingency.h). New tables of an engine discard all contingencies.
  *
- * Links that flapped or had errors come first. If the memory is full, a plan takes the place of
- * those that are later in this order.
+ * The links that flapped or had errors are the first cases. If the memory is full, a new plan
+ * replaces plans of cases that are later in the order.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -37,7 +37,8 @@
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_repair *later; /* the task first follows this state; NULL: the state is the same */
+    struct fab_repair *later; /* state of the repair session to which the maker is first brought;
+                                 NULL: it has this state */
     struct fab_lft tables;    /* the tables of `later` */
     bool keep;                /* there is memory for plans */
     bool timed;               /* the slice ends after SLICE_US; false: in virtual time */
@@ -112,8 +113,8 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Drops the last plan in the order of the cases. Returns false if all cases with plans are computed
- * or rechecked already. */
+/* Drops the plan of the last case that has one and is not yet computed or checked for the present
+ * state. Returns false if there is no such case. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -129,12 +130,13 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores a computed case; without its plan if the memory is full. */
+/* Stores a computed case. If the plan does not fit into the memory, stores the case without it. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
     bool fits = c->plan && c->plan_len <= budget(s) / PLAN_SHARE;
-    fab_repair_contingencies_evict(&a->all, c->row); /* the case's plan for an earlier state */
+    fab_repair_contingencies_evict(&a->all,
+                                   c->row); /* drops the plan of this case for an earlier state */
     while (fits && a->all.memory + c->plan_len > budget(s))
         fits = evict_last(a);
     if (!fits) {
@@ -154,8 +156,8 @@ static void take(struct sm *s, struct sm_contingency_job *j)
     j->count = 0;
 }
 
-/* Ends the computation for the present state. The maker stays, to follow the next state; after a
- * failure it does not. */
+/* Ends the computation for the present state. The maker is kept for the next state, unless the
+ * computation failed. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -219,7 +221,7 @@ static const struct fab_lft *session_tables(struct sm *s)
     return fab_repair_session_tables(sm_repair_session(s), s->model.target);
 }
 
-/* Starts a slice. `later` becomes the property of the task. */
+/* Starts a slice. The task takes over `later`. */
 static int go_on(struct sm *s, struct fab_repair *later)
 {
     static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};

@@ -14,7 +14,8 @@ void sm_fault_fini(struct sm *s);
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether nodes were probed that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
-/* Drops contingencies of other tables, and starts to compute those that are missing. */
+/* Drops contingencies that were computed for other tables, and starts the computation of the
+ * missing ones. */
 void sm_contingency_prepare(struct sm *s);
 /* Makes the computation of contingencies pause at once, because a fault may have to be handled. */
 void sm_contingency_yield(struct sm *s);

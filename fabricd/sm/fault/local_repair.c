@@ -6,9 +6,9 @@
  *
  * Phase "repairing" takes the repair from the contingencies (contingency.c). If no contingency
  * fits, the phase computes and proves a repair on the loop thread, from the repair session
- * (apply/repair_state.c). The phase then changes fabric and tables in place and publishes them; if
- * readers use the fabric or the tables, it copies them first. Phase "programming" (apply/program.c)
- * sends the writes.
+ * (apply/repair_state.c). The phase then changes fabric and tables, and publishes them. If readers
+ * still use the fabric or the tables, it first makes new versions (libfabmgr/base/pages.h). Phase
+ * "programming" (apply/program.c) sends the writes.
  *
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
@@ -42,8 +42,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds the LFT writes of the repair that must be acknowledged before links come up, or the others.
- */
+/* Adds LFT writes of the repair to the plan: if `early` is true, those that must be acknowledged
+ * before links come up, otherwise all others. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {
@@ -82,8 +82,8 @@ struct failed {
     uint32_t count;
 };
 
-/* Lists all failed links: those that earlier local repairs of this session replaced, except those
- * that came back, and those that the last port probe found. */
+/* Lists all failed links: those around which earlier local repairs of this session route, without
+ * the links that came back, and those that the last port probe found. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_session(s);
@@ -209,7 +209,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
 static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
                        char *why, size_t why_len)
 {
-    /* Contingencies are the failures of living links. */
+    /* Contingencies cover only failures, not links that came back. */
     int r = s->fault->probe.gains > 0 ? FAB_E_NOT_FOUND
                                       : sm_contingency_find(s, dead->port, dead->count, ret);
     s->run.by_contingency = r == FAB_OK;
@@ -243,7 +243,8 @@ static int enter(struct sm *s)
     struct failed dead = {0};
     int r = repair(s, &dead, &d, why, sizeof(why));
     if (r != FAB_OK && s->fault->probe.gains > 0 && s->fault->probe.count > 0) {
-        /* The failed links are urgent. */
+        /* The repair with the returned links failed. Repair only the failed links, which are
+         * urgent. */
         sm_returns_drop(s);
         fab_repair_delta_fini(&d);
         free(dead.port);
@@ -260,7 +261,7 @@ static int enter(struct sm *s)
     } else {
         log_info("sm", "no local repair, a targeted sweep follows: %s",
                  why[0] ? why : fab_base_status_text(r));
-        /* The targeted sweep that follows handles this trap. */
+        /* The targeted sweep that follows has the same cause and trap time. */
         if (s->run.trap_us)
             sm_cause_carry_over(s);
         s->fault->probe.more = true;

@@ -157,7 +157,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
         return;
     p->more = true;
     if (!tried)
-        /* Too early to call the switches without an answer unresponsive. */
+        /* The switches without an answer have had less time than one try, so they do not count as
+         * unresponsive yet. */
         p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);
 }
@@ -195,9 +196,8 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the targeted sweep that checks the result of the probe. If the probe found changes of
- * held-down links and nothing else, no such sweep is needed: if something else has changed that the
- * probe did not see, a light sweep finds it. */
+/* Requests the targeted sweep that checks the result of the probe. If the probe found only changes
+ * of held-down links, no such sweep is needed, because a light sweep finds other changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

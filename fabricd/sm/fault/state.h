@@ -65,8 +65,8 @@ int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK 
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of returned_links.c. */
-/* Returns whether a port that the snapshot has without a link now has the link back that the
- * baseline of the repair session has there. `now` is its PortInfo. */
+/* Returns whether the link of a port may have come back: the snapshot has no link at this port, the
+ * baseline of the repair session has one, and the port is up now. `now` is its PortInfo. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now); /* OK or NOMEM */
 /* Supplies the next request that verifies a returned link; false: there is none. */
@@ -77,12 +77,13 @@ bool sm_returns_asked(const struct sm *s); /* returns whether all of these reque
 /* Fills probe.gained with the links that were verified. Sets probe.more if others remain. Returns
  * OK or NOMEM. */
 int sm_returns_verified(struct sm *s);
-/* Gives up the returned links of this probe; a targeted sweep follows. */
+/* Gives up the returned links of this probe. A targeted sweep then handles these links. */
 void sm_returns_drop(struct sm *s);
 void sm_returns_fini(struct sm_probe *p);
-/* Returns whether the repair session's port `dead` is a port of a returned link. */
+/* Returns whether port `dead` of the repair session belongs to a verified returned link. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
-/* Returns whether the switches hold the blocks that the repair changes, as the proof assumes. */
+/* Returns whether the switches hold the present tables in all blocks that the repair changes. The
+ * proof of the repair assumes this. */
 bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
 /* Adds the returned links to the snapshot, and plans the writes that bring them up. Returns
  * NOMEM. */

@@ -10,8 +10,9 @@
  * (libfabmgr/isolation). A flapping link of a host only causes an event. Isolated links
  * (isolation.c) are in the same list, and are removed from snapshots in the same way.
  *
- * If a link went down and came up between two sweeps, its ports are in Init, and the flap is
- * counted. If a held-down link does so between two port probes, the flap is not counted.
+ * If a link goes down and comes up between two sweeps, its ports are in Init, and the sweep counts
+ * the flap. If a held-down link goes down and comes up between two port probes, the flap is not
+ * counted.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@ struct sm_flap {      /* a link that went down recently, or is isolated */
     struct fab_damping damping;
     bool isl; /* the link is an ISL */
     bool out; /* the link is removed from the model's snapshot */
-    /* Isolated until an operator releases the link. The members below are valid only if this is
-     * true. */
+    /* The link is isolated until an operator releases it. The members below are valid only if this
+     * is true. */
     bool isolated;
     bool operated;       /* an operator requested the isolation */
     bool offence;        /* the link of a misbehaving host (offenders.c) */
@@ -70,7 +70,8 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
 /* Functions of isolation.c. */
-int sm_isolate_load(struct sm *s); /* loads the isolated links from the store. NOMEM, IO */
+int sm_isolate_load(
+    struct sm *s); /* loads the isolated links from the store. Returns OK, NOMEM or IO */
 /* Call this function after e->out was set for a new snapshot. It emits link-reinstated if routes
  * use the link again although it is isolated. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);

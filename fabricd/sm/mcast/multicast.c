@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the multicast groups and their trees (libfabmgr/mcast), which follow from joins, leaves,
- * the configuration and the fabric. mft_writes.c writes the MFTs.
+ * Keeps the multicast groups and their trees (libfabmgr/mcast). Joins, leaves, the configuration
+ * and the fabric determine them. mft_writes.c writes the MFTs.
  *
  * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
  * are updated when a round publishes a view, and shortly after a local repair. Writes under way are
@@ -111,8 +111,7 @@ static int begin_reading(struct sm *s)
     return loop_task_start(s->in.loop, &config, &m->reading);
 }
 
-/* Returns whether the links of the published fabric have been read, and the task need not begin or
- * end first. */
+/* Returns whether the worker task has read the links of the published fabric. */
 static bool have_links(const struct sm *s)
 {
     return s->mcast->read && s->mcast->read_of == s->model.view->fabric;
@@ -298,7 +297,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.view->fabric;
-    /* If there are no groups yet, make_groups makes them for this fabric. */
+    /* True if there are groups. Otherwise make_groups makes them for this fabric. */
     bool follows = m->groups;
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);

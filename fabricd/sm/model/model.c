@@ -3,9 +3,9 @@
  * The model holds the snapshot of the fabric and the tables that the switches hold.
  *
  * Until the snapshot is published, only the model uses it. After that, readers share the snapshot,
- * and a change first clones it (sm_model_writable). The observed tables are indexed by switch id;
- * when the model adopts a new snapshot, they are moved to the new ids. A LID lease reserves the
- * LIDs of an absent port until another port needs them.
+ * and a change first makes a new version of it (sm_model_writable). The observed tables are indexed
+ * by switch id; when the model adopts a new snapshot, they are moved to the new ids. A LID lease
+ * reserves the LIDs of an absent port until another port needs them.
  */
 #include <stdlib.h>
 

@@ -58,8 +58,8 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
 /* Makes these tables the active ones and takes them over. NULL: there are no active tables any
  * more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
-/* Prepares the snapshot and the tables for changes: releases the view, and makes new versions of
- * what readers still use. Returns NOMEM. */
+/* Prepares the snapshot and the tables for changes. Releases the view, and makes a new version of
+ * the snapshot or tables if readers still use them. Returns NOMEM. */
 int sm_model_own(struct sm_model *m);
 /* Extends the observed LFTs up to LID `top`. Returns NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);

@@ -123,8 +123,8 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     }
 }
 
-/* Finds the next MFT block: a known one in a turn over tables, one that the manager never wrote in
- * a turn over VL tables. A fabric has far more of the latter. */
+/* Finds the next MFT block. In a turn over tables, this is a known block. In a turn over VL tables,
+ * it is a block that the manager never wrote; a fabric has far more of these blocks. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];

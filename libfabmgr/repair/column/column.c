@@ -5,7 +5,7 @@
  * A switch whose entry leads into a dead link is pending: its entry must be decided. Each pending
  * switch has a key, which is a label (repair.h). The switch may choose any of its channels whose
  * label is the key or greater. Its first key is the label of the channel that the baseline uses.
- * The pending switch with the greatest key is decided first. It takes
+ * The pending switch with the greatest key is decided first. It gets
  *
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
  *      Nearly all switches are decided here, without reading the entries of their neighbours;
@@ -21,7 +21,7 @@
  * When every other switch is decided, the CUT switches are tried once more, because they may be
  * able to use paths that the other switches found later.
  *
- * A path is taken only if none of its switches is pending. Labels ascend along each path, and the
+ * A switch gets only paths on which no switch is pending. Labels ascend along each path, and the
  * switch with the greatest key comes first. So when a switch is decided, all switches further along
  * its paths are decided already. In a tree, the switches that send down are decided first, starting
  * with the lowest; then those that send up, starting with the highest.

@@ -13,7 +13,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-#define PREFETCH_ROWS 16 /* how many rows ahead of its use a table row is prefetched */
+#define PREFETCH_ROWS 16 /* a row is prefetched this number of rows before it is copied */
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
 {

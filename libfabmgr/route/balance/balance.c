@@ -12,10 +12,10 @@
  * farthest switch to the nearest, so that no path is followed twice. The work is O(ports) for each
  * LID.
  *
- * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. This fails if
- * the D-mod-k link is missing and all others are fully loaded: then these packets must be spread.
- * In this case each switch with hosts adds its flow to the loads at once, so that the next switch
- * takes this flow into account (FAB_BALANCE_SPREAD).
+ * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. If the D-mod-k
+ * link is missing and all other links are fully loaded, these packets must instead be spread over
+ * several links. In this mode (FAB_BALANCE_SPREAD), each switch with hosts adds its flow to the
+ * loads at once, so that the next switch takes this flow into account.
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
@@ -101,7 +101,8 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port of that switch which is the i-th nearest to the destination of the DLID. */
+/* Chooses the port for the DLID at switch shortest->at[i], the i-th nearest switch to the
+ * destination. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;

@@ -305,8 +305,8 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Switch u may be a leaf that lost its hosts. Returns the set that contains all neighbours of u, if
- * they are spines of one set and u is alone in its own set; FAB_NONE: this is not so. */
+/* Finds the group of a switch u that may be a leaf without hosts. If u is alone in its set, and all
+ * its neighbours are spines of one other set, returns this other set; otherwise FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

@@ -20,8 +20,8 @@ extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;
 
-/* Checks that the ports have enough VLs. Returns UNSUPPORTED if an ISL has fewer than `need` data
- * VLs; why[] then names its port. */
+/* Checks that all ISLs have at least `need` data VLs. Returns UNSUPPORTED if one has fewer; why[]
+ * then names its port. */
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 
 #endif

@@ -260,7 +260,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        s.lft = *lft; /* these are the tables of the caller, which are changed in place */
+        s.lft = *lft; /* borrows the tables of the caller, and changes them in place */
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
             count_switch(&s, index);

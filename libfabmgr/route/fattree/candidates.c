@@ -109,9 +109,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* Chooses among several candidates for packets that descend. Packets that start in the
- * destination's own part of the tree ascend to a certain switch. The function chooses this switch,
- * so that all packets to the destination descend by the same switch. */
+/* Chooses among several candidates for packets that descend. Packets that ascend towards these
+ * candidates all turn down at one of them, which D-mod-k determines. The function chooses the same
+ * switch, so that all packets to the destination descend by one switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

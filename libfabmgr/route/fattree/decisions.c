@@ -75,10 +75,11 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 destinations at once how a switch forwards to each of them. For each, *ret
- * receives the number of neighbours on shortest legal paths (count), the last of them (last), and
- * the key, if the D-mod-k slots or a single port decide. Where count is not 1, `last` is not valid,
- * nor is a port as key. Returns a mask of the destinations for which the slots decide. */
+/* Decides for 16 destinations at once how a switch forwards to each of them. For each destination,
+ * *ret receives the number of neighbours on shortest legal paths (count), the last of these
+ * neighbours (last), and the key, if the D-mod-k slots or a single port determine the entry. If
+ * count is not 1, `last` is not valid, and a key that is a port is not valid either. Returns a mask
+ * of the destinations for which the slots decide. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

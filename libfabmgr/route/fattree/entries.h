@@ -106,8 +106,8 @@ struct fab_entry_choice {
 };
 
 /* Returns true if a parallel link from an upper switch s down to the destination switch is missing.
- * All leaves send the packets for this link up by the same slot. These packets must take another
- * upper switch; otherwise the remaining parallel links would carry twice as much. */
+ * Packets that D-mod-k would send over the missing link must take another upper switch; otherwise a
+ * remaining parallel link would carry twice the load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
 /* Writes the entries of all DLIDs of one destination, for any number of candidates. */
 void fab_route_entry_choose(const struct fab_entry_choice *c);

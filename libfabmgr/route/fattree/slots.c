@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the slots: which port D-mod-k means by "the i-th port up". A packet that ascends from a
- * switch takes slot (number / divider) mod slots, where `number` is that of the destination and
- * `slots` the number of slots. A slot whose link is missing stays empty, and the other slots do not
- * change.
+ * Finds the slots of each switch. Slot i is the port that D-mod-k means by "the i-th port up". A
+ * packet that ascends from a switch takes slot (number / divider) mod slots, where `number` is that
+ * of the destination and `slots` the number of slots. A slot whose link is missing stays empty, and
+ * the other slots do not change.
  *
  * A switch is regular if its number of links up is close to the usual number on its level. It has a
  * slot for each position among the upper switches (tree.c), occupied or not, times the number of

@@ -17,7 +17,7 @@
  *
  * The number of a switch is composed of the number of the group above it and its position in that
  * group. The number of a group is the number that most of its upper switches have. So the leaves of
- * a pod have consecutive numbers, and so have pods.
+ * a pod have consecutive numbers, and the pods do, too.
  *
  * This file keeps no state: the same fabric always has the same positions, and when a link comes
  * back, the switches have their previous positions again.
@@ -180,10 +180,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. If `upper` is true, this is the group
- * in which it is an upper switch, otherwise the one in which it is a lower switch; there the leaves
- * of each rail have positions of their own. Returns the greatest number of
- * positions in a group. */
+/* Finds the position of each switch of a rank in its group. Each switch is in two groups: with
+ * `upper`, the function uses the group in which it is an upper switch, otherwise the group in which
+ * it is a lower switch. Among lower switches, the leaves of each rail are numbered separately.
+ * Returns the greatest number of positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -211,8 +211,9 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
     return most;
 }
 
-/* Sets upper_positions[] to the number of positions in the largest group of the level, or in the
- * switch's own group if that has less than three quarters as many. */
+/* Sets upper_positions[] of each switch to the number of positions in the largest group of its
+ * level. If its own group has less than three quarters of this number, sets it to the number of
+ * positions in its own group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;

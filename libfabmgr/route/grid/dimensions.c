@@ -327,10 +327,10 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
     }
 }
 
-/* Returns true if switch u has too many neighbours for a grid. A grid in which a switch has so many
- * would then need more than twice the switches of the fabric. To estimate this: a clique has one
- * switch more than u has neighbours in it; any other row with two neighbours of u has at least 3
- * switches. */
+/* Returns true if switch u has so many neighbours that a grid would need more than twice the
+ * switches of the fabric. The number of switches that the grid would need is the product of the
+ * sizes of the rows through u. The size of a row is estimated: a clique has one switch more than u
+ * has neighbours in it; any other row with two neighbours of u has at least 3 switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

@@ -236,9 +236,10 @@ static uint32_t position(const struct slices *s, uint32_t slice)
 }
 
 /* Chooses the direction of a dimension, so that its coordinates do not depend on faults elsewhere.
- * In a ring, `other` comes to lie in the half after the anchor. If `other` is exactly opposite the
- * anchor, both directions are equal, and the function returns false. In a path, the anchor comes to
- * lie in the lower half; if the anchor is in the middle, `other` does. */
+ * In a ring, the direction is such that `other` is in the half after the anchor. If `other` is
+ * exactly opposite the anchor, this determines no direction, and the function returns false. In a
+ * path, the direction is such that the anchor is in the lower half; if the anchor is in the middle,
+ * `other` is in the lower half. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

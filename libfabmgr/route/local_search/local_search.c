@@ -38,7 +38,7 @@
 #define STEPS 100
 /* The budget for the whole search, in visits of a counter. The search takes about half a second. */
 #define BUDGET (UINT64_C(1) << 28)
-/* What it costs to weigh a move, in visits of a counter. */
+/* The budget that the evaluation of one move takes, in visits of a counter. */
 #define WEIGHING_COST 16
 /* Number of random numberings that are tried if no order of the switches fits. */
 #define NUMBERINGS 32
@@ -91,7 +91,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* upper bound for the amount by which the move can lower over_flows */
+    /* upper bound of the amount by which the move can lower over_flows */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)

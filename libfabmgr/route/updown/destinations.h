@@ -29,9 +29,9 @@ struct fab_destinations {
  * memory. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* Takes the destination switches in the order of the caller. `sequence` (g->n switch ids, from
- * malloc) becomes the property of *ret. All switches count as switches with hosts. Returns NOMEM if
- * `sequence` is NULL. */
+/* Uses the destination switches in the order of the caller. *ret takes over `sequence` (g->n switch
+ * ids, from malloc). All switches count as switches with hosts. Returns NOMEM if `sequence` is
+ * NULL. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

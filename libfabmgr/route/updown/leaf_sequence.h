@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts the leaves into a sequence, so that leaves with few hops between them stand next to each
- * other. Internal to libfabmgr/route. */
+/* Puts the leaves into a sequence in which leaves with few hops between them are adjacent. Internal
+ * to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_LEAF_SEQUENCE_H
 #define LIBFABMGR_ROUTE_UPDOWN_LEAF_SEQUENCE_H
 

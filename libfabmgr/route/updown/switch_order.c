@@ -233,7 +233,8 @@ static int finish(const struct fab_graph *g, struct fab_order *o)
     return fab_route_order_single_root(g, o);
 }
 
-/* Completes the order, whose ranks are known, and moves it to *ret. After a failure, frees it. */
+/* Completes an order whose ranks are known, and moves it to *ret. If this fails, frees the order.
+ */
 static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fab_order *ret)
 {
     int status = finish(g, o);
