@@ -15,7 +15,7 @@
 #include "libfabmgr/mcast/trees.h"
 #include "tests/sim/lab.h"
 
-#define ROGUE "host-0013" /* of the second leaf or a later one */
+#define ROGUE "host-0013" /* a host at the second leaf or a later one */
 #define M_KEY UINT64_C(0xfeed)
 
 enum { AT_DATA = 64, AT_STATUS = 4 };
@@ -53,7 +53,7 @@ static inline void use_partitions(struct lab *lab)
     lab->config.policy.enforce = FAB_ENFORCE_IN | FAB_ENFORCE_OUT;
 }
 
-/* All hosts join three groups. */
+/* All hosts join three multicast groups. */
 static inline void join(struct lab *lab)
 {
     enum { MASK = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 13 | 1 << 16 };
@@ -103,7 +103,8 @@ static inline struct sm_status status(struct lab *lab)
 
 struct target { /* an attribute of a device */
     uint32_t node;
-    uint8_t port; /* whose LID the rogue uses, and PortInfo of which it changes */
+    /* the port whose LID the rogue uses, or the port whose PortInfo the rogue changes */
+    uint8_t port;
     uint16_t attr_id;
     uint32_t mod;
 };
@@ -249,7 +250,8 @@ static inline bool is_zero(const uint8_t *data, size_t len)
     return len == 0;
 }
 
-/* Of a switch in a multicast tree: the scrub reads no blocks that the manager never wrote. */
+/* Changes an MFT block of a switch in a multicast tree, because a turn over tables reads only
+ * blocks that the manager wrote. */
 static inline struct target change_mft(struct lab *lab, uint8_t data[FAB_SMP_DATA])
 {
     struct target t = {.attr_id = FAB_ATTR_MFT};
@@ -301,14 +303,15 @@ static inline struct target change_vlarb(struct lab *lab, uint8_t data[FAB_SMP_D
     if (of_switch)
         t.mod |= any_port(lab, t.node);
     get(lab, &t, data);
-    data[1] ^= 0x21; /* the weight of the first entry */
+    data[1] ^= 0x21; /* changes the weight of the first entry */
     return t;
 }
 
 static const struct kind {
     const char *attribute;
     change_fn *change;
-    unsigned turns; /* of LFTs and the like, that may pass until it is found */
+    /* number of turns over LFTs and other tables that may pass until the scrub finds the change */
+    unsigned turns;
 } kinds[] = {
     {"LinearForwardingTable", change_lft, 1}, {"PortInfo", change_port, 1},
     {"P_KeyTable", change_pkeys, 1},          {"MulticastForwardingTable", change_mft, 1},

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host answers requests that went to other ports. Any host can send a response with any content;
- * the manager recognizes it by its transaction ID. Before, the ID was a slot number, which follows
- * from the IDs of the requests that the host itself receives, and a serial number of 12 bits; and
- * the manager did not look at the path of the answer. The host named its neighbour as it liked.
+ * A host answers requests that the manager sent to other ports. Any host can send a response with
+ * any content, and the manager matches responses with requests by the transaction ID. In earlier
+ * versions, the ID had two predictable parts: a slot number, which a host could derive from the IDs
+ * of the requests to itself, and a serial number of 12 bits. The manager also did not compare the
+ * path of the response with that of the request. So a host could answer in the name of its
+ * neighbour.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The rogue is host-0013 (leaf-004/1), the
  * victim host-0014 (leaf-004/2).
@@ -22,9 +24,11 @@ enum { AT_TID = 8, AT_DATA = 64 };
 static struct lab lab;
 static struct {
     const struct transport_ops *ops;
-    uint32_t rogue_tid;    /* of the last request that the rogue received */
-    struct fab_path path;  /* to the victim, or to the rogue */
-    bool attack, knows_id; /* the rogue guesses IDs, or it knows the ID and not the path */
+    uint32_t rogue_tid;   /* transaction ID of the last request that the rogue received */
+    struct fab_path path; /* directed route to the victim, or to the rogue */
+    /* attack: the rogue guesses transaction IDs. knows_id: the rogue knows the ID, but not the
+     * path. */
+    bool attack, knows_id;
     uint32_t victim_tid;
     uint64_t forged;
 } rogue;
@@ -54,7 +58,8 @@ static void forge(uint32_t tid, const struct fab_path *path)
     rogue.forged++;
 }
 
-/* The slots near that of the rogue's own request, with all serial numbers. */
+/* The rogue guesses transaction IDs: slots near the slot of its own request, with all serial
+ * numbers. */
 static void guess(void *ctx)
 {
     (void)ctx;
@@ -131,7 +136,7 @@ START_TEST(transaction_ids_cannot_be_guessed)
 }
 END_TEST
 
-/* Even who knows the ID must know the path. */
+/* The right transaction ID is not enough: the response must also have the path of the request. */
 START_TEST(an_answer_with_another_path_is_refused_and_counted)
 {
     struct sm_status status;

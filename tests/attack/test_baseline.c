@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices that no operator approved: a rogue host with a new GUID, one with the GUID of a host that
- * is switched off, and an adapter that replaces another one. Before there was a baseline, each of
- * them got a LID and routes, and only the one with the GUID of another host raised an event
- * (node-moved).
+ * Devices that no operator approved: a rogue host with a new GUID, a rogue host with the GUID of a
+ * host that is switched off, and an adapter that replaces another one. Before the manager had a
+ * baseline, each of these devices got a LID and routes, and the only event was node-moved for the
+ * host with the GUID of another host.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
- * host-0024 (leaf-006/4) is not there when the baseline is taken.
+ * host-0024 (leaf-006/4), the newcomer, is not in the fabric when the baseline is taken.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void start(struct lab *lab)
     lab_run(lab, 30, lab_is_idle, "bring-up");
 }
 
-/* Opens a lab without the newcomer. */
+/* Opens a lab in which the newcomer is not connected. */
 static void open_lab(struct lab *lab, const char *state)
 {
     lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), state);
@@ -95,7 +95,7 @@ static void bounce(struct lab *lab, const char *leaf, uint8_t port)
     settle(lab);
 }
 
-/* The rogue takes the GUIDs of the victim, which is switched off. */
+/* The victim is switched off, and the rogue takes its GUIDs. */
 static void take_guids_of_the_victim(struct lab *lab)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -305,7 +305,8 @@ static uint8_t switch_port_state(struct lab *lab, const char *leaf, uint8_t port
     return fab_sim_port(lab->sim, lab_node(lab, leaf), port)->port_state;
 }
 
-/* The device has no LID, its switch port carries no data, and the view does not have it. */
+/* Checks that the device has no LID and is not in the view, and that its switch port carries no
+ * data. */
 static void assert_left_out(struct lab *lab, const char *name, const char *leaf, uint8_t port)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -351,7 +352,7 @@ START_TEST(the_guid_of_an_absent_host_stays_out)
     assert_named(&lab, "leaf-004/1", "is approved at leaf-005/4");
     sweep(&lab);
     assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
-    lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT); /* the victim is back and is served at once */
+    lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT); /* the victim returns and is served at once */
     settle(&lab);
     ck_assert(is_served(&lab, VICTIM));
     assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
@@ -373,7 +374,8 @@ START_TEST(a_replaced_adapter_stays_out)
 }
 END_TEST
 
-/* A device that was in service has an active link, which the manager resets. */
+/* A device that was in service has an Active link. The manager resets this link when the device is
+ * no longer approved. */
 START_TEST(a_disapproved_device_loses_its_link)
 {
     struct lab lab;
@@ -391,7 +393,8 @@ START_TEST(a_disapproved_device_loses_its_link)
 }
 END_TEST
 
-/* The switch of the manager stays, all others and their hosts are out, and come back. */
+/* Excludes all switches but the one to which the manager is connected. Their hosts are excluded
+ * with them, and all return after an approval. */
 START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;
@@ -405,7 +408,7 @@ START_TEST(a_switch_is_left_out_with_all_behind_it)
                       FAB_NONE);
     ck_assert_uint_eq(fab_fabric_node_by_guid(v->fabric, lab_node_guid(&lab, VICTIM)), FAB_NONE);
     fab_view_unref(v);
-    ck_assert_uint_eq(count_waiting(&lab), 3); /* its links to three spines */
+    ck_assert_uint_eq(count_waiting(&lab), 3); /* the links to three spines */
     approve_all(&lab);
     lab_run_for(&lab, 20);
     ck_assert_uint_eq(count_waiting(&lab), 4); /* its hosts */
@@ -477,7 +480,7 @@ static uint32_t read_keys(struct lab *lab, const char *name, uint8_t port, uint1
     return count;
 }
 
-/* The P_Key with which the tables let two hosts communicate; 0: none. */
+/* Returns the P_Key with which the tables let two hosts communicate; 0: there is none. */
 static uint16_t common_key(struct lab *lab, const char *a, const char *b)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -490,7 +493,8 @@ static uint16_t common_key(struct lab *lab, const char *a, const char *b)
     return key;
 }
 
-/* The newcomer has a LID and a route, but reaches only the manager, also by its switch port. */
+/* Checks that the newcomer has a LID and a route, but can communicate only with the manager, also
+ * according to the P_Key table of its switch port. */
 static void assert_quarantined(struct lab *lab)
 {
     uint16_t keys[2];
@@ -532,8 +536,8 @@ START_TEST(a_quarantined_device_reaches_only_the_manager)
 }
 END_TEST
 
-/* Where only the manager is a full member of the default partition, quarantined hosts are limited
- * members of it, too, so that they reach subnet administration as other hosts do. */
+/* If the manager is the only full member of the default partition, quarantined hosts are also
+ * limited members of this partition, so that they reach subnet administration as other hosts do. */
 START_TEST(a_restricted_default_partition_stays)
 {
     static const char text[] = "Default=0x7fff: ALL=limited, SELF=full;\n"
@@ -561,7 +565,7 @@ START_TEST(a_restricted_default_partition_stays)
 }
 END_TEST
 
-/* The GUID of an absent host brings nothing of its partitions. */
+/* A rogue with the GUID of an absent host does not get the partitions of this host. */
 START_TEST(the_guid_of_an_absent_host_is_quarantined)
 {
     struct lab lab;

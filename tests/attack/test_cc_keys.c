@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CC_Keys that change without interruption, and hosts that try CC_Keys. Before fabricd/cc/key.c was
- * written, a changed congestion.cc_key locked the manager out of all devices: they had the old key,
- * and the manager took it for the key of another manager. A lost key was lost until the devices
- * restarted. Nobody noticed a host that tried CC_Keys.
+ * Changes of the CC_Key without interruption, and hosts that try CC_Keys. In earlier versions, a
+ * changed congestion.cc_key locked the manager out of all devices: they had the old key, and the
+ * manager took it for the key of another manager. A lost key stayed in the devices until they
+ * restarted. No event reported a host that tried CC_Keys.
  *
- * After each 10 ms of virtual time every device must have one of the two keys in the key file.
+ * After each 10 ms of virtual time, every device must have one of the two keys in the key file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 struct wire {
     struct transport base;
-    uint64_t sends, most; /* after `most` requests the manager is dead; 0: it lives */
+    uint64_t sends, most; /* after `most` requests, the manager counts as killed; 0: no limit */
 };
 
 static struct lab lab;
@@ -134,7 +134,7 @@ static uint16_t lid_of(uint32_t node)
     return fab_sim_port(lab.sim, node, is_switch ? 0 : 1)->lid;
 }
 
-/* Sends a request as a program on host-0001 would. False: the device did not answer. */
+/* Sends a request as a program on host-0001 would. Returns false if the device did not answer. */
 static bool request(uint32_t node, uint8_t method, uint64_t key, const struct fab_attr *attr,
                     const void *value, void *ret)
 {
@@ -156,7 +156,8 @@ static bool request(uint32_t node, uint8_t method, uint64_t key, const struct fa
     return fab_base_get_be16(reply + 4) == 0;
 }
 
-/* Answers can be lost. False: the device is absent. */
+/* Reads CongestionKeyInfo; repeats the request, because answers can be lost. Returns false if the
+ * device is absent. */
 static bool try_info(uint32_t node, uint64_t key, struct fab_cc_key_info *ret)
 {
     for (int i = 0; i < 50; i++)
@@ -180,8 +181,8 @@ static struct store_m_key read_file(void)
     return k;
 }
 
-/* Counts the devices with the current key. Each of the others must have the previous one, or be
- * absent. */
+/* Counts the devices with the current key. Checks that each other device has the previous key, or
+ * is absent. */
 static uint32_t check(void)
 {
     struct store_m_key k = read_file();
@@ -231,7 +232,7 @@ static void run_rotation(double seconds)
                   k.unknown, k.absent, k.names);
 }
 
-/* As after kill -9: nothing is written or sent after that many further requests. */
+/* Simulates kill -9: after this number of further requests, nothing is written or sent any more. */
 static void kill_after(uint64_t requests)
 {
     wire.most = wire.sends + requests;
@@ -254,7 +255,7 @@ START_TEST(all_devices_get_a_new_key)
     run_rotation(30);
     assert_all_current();
     printf("# %u devices: %u MADs\n", node_count(), (unsigned)(wire.sends - sends));
-    /* Get, Set, Get, and a few reads of logs */
+    /* the manager sends a Get, a Set and a Get to each device, and reads a few logs */
     ck_assert_uint_le(wire.sends - sends, 3u * node_count() + node_count() / 10);
     ck_assert_uint_eq(status().writes - writes, node_count());
     ck_assert_uint_eq(violations, 0);
@@ -269,7 +270,8 @@ START_TEST(all_devices_get_a_new_key)
 }
 END_TEST
 
-/* MADs are lost, a host is away, and the manager is killed at several moments. */
+/* During a rotation, MADs are lost, a host is absent, and the manager is killed at several moments.
+ */
 START_TEST(a_rotation_survives_faults_and_a_kill)
 {
     for (unsigned requests = 1; requests < 110; requests += 12) {
@@ -285,7 +287,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         run_rotation(600);
         ck_assert_uint_ge(check(), node_count() - 1);
         fab_sim_loss(lab.sim, 0);
-        lab_relink(&lab, "leaf-003", 2); /* its host returns with the previous key */
+        lab_relink(&lab, "leaf-003", 2); /* the host at this port returns with the previous key */
         lab_run_for(&lab, 60);
         printf("# killed after %u requests, %u of %u devices changed; %u violations\n", requests,
                done, node_count(), (unsigned)violations);
@@ -324,8 +326,8 @@ START_TEST(a_rotation_is_refused_where_it_would_lose_devices)
 }
 END_TEST
 
-/* A device that does not answer does not block the rotation, and is listed; the next rotation does
- * not lose it. */
+/* A device that does not answer does not block the rotation. The status lists the device, and the
+ * next rotation keeps it in the list. */
 START_TEST(a_silent_device_gets_the_key_later)
 {
     char why[512] = "";
@@ -354,8 +356,8 @@ static void use_key(uint64_t key)
     lab.config.policy.congestion.key = key;
 }
 
-/* From no key to a number, to another one by a reload, to one while the manager is down, to a
- * generated one, and to none. */
+/* The key of the settings changes: from no key to a number, to another number by a reload, to
+ * another number while the manager is stopped, to a generated key, and to no key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     open_scene(lab_leaf_spine(2, 2, 3), false);
@@ -444,7 +446,7 @@ END_TEST
 
 /* ---- a rogue --------------------------------------------------------------------------------- */
 
-/* Tries to change a device every 20 s, with wrong keys. */
+/* Sends a device a Set with a wrong key every 20 s. */
 static void attack(const char *name, double seconds)
 {
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};
@@ -458,10 +460,10 @@ static void attack(const char *name, double seconds)
     }
 }
 
-/* Wrong keys start the lease; the requests of the manager end it in time. */
+/* Wrong keys start the lease. The requests of the manager stop the lease before it ends. */
 START_TEST(wrong_keys_do_not_end_the_protection)
 {
-    static const uint32_t intervals[] = {0, 60, 3600}; /* of the counters, in seconds */
+    static const uint32_t intervals[] = {0, 60, 3600}; /* counters.interval, in seconds */
     for (int i = 0; i < 3; i++) {
         struct store_m_key k;
         open_scene(lab_leaf_spine(2, 2, 3), true);
@@ -490,7 +492,7 @@ START_TEST(a_key_that_was_shown_is_reported)
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};
     open_scene(lab_leaf_spine(2, 2, 3), true);
     uint32_t node = lab_node(&lab, "host-0004");
-    stop_cc(); /* nobody ends the lease */
+    stop_cc(); /* without the manager, no request stops the lease */
     ck_assert(!request(node, FAB_METHOD_SET, 1, &fab_wire_attr_cc_key_info, &theirs, NULL));
     lab_run_for(&lab, LEASE_S + 30);
     struct store_m_key k = read_file();

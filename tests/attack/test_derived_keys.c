@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A key of its own for each port (subnet.m_key: derived). Before it, every port had the same
- * M_Key: a hostile adapter that read the key in the requests sent to it could write to every device
- * of the fabric.
+ * Each port has an M_Key of its own (subnet.m_key: derived). Without this setting, every port has
+ * the same M_Key: a hostile adapter that reads the key in the requests to it can write to every
+ * device of the fabric.
  *
- * While the manager runs, each SMP that it sends is checked: its M_Key must be 0, or a key of the
- * device at which the SMP ends. After each few MADs every port must have a key that can be derived
- * from the key file.
+ * While the manager runs, the test checks each SMP that the manager sends: its M_Key must be 0, or
+ * the key of the device at which the SMP ends. After every few MADs, each port must have a key that
+ * can be derived from the key file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +19,16 @@
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 
-#define STEP 8 /* MADs of the manager between two checks */
+#define STEP 8 /* number of MADs of the manager between two checks */
 #define ROGUE "host-0003"
 #define PORTS_MOST 1024
 
 struct watch {
     struct lab lab;
     char dir[64];
-    struct fab_m_keys former; /* of a setting that is not in the file any more */
+    struct fab_m_keys former; /* keys of an earlier setting, which the file no longer has */
     uint64_t keys_sent, stop_at;
-    uint16_t seen[PORTS_MOST]; /* violations of each node's first port */
+    uint16_t seen[PORTS_MOST]; /* M_Key violations of the first port of each node */
     uint64_t violations;
 };
 
@@ -85,7 +85,7 @@ static uint32_t owner_of(struct watch *w, uint16_t lid)
     return node;
 }
 
-/* No key reaches a device that it does not belong to. */
+/* Checks that the SMP carries no key of another device than the one at which it ends. */
 static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
     struct watch *w = (struct watch *)lab;
@@ -100,7 +100,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
                   "%s was sent a foreign key", fabric_of(w)->nodes[node].desc);
 }
 
-/* window: maximum number of requests in flight; 0: as many as the transport takes */
+/* window: maximum number of requests in flight; 0: the limit of the transport. */
 static void open_watch(struct watch *w, struct fab_builder *builder, uint8_t protection,
                        uint32_t window)
 {
@@ -214,7 +214,7 @@ static void restart(struct watch *w)
 
 /* ---- a rogue that knows the key of its own port ---- */
 
-/* Sends SubnSet(PortInfo) with another GidPrefix, and returns whether the device took it. */
+/* Sends SubnSet(PortInfo) with another GidPrefix. Returns whether the device accepted it. */
 static bool can_write(struct watch *w, uint32_t node, uint64_t key)
 {
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {0};
@@ -245,19 +245,20 @@ START_TEST(a_host_that_knows_its_own_key_cannot_write_elsewhere)
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = 0; b < a; b++)
             ck_assert_uint_ne(own_port(&w, a)->m_key, own_port(&w, b)->m_key);
-    uint64_t key = own_port(&w, rogue)->m_key; /* the adapter was sent it */
+    uint64_t key = own_port(&w, rogue)->m_key; /* the key was sent to the rogue's adapter */
     for (uint32_t node = 0; node < nodes; node++)
         if (node != rogue)
             ck_assert_msg(!can_write(&w, node, key), "the rogue wrote to %s",
                           fabric_of(&w)->nodes[node].desc);
-    ck_assert(can_write(&w, rogue, key)); /* as root could without a key */
+    /* root on the host could write to its own port even without a key */
+    ck_assert(can_write(&w, rogue, key));
     ck_assert_uint_gt(w.keys_sent, nodes);
     close_watch(&w);
 }
 END_TEST
 
-/* The cables of two hosts change places. During the sweep that finds them, neither is sent the key
- * of the other (on_sent). */
+/* The cables of two hosts are exchanged. During the sweep that finds this, the manager sends
+ * neither host the key of the other (on_sent checks this). */
 START_TEST(a_key_follows_the_guid_and_not_the_place)
 {
     struct watch w;
@@ -338,7 +339,7 @@ START_TEST(the_kind_of_key_can_change)
 {
     struct watch w;
     open_watch(&w, lab_leaf_spine(6, 3, 4), 1, 0);
-    w.lab.sent = NULL; /* a number is sent to all */
+    w.lab.sent = NULL; /* a key given as a number is sent to all devices */
     use(&w, false, 0x1111);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);
     use(&w, true, 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host and the election of the master (IBA 14.4.1): it claims to be a better manager, asks
- * for keys, forges control packets, and keeps a starting manager waiting. All but the floods
- * succeeded before trust.c and control.c were written.
+ * A rogue host and the election of the master (IBA 14.4.1). The rogue claims to be a better
+ * manager, requests keys, forges control packets, and delays a manager that starts. All of these
+ * attacks but the floods succeeded before trust.c and control.c were written.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
- * the other manager, rogue or not, host-0020 (leaf-005/4).
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager under test is host-0001
+ * (leaf-001/1). The other manager, rogue or not, is host-0020 (leaf-005/4).
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void secure(struct lab *lab)
     lab->config.policy.m_keys.number = M_KEY;
 }
 
-/* The SM_Key stays at its default, 1. */
+/* Sets an M_Key. The SM_Key keeps its default, 1. */
 static void secure_by_m_key(struct lab *lab)
 {
     lab->config.policy.m_keys.number = M_KEY;
@@ -72,7 +72,7 @@ static void sweep(struct lab *lab)
     lab_run(lab, 10, lab_is_idle, "sweep");
 }
 
-/* SMInfo that a host reads from the manager; false: the manager did not answer. */
+/* Reads SMInfo of the manager from a host. Returns false if the manager did not answer. */
 static bool get_sminfo(struct lab *lab, const char *node, uint64_t m_key, struct fab_sm_info *ret)
 {
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -92,7 +92,7 @@ static bool get_sminfo(struct lab *lab, const char *node, uint64_t m_key, struct
     return true;
 }
 
-/* A control packet of `from` that the node sends; false: it was not answered. */
+/* Sends a control packet from the node `from`. Returns false if the manager did not answer. */
 static bool send_control(struct lab *lab, const char *node, uint32_t packet, uint64_t m_key,
                          const struct fab_sm_info *from)
 {
@@ -135,7 +135,8 @@ START_TEST(a_better_master_without_the_key_is_ignored_and_named)
 }
 END_TEST
 
-/* Everybody knows the SM_Key 1. Beside an M_Key or a list it proves nothing. */
+/* Everybody knows the SM_Key 1. If an M_Key or a list of managers is configured, this SM_Key proves
+ * nothing. */
 START_TEST(the_default_sm_key_proves_nothing)
 {
     void (*const modes[])(struct lab *) = {secure_by_m_key, list_other_elsewhere};
@@ -148,7 +149,7 @@ START_TEST(the_default_sm_key_proves_nothing)
         lab_run(&lab, 10, lab_is_idle, "bring-up beside a rogue");
         ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sm-refused")->message, "everybody knows"));
         ck_assert(!send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &lab.other));
-        if (i == 0) { /* but the M_Key proves that it is a manager */
+        if (i == 0) { /* but the M_Key proves that the node is a trusted manager */
             ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
             lab_run(&lab, 15, lab_is_standby, "yielding");
         }
@@ -197,7 +198,7 @@ START_TEST(a_listed_manager_is_master_without_a_key)
 }
 END_TEST
 
-/* The listed GUID at another switch port is a claim like any other. */
+/* The GUID of a listed manager at another switch port is not trusted. */
 START_TEST(the_listed_guid_elsewhere_is_refused)
 {
     struct lab lab;
@@ -210,7 +211,8 @@ START_TEST(the_listed_guid_elsewhere_is_refused)
 }
 END_TEST
 
-/* A master whose answers lose the key is a rogue in its place. */
+/* If the answers of a master no longer contain the SM_Key, the host is not trusted any more, and
+ * this manager takes over. */
 START_TEST(a_master_that_loses_the_key_is_not_waited_for)
 {
     struct lab lab;
@@ -231,7 +233,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
-        open_lab(&lab, NULL); /* it even knows the key */
+        open_lab(&lab, NULL); /* this attacker even knows the key */
         play_other(&lab, 15, states[i], lab.config.policy.sm_key);
         sm_start(lab.sm);
         lab_run(&lab, 10, lab_is_standby, "standby");
@@ -264,7 +266,7 @@ START_TEST(a_host_reads_no_key)
     ck_assert_uint_eq(info.sm_key, 0);
     ck_assert(get_sminfo(&lab, ROGUE, M_KEY + 1, &info));
     ck_assert_uint_eq(info.sm_key, 0);
-    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info)); /* a manager with our M_Key */
+    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info)); /* a manager with the M_Key of this fabric */
     ck_assert_uint_eq(info.sm_key, SM_KEY);
     lab_close(&lab);
 }
@@ -275,7 +277,7 @@ START_TEST(only_the_listed_place_reads_the_key)
     struct lab lab;
     struct fab_sm_info info;
     open_lab(&lab, list_other);
-    /* The simulated adapter's own port GUID, which the list names for requests. */
+    /* The port GUID of the simulated adapter, which the list names. */
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
     uint32_t node = lab_node(&lab, OTHER);
     lab.config.policy.managers[0].guid = fab_fabric_port(f, fab_fabric_port_id(f, node, 1))->guid;
@@ -291,7 +293,8 @@ START_TEST(only_the_listed_place_reads_the_key)
 }
 END_TEST
 
-/* A return path that leads through an adapter, to a port that does not exist, or to ourselves. */
+/* Forged return paths: through an adapter, to a port that does not exist, and to the manager
+ * itself. */
 START_TEST(a_forged_return_path_reads_no_key)
 {
     static const uint8_t forged[][6] = {{0, 1, 1, 5, 1, 1}, {0, 9, 9, 9, 9, 9}, {0, 0, 0, 0, 0, 0}};
@@ -321,7 +324,7 @@ START_TEST(a_forged_return_path_reads_no_key)
 }
 END_TEST
 
-/* Fills in the return path that the switches would have written, had `node` sent the request. */
+/* Fills in the return path that the switches would have written if `node` had sent the request. */
 static void make_up_return_path(struct lab *lab, const char *node, uint8_t bytes[FAB_MAD_SIZE])
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -335,7 +338,7 @@ static void make_up_return_path(struct lab *lab, const char *node, uint8_t bytes
     }
 }
 
-/* Packs a directed-route SMP with the return path that begins at OTHER. */
+/* Packs a directed-route SMP with a return path that begins at OTHER. */
 static void pack_as_other(struct lab *lab, uint8_t method, uint32_t packet,
                           const struct fab_sm_info *from, uint8_t bytes[FAB_MAD_SIZE])
 {
@@ -359,10 +362,11 @@ static uint64_t sm_key_of_reply(const struct lab *lab)
     return info.sm_key;
 }
 
-/* The rogue sends a directed-route request by LID, so that no switch touches the return path, which
- * it copies from the listed manager. The source LID of the packet gives it away: that of a packet
- * that went by directed route all the way is permissive (IBA 14.2.2.1). Before, the rogue read the
- * SM_Key, and its HANDOVER was that of the listed manager. */
+/* The rogue sends a directed-route request by LID, with the return path of the listed manager. No
+ * switch corrects this return path, because the packet is LID routed. The manager recognizes the
+ * packet by its source LID, which is permissive only in packets that are directed-route all the way
+ * (IBA 14.2.2.1). In earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as
+ * one of the listed manager. */
 START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 {
     struct lab lab;
@@ -393,28 +397,31 @@ START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
         ck_assert_str_eq(lab_event(&lab, "sm-control-refused")->subject, "an unknown port");
     }
     pack_as_other(&lab, FAB_METHOD_GET, 0, &lab.other, bytes);
-    lab_receive_from(&lab, FAB_LID_PERMISSIVE, bytes); /* a request that is what it says */
+    /* a genuine directed-route request has a permissive source LID */
+    lab_receive_from(&lab, FAB_LID_PERMISSIVE, bytes);
     ck_assert_uint_eq(sm_key_of_reply(&lab), lab.config.policy.sm_key);
     lab_close(&lab);
 }
 END_TEST
 
-/* Our M_Key must not reach a host that only says that it is a manager; a listed one, and one that
- * has shown the key, get it. */
+/* The M_Key must not be sent to a host that only claims to be a manager. A listed manager, and a
+ * manager that has shown the key, get it. */
 START_TEST(the_m_key_is_sent_to_no_stranger)
 {
     struct lab lab;
     struct fab_sm_info info;
     open_lab(&lab, secure);
     play_other(&lab, 3, FAB_SM_STANDBY, SM_KEY);
-    lab.other_m_key = M_KEY; /* as OpenSM: it shows its SM_Key to those that have the M_Key */
+    /* the other manager behaves as OpenSM: it shows its SM_Key only to requests with the M_Key */
+    lab.other_m_key = M_KEY;
     lab.m_key_seen = 99;
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     ck_assert_uint_eq(lab.m_key_seen, 0);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-refused"));
     ck_assert_uint_eq(sm_others(lab.sm, &info, 1), 0);
-    /* It asks us with the M_Key: the next sweep, which follows by itself, trusts it. */
+    /* The other manager sends a request with the M_Key. The next sweep, which needs no request,
+     * then trusts it. */
     ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
     lab_run_for(&lab, 15);
     ck_assert_uint_eq(lab.m_key_seen, M_KEY);
@@ -426,7 +433,8 @@ END_TEST
 
 /* ---- the M_Key ---- */
 
-/* An SMP of a host to another device, by directed route; false: it is not answered. */
+/* Sends an SMP from a host to another device by directed route. Returns false if the device does
+ * not answer. */
 static bool ask_device(struct lab *lab, const char *node, struct fab_mad *head, uint8_t *ret_data)
 {
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {0};
@@ -438,9 +446,9 @@ static bool ask_device(struct lab *lab, const char *node, struct fab_mad *head, 
     return answered == 1;
 }
 
-/* Stock diagnostics read everything but the key; nothing without the key writes. Wrong keys start
- * the lease of the port; the trap makes the manager refresh it, so that the protection never ends.
- */
+/* Diagnostic programs without the key can read everything but the key, and can write nothing. Wrong
+ * keys start the lease of the port. The manager stops the lease when the trap arrives, so that the
+ * protection never ends. */
 START_TEST(the_m_key_is_neither_read_nor_worn_out)
 {
     struct lab lab;
@@ -487,8 +495,8 @@ START_TEST(the_m_key_is_neither_read_nor_worn_out)
 }
 END_TEST
 
-/* So many wrong keys that most of their traps are beyond the limit of the source, the last ones
- * among them. The victim is an adapter, which no light sweep reads: the TrapRepress and the
+/* A host sends so many wrong keys that most traps, also the last ones, exceed the rate limit of
+ * their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
  * targeted sweep renew its protection. */
 START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
 {
@@ -500,7 +508,8 @@ START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
                           .m_key = M_KEY + 1,
                           .path = {.hops = 2, .port = {0, 1, 2}}};
     open_lab(&lab, secure);
-    lab.config.sweep.scrub_interval_s = 0; /* it would read the port, too */
+    /* the scrub is off, because its reads would renew the protection, too */
+    lab.config.sweep.scrub_interval_s = 0;
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     for (int i = 0; i < 1000; i++) {
@@ -517,7 +526,7 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-#define LAST "host-0096" /* leaf-006/16, the last one that a scan of the ports finds */
+#define LAST "host-0096" /* leaf-006/16, the last host that a search of the ports finds */
 
 static void open_many_is_sm(struct lab *lab, bool listed)
 {
@@ -566,7 +575,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    ck_assert(lab_is_standby(&lab)); /* it was found, though it is neither listed nor known */
+    /* the manager was found, although it is neither listed nor known */
+    ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)
         asked += lab.asked[i] > 0;
@@ -599,7 +609,8 @@ START_TEST(forged_control_packets_change_nothing)
             from.sm_key = 0;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
             ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY, &from)); /* a stolen key */
-            ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));     /* its host, no key */
+            /* a host without a key */
+            ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));
             from.guid = 7;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
             ck_assert_uint_eq(lab_role(&lab), FAB_SM_STANDBY);
@@ -607,7 +618,7 @@ START_TEST(forged_control_packets_change_nothing)
     const struct lab_event *e = lab_event(&lab, "sm-control-refused");
     ck_assert_ptr_nonnull(e);
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
-    lab_end_other(&lab); /* and the manager still takes over */
+    lab_end_other(&lab); /* the manager can still take over */
     lab_run(&lab, 30, lab_is_idle, "taking over");
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
@@ -620,7 +631,7 @@ START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
     struct lab lab;
     stand_by(&lab);
     struct fab_sm_info from = lab.other;
-    lab.other.state = FAB_SM_DISCOVERING; /* what the port itself says */
+    lab.other.state = FAB_SM_DISCOVERING; /* the state that the port itself reports */
     ck_assert(!send_control(&lab, OTHER, FAB_SM_DISABLE, M_KEY, &from));
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_STANDBY);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-control-refused"));
@@ -631,7 +642,8 @@ START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
 }
 END_TEST
 
-/* As OpenSM hands over: by directed route, with the SM_Key, and in standby right afterwards. */
+/* A HANDOVER as OpenSM sends it is accepted: by directed route, with the SM_Key, and with OpenSM in
+ * state standby right afterwards. */
 START_TEST(a_handover_like_that_of_opensm_is_accepted)
 {
     struct lab lab;
@@ -673,7 +685,7 @@ START_TEST(a_flood_of_forged_packets_makes_few_events)
 }
 END_TEST
 
-/* Each HANDOVER to a master asks for a sweep; a thousand of them cause few. */
+/* Each HANDOVER to a master requests a sweep. A thousand HANDOVERs cause only a few sweeps. */
 START_TEST(repeated_handovers_cause_few_sweeps)
 {
     struct lab lab;

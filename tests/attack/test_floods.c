@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One host sends 10,000 MADs of one kind a second to subnet administration or to the manager, in
- * virtual time. Meanwhile a link fails and returns, and another host asks for paths. Reroutes take
- * at most twice the quiet time, and the other host gets all answers within 10 ms. The floods of
- * traps, and what they leave of the journal, are in test_traps.c, the limits themselves in
- * test_quotas.c; tests/bench/rogue_floods.sh measures a real process. Before quotas, such a flood
- * filled the tables of groups, services and subscriptions, and its answers delayed those of others.
+ * In virtual time, one host sends 10,000 MADs of one kind a second to subnet administration or to
+ * the manager. Meanwhile a link fails and returns, and another host requests paths. Reroutes must
+ * take at most twice as long as without the flood, and the other host must get all answers within
+ * 10 ms.
+ *
+ * test_traps.c has the floods of traps and their effect on the journal, test_quotas.c the limits,
+ * and tests/bench/rogue_floods.sh measures a real process. Before there were quotas, such a flood
+ * filled the tables of groups, services and subscriptions, and delayed the answers to other hosts.
  */
 #include "tests/sim/sa_scene.h"
 
@@ -20,7 +22,7 @@ static struct lab *const lab = &scene.lab;
 
 static void make_sa(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t mad[FAB_MAD_SIZE])
 {
-    static uint64_t tid = UINT64_C(1) << 40; /* not one of ask() */
+    static uint64_t tid = UINT64_C(1) << 40; /* ask() uses other transaction IDs */
     const struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++tid, .attr_id = attr_id};
     const struct fab_sa_header sa = {.comp_mask = mask};
@@ -32,7 +34,8 @@ static void make_sa(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t mad
 static void make_table(uint64_t n, uint8_t mad[FAB_MAD_SIZE])
 {
     (void)n;
-    make_sa(0x12, FAB_SA_NODE_RECORD, 0, mad); /* GetTable, whose RMPP is never acknowledged */
+    /* a GetTable request, whose RMPP response the host never acknowledges */
+    make_sa(0x12, FAB_SA_NODE_RECORD, 0, mad);
 }
 
 static void make_service(uint64_t n, uint8_t mad[FAB_MAD_SIZE])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices with M_Keys of another subnet manager, whose lease never ends, and the file that lists
- * these keys (subnet.m_key_file). Before there was this setting, such devices stayed locked until
- * they were restarted.
+ * these keys (subnet.m_key_file). Without this file, such devices stayed locked until they were
+ * restarted.
  *
- * While the manager runs, each SMP that it sends is checked: a listed key may reach only the device
- * for which it is listed, so that a rogue host gets no key of others.
+ * While the manager runs, the test checks each SMP that it sends: a listed key may reach only the
+ * device for which it is listed, so that a rogue host gets no keys of other devices.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,13 +16,14 @@
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 
-#define FOREIGN UINT64_C(0xf0e1d2c300000000) /* plus the node id */
-#define ROGUE "host-0003"                    /* a host that is not listed */
+/* the M_Key of a node is this number plus the node id */
+#define FOREIGN UINT64_C(0xf0e1d2c300000000)
+#define ROGUE "host-0003" /* a host that is not listed */
 
 struct world {
     struct lab lab;
     char dir[64];
-    uint64_t listed_sent; /* SMPs with a listed key */
+    uint64_t listed_sent; /* number of SMPs that carried a listed key */
 };
 
 static const struct fab_fabric *fabric_of(struct world *w)
@@ -65,7 +66,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
     ck_assert_msg(node != lab_node(lab, ROGUE), "the rogue was sent a key");
 }
 
-/* Makes the list of all devices but the rogue, in the form in which OpenSM writes it. */
+/* Writes the list of the keys of all devices but the rogue, in the format of OpenSM. */
 static void use_file(struct world *w)
 {
     struct fab_m_key_list_error error;
@@ -84,7 +85,7 @@ static void use_file(struct world *w)
     free(text);
 }
 
-/* Opens a fabric without a manager. */
+/* Opens a fabric in which no manager runs. */
 static void open_world(struct world *w, bool derived, uint8_t protection)
 {
     memset(w, 0, sizeof(*w));
@@ -145,8 +146,8 @@ static bool all_have_our_key(struct world *w)
     return k.current == fabric_of(w)->node_count - 1;
 }
 
-/* Without the file all devices stay locked. A reload with the file lets the manager in, and so does
- * a start with the file. */
+/* Without the file, all devices stay locked. With the file, the manager replaces their keys after a
+ * reload and after a start. */
 START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -178,8 +179,8 @@ START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
 }
 END_TEST
 
-/* Devices of level 2 do not even tell their GUIDs. The manager can know the GUIDs from the places
- * in its store, where it saw the devices before. */
+/* Devices of protection level 2 do not even return their GUIDs. The manager knows the GUIDs from
+ * its store, which has the places where it saw the devices before. */
 START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -202,8 +203,8 @@ START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 }
 END_TEST
 
-/* At level 2 and without a store, only the manager's own port is let in: no other GUID is known, so
- * no listed key is sent (fabricd.yaml(5) says so). */
+/* At protection level 2 and without a store, the manager can replace only the key of its own port:
+ * it knows no other GUID, so it sends no listed key (see fabricd.yaml(5)). */
 START_TEST(no_key_is_sent_to_unknown_places)
 {
     struct world w;
@@ -217,10 +218,11 @@ START_TEST(no_key_is_sent_to_unknown_places)
 }
 END_TEST
 
-/* The cables of two hosts change places, and another manager gave all devices its keys. During the
- * sweep that finds this, neither host is sent the key of the other (on_sent). The rogue refuses all
- * writes and sends a trap 256 about each, so that one targeted sweep follows the other; before, the
- * manager then never came to change the keys of the other devices. */
+/* The cables of two hosts are exchanged, and another manager gave all devices its keys. During the
+ * sweep that finds this, the manager sends neither host the key of the other (on_sent checks this).
+ * The rogue refuses all writes and sends a trap 256 about each, so that targeted sweeps follow each
+ * other without a pause. In earlier versions, the manager then never changed the keys of the other
+ * devices. */
 START_TEST(a_listed_key_follows_the_guid_and_not_the_place)
 {
     struct world w;
@@ -237,8 +239,8 @@ START_TEST(a_listed_key_follows_the_guid_and_not_the_place)
 }
 END_TEST
 
-/* The rogue claims the GUIDs of a listed host, which still answers at its place. Each sweep comes
- * to the rogue first. */
+/* The rogue claims the GUIDs of a listed host, which still answers at its place. Each sweep reaches
+ * the rogue first. */
 START_TEST(a_host_that_claims_a_listed_guid_is_sent_no_key)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -259,8 +261,9 @@ START_TEST(a_host_that_claims_a_listed_guid_is_sent_no_key)
 }
 END_TEST
 
-/* Writes to the rogue, which refuses them all and sends a trap 256 about each. Before, one targeted
- * sweep followed the other without an end, and events about it without a bound. */
+/* Number of Sets that the manager sent to the rogue. The rogue refuses all writes and sends a trap
+ * 256 about each. In earlier versions, targeted sweeps and their events followed each other without
+ * end. */
 static uint64_t sets_to_the_rogue;
 
 static void count_sets(struct lab *lab, const struct fab_mad *head, uint16_t dlid)

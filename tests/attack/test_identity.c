@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host joins a partition, or a traffic class, by its name. Whoever is root on a host sets
- * its NodeDescription. Before names were pinned, a host that called itself as a pattern of
- * partitions.conf wanted was in that partition at the next recomputation, beside the host whose
- * name it took or, while that one was down, in its place; nothing said so.
+ * A rogue host tries to join a partition or a traffic class by its name. The root user of a host
+ * can set its NodeDescription. Before names were pinned, a host whose name matched a pattern of
+ * partitions.conf became a member of that partition at the next reroute. It joined beside the host
+ * whose name it took or, while that host was down, instead of it. No event reported this.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The hosts host-0020 to host-0024 are in
- * partition 1 by a pattern, host-0001 to host-0009 in partition 2. The rogue is host-0013 at
- * leaf-004/1, which is in neither.
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. By patterns, host-0020 to host-0024 are
+ * in partition 1, and host-0001 to host-0009 in partition 2. The rogue is host-0013 at leaf-004/1,
+ * which is in neither partition.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,11 +66,13 @@ static void bring_up(struct lab *lab)
 {
     open_lab(lab, FAB_PIN_FIRST_SEEN, NULL);
     start(lab);
-    lab_run_for(lab, 1000); /* longer than the adapters of a host may come one after the other */
+    /* longer than the time within which the adapters of a new host may appear one after the other
+     */
+    lab_run_for(lab, 1000);
     lab_forget_events(lab);
 }
 
-/* A sweep finds the new names, a reroute applies the policy to them. */
+/* A sweep reads the new names, and a reroute applies the policy to them. */
 static void recompute(struct lab *lab)
 {
     ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
@@ -96,7 +98,7 @@ static bool has_key(struct lab *lab, uint32_t node, uint16_t wanted)
     return found;
 }
 
-/* Whether paths from the node are in the traffic class. */
+/* Returns whether paths from the node belong to the traffic class. */
 static bool is_fast(struct lab *lab, uint32_t node)
 {
     const struct fab_fabric *sim = fab_sim_fabric(lab->sim);
@@ -239,8 +241,8 @@ START_TEST(an_approval_lets_it_in)
 }
 END_TEST
 
-/* The adapter of a host is replaced: the new one gets the name when the pin of the old one is
- * dropped. */
+/* The adapter of a host is replaced. The new adapter gets the name when the pin of the old adapter
+ * is dropped. */
 START_TEST(a_dropped_pin_frees_the_name)
 {
     struct lab lab;
@@ -324,7 +326,8 @@ START_TEST(default_names_at_boot_are_not_pinned)
 }
 END_TEST
 
-/* Three adapters of a host have its name: two from the beginning, or soon after each other. */
+/* Three adapters of a host have its name: two are present from the beginning, or appear soon after
+ * each other; the third comes later. */
 START_TEST(the_adapters_of_a_host_share_its_name)
 {
     for (int together = 0; together < 2; together++) {
@@ -362,7 +365,8 @@ START_TEST(the_adapters_of_a_host_share_its_name)
 }
 END_TEST
 
-/* While a new host appears, a host that is known already cannot join it. */
+/* While the adapters of a new host appear, the name of this host is not pinned to a host that is
+ * known already. */
 START_TEST(a_known_host_is_no_adapter_of_a_new_one)
 {
     struct lab lab;
@@ -436,7 +440,7 @@ START_TEST(renaming_for_ever_is_bounded)
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
-    lab_run_for(&lab, 1000); /* its last name has an event, too */
+    lab_run_for(&lab, 1000); /* the last name of the node also gets an event */
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);
     recompute(&lab);
@@ -445,7 +449,8 @@ START_TEST(renaming_for_ever_is_bounded)
 }
 END_TEST
 
-/* What remains, as doc/security.md says: a name that nobody had goes to the first that shows it. */
+/* The remaining risk that doc/security.md describes: a name that no host has had is pinned to the
+ * first host that shows it. */
 START_TEST(a_free_name_goes_to_the_first_that_shows_it)
 {
     struct lab lab;

@@ -2,15 +2,15 @@
 /*
  * A rogue host answers NodeInfo with the GUIDs of another host, or of a switch.
  *
- * Before contest.c was written, the order of discovery decided. In a targeted sweep, after a
- * restart, and in a heavy sweep that came to the rogue first, the rogue got the LID, the routes and
- * the partitions of the victim, and the victim was left out; this happened even to the manager's
- * own port. A rogue with the GUID of a switch became a link of that switch. One with only the port
- * GUID of the victim took its LID: the victim moved from LID 17 to 34. All tests but the two of
- * moved hosts failed.
+ * Before contest.c was written, the order of discovery decided which device got the GUID. In a
+ * targeted sweep, after a restart, and in a heavy sweep that reached the rogue first, the rogue got
+ * the LID, the routes and the partitions of the victim, and the victim was left out. This could
+ * happen even to the manager's own port. A rogue with the GUID of a switch appeared as a link of
+ * that switch. A rogue with only the port GUID of the victim took the LID of the victim, which
+ * moved from LID 17 to 34. Of these tests, only the two about moved hosts passed.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
- * the rogue host-0002 (leaf-001/2), so that each sweep comes to it before the victim, host-0017
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
+ * The rogue is host-0002 (leaf-001/2), so that each sweep reaches it before the victim, host-0017
  * (leaf-005/1).
  */
 #include <string.h>
@@ -73,7 +73,8 @@ static void begin(struct lab *lab, const char *state)
     lab_forget_events(lab);
 }
 
-/* The LFTs of all switches lead a LID to this node; `fails` names what does not. */
+/* Checks that the LFTs of all switches lead a LID to this node. `fails` is the message if one does
+ * not. */
 static bool all_switches_lead_to(struct lab *lab, uint32_t lid, uint32_t node)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -97,7 +98,8 @@ static uint32_t lid_of(struct lab *lab, const char *name)
     return fab_sim_port(lab->sim, lab_node(lab, name), 1)->lid;
 }
 
-/* The victim has its LID and its routes, in the view at its own place, and nobody else. */
+/* Checks that the victim has its LID and its routes, that the view has it at its own switch port,
+ * and that no other device has its GUID. */
 static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t lid)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -141,7 +143,7 @@ START_TEST(a_heavy_sweep_leaves_the_newcomer_out)
     }
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
     ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 1);
-    pretend(&lab, ROGUE, NULL); /* and an honest host is taken in again */
+    pretend(&lab, ROGUE, NULL); /* an honest host at this port gets a LID again */
     sweep(&lab);
     lab_run_for(&lab, 5);
     lab_assert_good(&lab);
@@ -159,7 +161,7 @@ START_TEST(a_targeted_sweep_leaves_the_newcomer_out)
     bounce(&lab, "leaf-001", 2);
     assert_victim_is_whole(&lab, VICTIM, lid);
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
-    lab_run_for(&lab, 120); /* and light sweeps ask again */
+    lab_run_for(&lab, 120); /* each light sweep reads the port again */
     assert_victim_is_whole(&lab, VICTIM, lid);
     sweep(&lab);
     assert_victim_is_whole(&lab, VICTIM, lid);
@@ -203,7 +205,7 @@ END_TEST
 
 /* ---- switches ---- */
 
-/* The rogue claims to be a port of the switch that is in use, or one that is down. */
+/* The rogue claims to be a port of a switch, both a port in use and a port that is down. */
 START_TEST(a_host_does_not_become_a_switch)
 {
     for (uint8_t port = 1; port <= 6; port += 5) {
@@ -231,7 +233,7 @@ END_TEST
 
 /* ---- moves ---- */
 
-/* Two hosts change places without a trap; both keep their LIDs. */
+/* Two hosts exchange their switch ports, and no trap reports this. Both keep their LIDs. */
 START_TEST(a_moved_host_is_taken_over)
 {
     struct lab lab;
@@ -248,7 +250,8 @@ START_TEST(a_moved_host_is_taken_over)
 }
 END_TEST
 
-/* The victim does not answer: the host has moved, for all that the manager can see. It is named. */
+/* The victim does not answer. The manager cannot distinguish this from a host that has moved; it
+ * emits node-moved. */
 START_TEST(a_guid_that_no_longer_answers_moves)
 {
     struct lab lab;
@@ -292,8 +295,8 @@ END_TEST
 
 /* ---- floods ---- */
 
-/* A link that goes up and down each 20 s for three hours, with the GUID of the victim or, each
- * other time, of another host. */
+/* A link goes up and down every 20 s for three hours. The host shows the GUID of the victim, or
+ * every second time the GUID of another host. */
 START_TEST(a_flapping_duplicate_makes_few_events)
 {
     struct lab lab;
@@ -339,7 +342,7 @@ static void random_attack(uint64_t seed)
     for (int i = 0; i < 6; i++) {
         uint32_t rogue = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
         uint32_t victim = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
-        /* Aggregation nodes all have the same name. */
+        /* All aggregation nodes have the same name. */
         if (rogue == victim || rogue == manager || f->nodes[rogue].desc[0] != 'h' ||
             f->nodes[victim].desc[0] != 'h')
             continue;
@@ -349,8 +352,8 @@ static void random_attack(uint64_t seed)
                  lid = lid_of(&lab, name);
         uint64_t claim = fab_base_prng_below(&prng, 3);
         if (claim == 0)
-            as.node_guid ^= 0xbad0000; /* only the port GUID */
-        if (claim == 1) {              /* a port of a switch, in use or not */
+            as.node_guid ^= 0xbad0000; /* the rogue claims only the port GUID */
+        if (claim == 1) {              /* the rogue claims a port of a switch, in use or not */
             as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
             as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
         }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * M_Keys that change without interruption. Before fabricd/sm/keys was written, a changed
+ * Changes of the M_Key without interruption. Before fabricd/sm/keys was written, a changed
  * subnet.m_key locked the manager out of every port: all writes carried the new key, the ports
  * still had the old one, and each write was a violation. A lost key was not recovered either,
  * although a port shows its key when its lease has ended.
  *
- * The largest fabric has 648 hosts, 36 leaves and 18 spines. After each step of virtual time every
- * port must have one of the two keys that the key file names.
+ * The largest fabric has 648 hosts, 36 leaves and 18 spines. After each step of virtual time, every
+ * port must have one of the two keys in the key file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 #include "tests/sim/lab.h"
 
 #define PORTS_MOST 1024
-#define STEP 8 /* MADs of the manager between two checks */
+#define STEP 8 /* number of MADs of the manager between two checks */
 
 struct watch {
     struct lab lab;
     char dir[64];
-    uint16_t seen[PORTS_MOST]; /* violations of each node's first port */
+    uint16_t seen[PORTS_MOST]; /* M_Key violations of the first port of each node */
     uint64_t violations, steps, stop_at;
 };
 
@@ -61,7 +61,7 @@ static void open_watch(struct watch *w, struct fab_builder *builder, uint8_t pro
     w->lab.config.m_key_generated = true;
     w->lab.config.policy.m_key_protect = protection;
     w->lab.config.sweep.heavy_interval_s = 0;
-    w->lab.config.smp.window = protection > 1 ? 4 : 0; /* fewer ports at a time */
+    w->lab.config.smp.window = protection > 1 ? 4 : 0; /* fewer ports are changed at a time */
     lab_begin(&w->lab, w->dir);
     sm_start(w->lab.sm);
     lab_run(&w->lab, 30, lab_is_ready, "bring-up");
@@ -101,7 +101,7 @@ static struct sm_key_status status(struct watch *w)
     return ret;
 }
 
-/* Checks after every few MADs, and stops the loop before the MAD that the test chose. */
+/* Checks the keys after every few MADs, and stops the loop before the MAD that the test chose. */
 static void on_mads(struct lab *lab)
 {
     struct watch *w = (struct watch *)lab;
@@ -119,7 +119,7 @@ static void watch_mads(struct watch *w, uint64_t stop_after)
     w->lab.interrupt_at = w->lab.sends + 1;
 }
 
-/* Runs until the rotation is complete. */
+/* Runs the loop until the rotation is complete. */
 static void run_rotation(struct watch *w, double seconds)
 {
     watch_mads(w, 0);
@@ -159,7 +159,7 @@ static void assert_all_current(struct watch *w)
     ck_assert_uint_eq(status(w).previous + status(w).unknown, 0);
 }
 
-/* As after kill -9: nothing is written or sent any more. */
+/* Simulates kill -9: nothing is written or sent any more. */
 static void kill_and_restart(struct watch *w)
 {
     lab_stop(&w->lab);
@@ -196,8 +196,8 @@ START_TEST(all_ports_of_648_hosts_get_a_new_key)
 }
 END_TEST
 
-/* Links fail and return, MADs are lost, a host is away, and the manager is killed at a moment that
- * differs from run to run. */
+/* During a rotation, links fail and return, MADs are lost, a host is absent, and the manager is
+ * killed at a moment that depends on the seed. */
 START_TEST(a_rotation_survives_faults_and_a_kill)
 {
     uint64_t seed = test_seed("key rotation", 5);
@@ -222,7 +222,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         ck_assert_uint_ge(count_current(&w), node_count(&w) - 1);
         ck_assert_uint_eq(w.violations, 0);
         lab_relink(&w.lab, "leaf-009", 22);
-        lab_relink(&w.lab, "leaf-007", 3); /* its host returns with the old key */
+        lab_relink(&w.lab, "leaf-007", 3); /* the host at this port returns with the old key */
         fab_sim_loss(w.lab.sim, 0);
         lab_run(&w.lab, 30, all_have_the_key, "the host that was away");
         lab_run(&w.lab, 10, lab_is_idle, "the end");
@@ -235,7 +235,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Devices of level 2 do not answer a wrong key, so a manager that was killed must try both. */
+/* Devices of protection level 2 do not answer a wrong key, so a manager that was killed must try
+ * both keys. */
 START_TEST(ports_that_hide_everything_get_a_new_key)
 {
     for (unsigned mads = 0; mads < 80; mads += 13) {
@@ -274,7 +275,7 @@ START_TEST(the_next_rotation_does_not_lose_an_absent_host)
     ck_assert_uint_eq(status(&w).absent, 1);
     ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, why, sizeof(why)), FAB_E_EXISTS);
     ck_assert_ptr_nonnull(strstr(why, "--give-up-absent"));
-    kill_and_restart(&w); /* the file remembers the host */
+    kill_and_restart(&w); /* the key file lists the absent host */
     lab_run(&w.lab, 10, lab_is_idle, "restart");
     ck_assert_uint_eq(status(&w).absent, 1);
     lab_relink(&w.lab, "leaf-003", 2);
@@ -295,8 +296,8 @@ static void use_key(struct watch *w, uint64_t key)
     w->lab.config.policy.m_keys.number = key;
 }
 
-/* From a generated key to one of the settings, to another one while the manager is down, and to no
- * key at all. */
+/* The key changes from a generated key to a number in the settings, to another number while the
+ * manager is stopped, and to no key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     struct watch w;
@@ -332,7 +333,8 @@ START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 }
 END_TEST
 
-/* doc/security.md, "Lost keys": the key file is gone, and the lease of the lost key is 60 s. */
+/* See "Lost keys" in doc/security.md: the key file is lost, and the lease of the lost key is 60 s.
+ */
 START_TEST(a_lost_key_is_recovered_when_its_lease_ends)
 {
     struct watch w;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that play subnet manager, and the settings below `offenders`: their switch port is
- * disabled, but only if their place is proved. Before offenders.c, a refused manager went on, with
- * IsSM set, until an operator disabled its port by hand.
+ * Hosts that act as subnet managers, and the settings in the group `offenders`: the manager
+ * disables their switch port, but only if their place is proved. Before offenders.c was written, a
+ * refused manager continued with IsSM set until an operator disabled its port.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
- * the host that answers as a manager host-0020 (leaf-005/4), another rogue host-0013 (leaf-004/1).
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
+ * The host that answers as a manager is host-0020 (leaf-005/4). Another rogue is host-0013
+ * (leaf-004/1).
  */
 #include <string.h>
 #include <unistd.h>
@@ -103,7 +104,8 @@ START_TEST(a_refused_manager_is_isolated_until_released)
     restart();
     ck_assert(is_disabled());
     ck_assert_uint_eq(sm_isolations(lab.sm, list, 2), 1);
-    lab_relink(&lab, "leaf-005", 4); /* the switch restarted, or somebody enabled the port */
+    /* the port is enabled again, as after a restart of the switch */
+    lab_relink(&lab, "leaf-005", 4);
     switch_port()->phys_state = FAB_PHYS_LINKUP;
     sweep();
     ck_assert(is_disabled());
@@ -141,7 +143,8 @@ START_TEST(the_default_reports)
 }
 END_TEST
 
-/* Another GUID answers at the port of a listed manager: that port stays in service. */
+/* Lists the switch port with the GUID of another manager. A port in the list stays in service, even
+ * if another GUID answers there. */
 static void list_the_place(struct config *c)
 {
     c->policy.managers[0] =
@@ -193,7 +196,8 @@ static void isolate_forgers(struct config *c)
     c->offenders.forged_control = CONFIG_OFFENCE_ISOLATE;
 }
 
-/* A return path can be made up, so only a host that was found to play manager is isolated. */
+/* A return path can be forged, so the manager isolates only a host at whose port it has found a
+ * refused manager. */
 START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 {
     open_lab(isolate_forgers);
@@ -210,8 +214,9 @@ START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 }
 END_TEST
 
-/* A flood of traps under the LID of another host, with all offences set to isolate. The switch port
- * of that host shows as many packets as the flood has: counters are no proof (doc/security.md). */
+/* A flood of traps with the source LID of another host, while all offences are set to isolate. The
+ * packet counters of that host's switch port show as many packets as the flood has, so counters
+ * prove nothing (doc/security.md). */
 START_TEST(a_flood_under_the_lid_of_another_host_isolates_nobody)
 {
     uint8_t data[FAB_SMP_DATA] = {0}, bytes[FAB_MAD_SIZE];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host and what all hosts share in subnet administration: multicast LIDs, groups,
- * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before quotas, one
- * host took all multicast LIDs in 4.4 s and made 17,000 IP groups; it created the IP groups of
- * partitions to which it did not belong, registered services with the GIDs of other hosts, and saw
- * every record after it had given itself a LID that the manager does not know.
+ * A rogue host uses up what all hosts share in subnet administration: multicast LIDs, groups,
+ * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before there were
+ * quotas, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
+ * create the IP groups of partitions to which it did not belong, register services with the GIDs of
+ * other hosts, and read every record after it had given itself a LID that the manager did not know.
  *
- * The rogue is host 1; its switch port is leaf-001/2.
+ * The rogue is host 1, at switch port leaf-001/2.
  */
 #include "tests/sim/sa_scene.h"
 
@@ -60,7 +60,7 @@ static uint16_t leave(unsigned host, uint64_t mgid_high, uint64_t mgid_low)
     return member_from(host_lid(host), host, FAB_METHOD_DELETE, 0, mgid_high, mgid_low, 0xffff);
 }
 
-/* Exactly one event tells of the rogue, by its switch port and GUID, and of the limit. */
+/* Checks that exactly one event reports the rogue, with its switch port, its GUID and the limit. */
 static void assert_named(const char *limit)
 {
     const struct lab_event *e = lab_event(&scene.lab, "quota-exceeded");
@@ -83,7 +83,8 @@ static void flood_groups(uint64_t mgid_high)
     assert_named("quota of 128 multicast groups");
     for (unsigned host = 2; host < 10; host++)
         ck_assert_uint_eq(join(host, mgid_high, 0x10000 + host), 0);
-    /* The rogue can still join the groups of others, and create one if it gives up another. */
+    /* The rogue can still join groups of other hosts, and can create a group after it has given up
+     * another one. */
     ck_assert_uint_eq(join(ROGUE, mgid_high, 0x10002), 0);
     ck_assert_uint_eq(leave(ROGUE, mgid_high, 0x1000), 0);
     ck_assert_uint_eq(join(ROGUE, mgid_high, 0x999), 0);
@@ -106,7 +107,8 @@ START_TEST(one_host_cannot_make_ip_groups_without_limit)
 }
 END_TEST
 
-/* A group is charged to its creator until it ends: two hosts cannot pass groups to each other. */
+/* A group counts for its creator until the group ends, so two hosts cannot evade the quota by
+ * passing groups to each other. */
 START_TEST(a_group_that_is_passed_on_is_still_charged)
 {
     open_scene(false);
@@ -118,13 +120,13 @@ START_TEST(a_group_that_is_passed_on_is_still_charged)
         ck_assert_uint_eq(leave(ROGUE, OTHER_GROUP, i + 1), 0);
     }
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), FAB_SA_NO_RESOURCES);
-    ck_assert_uint_eq(leave(2, OTHER_GROUP, 1), 0); /* this ends the group */
+    ck_assert_uint_eq(leave(2, OTHER_GROUP, 1), 0); /* this leave ends the group */
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), 0);
     close_scene();
 }
 END_TEST
 
-/* A proxy join is charged to the port that sent the request, not to the port that joins. */
+/* A proxy join counts for the port that sent the request, not for the port that joins. */
 START_TEST(memberships_are_charged_to_the_requester)
 {
     open_scene(false);
@@ -139,12 +141,12 @@ START_TEST(memberships_are_charged_to_the_requester)
     assert_named("quota of 5 multicast memberships");
     for (uint64_t i = 5; i < 10; i++)
         ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, i + 1), 0);
-    ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, 1), 0); /* a repetition is no new membership */
+    ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, 1), 0); /* a repeated join is no new membership */
     close_scene();
 }
 END_TEST
 
-/* After a restart, a group with one member is charged to the port of this member. */
+/* After a restart, a group with one member counts for the port of this member. */
 START_TEST(charges_outlive_a_restart)
 {
     open_scene(true);
@@ -170,7 +172,8 @@ START_TEST(the_total_is_a_limit_as_well)
     lab_forget_events(&scene.lab);
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
     ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
-    ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2); /* one for each port */
+    /* one event for each port */
+    ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2);
     ck_assert_ptr_nonnull(
         strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
     ck_assert_uint_eq(member_from(host_lid(2), 2, FAB_METHOD_SET, SM_KEY, OTHER_GROUP, 99, 0xffff),
@@ -179,7 +182,7 @@ START_TEST(the_total_is_a_limit_as_well)
 }
 END_TEST
 
-/* A host outside a partition can neither take the MGIDs of its IP groups nor join them. */
+/* A host outside of a partition can neither create the IP groups of the partition nor join them. */
 START_TEST(ip_groups_belong_to_their_partition)
 {
     char text[300];
@@ -281,7 +284,7 @@ START_TEST(one_host_has_so_many_alias_guids)
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* 4 GUIDs */
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x60), FAB_SA_NO_RESOURCES);
     assert_named("quota of 5 alias GUIDs");
-    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth one is new */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth alias GUID is new */
     ck_assert_uint_eq(ask_aliases(VICTIM, 0, 0, 0x1e), 0);
     ck_assert_uint_eq(ask_aliases(ROGUE, SM_KEY, 0, 0x40), 0);
     close_scene();
@@ -291,7 +294,7 @@ END_TEST
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
-/* Sends a Get of NodeRecord that is not waited for. */
+/* Sends a Get of NodeRecord, and does not wait for the answer. */
 static void send_get(uint16_t lid, uint64_t key)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -307,7 +310,8 @@ static void send_get(uint16_t lid, uint64_t key)
     to_agent(lid, mad);
 }
 
-/* 10,000 requests a second for 30 s: after the burst, the port gets 2,000 answers a second. */
+/* A host sends 10,000 requests a second for 30 s. After the burst, its port gets 2,000 answers a
+ * second. */
 static unsigned flood(uint16_t (*lid)(unsigned step), uint64_t key)
 {
     scene.answers = 0;
@@ -382,7 +386,8 @@ static void send_get_table(uint16_t lid)
     to_agent(lid, mad);
 }
 
-/* A host that acknowledges nothing has 8 responses open; others get theirs meanwhile. */
+/* A host that acknowledges no segment has 8 responses in progress. Other hosts get their responses
+ * meanwhile. */
 START_TEST(one_host_cannot_hold_all_transfers)
 {
     struct sa_stats stats;
@@ -401,7 +406,7 @@ START_TEST(one_host_cannot_hold_all_transfers)
     sa_get_stats(scene.sa, &stats);
     ck_assert_uint_eq(stats.busy, 292);
     ck_assert_uint_eq(stats.tables, 8 + 14);
-    lab_run_for(&scene.lab, 10); /* the transfers to the rogue have ended */
+    lab_run_for(&scene.lab, 10); /* after this time, the transfers to the rogue have ended */
     send_get_table(rogue_lid);
     lab_run_for(&scene.lab, 0.05);
     sa_get_stats(scene.sa, &stats);
@@ -410,7 +415,7 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-static uint64_t long_bytes[2]; /* that the kernel got for the rogue, and for others */
+static uint64_t long_bytes[2]; /* bytes passed to the kernel: for the rogue, and for other hosts */
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                       size_t len)
@@ -421,8 +426,8 @@ static int count_long(struct transport *t, const struct fab_mad_addr *to, const 
     return FAB_OK;
 }
 
-/* The kernel keeps each response for 2.2 s if the requester does not acknowledge it: 10,000
- * requests were 310 MB in this small fabric. */
+/* The kernel keeps each response for 2.2 s if the requester does not acknowledge it. In this small
+ * fabric, 10,000 requests needed 310 MB. */
 START_TEST(one_host_cannot_fill_the_memory_of_the_kernel)
 {
     static const struct transport_ops ops = {.send = wire_send, .send_long = count_long};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that knows the M_Key writes to devices. Until the scrub, nothing but a restart of the
- * manager found such a change of a table: a Set(LFT) cut a host off, and five full sweeps and
- * `route verify` went on saying that all is sound.
+ * A host that knows the M_Key writes to devices. Before the scrub was written, the manager found
+ * such a change of a table only after a restart: a Set(LFT) cut a host off, and five heavy sweeps
+ * and `route verify` continued to report that everything was correct.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. test_scrub_scale.c repeats the random
- * changes on 648 hosts.
+ * changes with 648 hosts.
  */
 #include "libfabmgr/sim/fault.h"
 #include "tests/attack/tamper.h"
@@ -25,7 +25,7 @@ static bool is_found(struct lab *lab)
     return lab_event(lab, "settings-changed") != NULL;
 }
 
-/* Applies a change, and waits until it is found and undone. */
+/* Applies a change, and waits until the manager has found and undone it. */
 static void change_and_find(struct lab *lab, const struct kind *k)
 {
     uint8_t before[FAB_SMP_DATA], wrong[FAB_SMP_DATA], now[FAB_SMP_DATA];
@@ -104,7 +104,7 @@ START_TEST(a_changed_key_violation_count_is_named)
             fab_sim_send(lab.sim, lab_node(&lab, ROGUE), 1, lid_of(&lab, t.node), bytes, reply), 1);
     transport_sim_kick(lab.sim_transport);
     data[3] ^= 1;
-    set(&lab, &t, data); /* the fourth guess is right */
+    set(&lab, &t, data); /* the fourth guess of the key is right */
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     ck_assert_ptr_nonnull(
         strstr(lab_event(&lab, "settings-changed")->message, "3 M_Key violations"));
@@ -112,8 +112,8 @@ START_TEST(a_changed_key_violation_count_is_named)
 }
 END_TEST
 
-/* The host gives a port another M_Key, so that the manager cannot write to it: the difference
- * stands, and `route verify` says so, until the key is right again. */
+/* The host gives a port another M_Key, so that the manager cannot write to it. The difference
+ * remains, and `route verify` reports it, until the key is right again. */
 START_TEST(a_difference_that_cannot_be_mended_stands)
 {
     struct lab lab;
@@ -127,21 +127,22 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
                      FAB_OK);
     info.port_state = info.phys_state = 0;
     info.m_key = M_KEY + 1;
-    info.m_key_lease = 0; /* with a lease, the manager takes the port back when it ends */
+    info.m_key_lease = 0; /* with a lease, the manager could restore the key when the lease ends */
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);
     set(&lab, &t, data);
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     const struct lab_event *e = lab_event(&lab, "settings-changed");
     ck_assert_str_eq(e->subject, "host-0005/1");
-    ck_assert_ptr_null(strstr(e->message, "65262")); /* no message shows a key */
+    ck_assert_ptr_null(strstr(e->message, "65262")); /* messages must not show a key */
     lab_run_for(&lab, 2 * INTERVAL_S);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 1);
     lab_close(&lab);
 }
 END_TEST
 
-/* The host writes 90 LFT entries, P_Keys and ports at once: 64 events and a summary. */
+/* The host writes 90 LFT entries, P_Keys and PortInfos at once. The manager emits 64 events and a
+ * summary. */
 START_TEST(many_changes_make_few_events)
 {
     struct lab lab;
@@ -168,15 +169,17 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    ck_assert_uint_le(named, 65 + changes / 2); /* the first turn names 64, the rest follow */
+    /* the first turn emits 64 events, and later turns the rest */
+    ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
 }
 END_TEST
 
-/* 9 switches: SwitchInfo, one LFT block, PortInfo of port 0. 60 ports of switches with a link, and
- * 24 of hosts: PortInfo. P_Keys: two blocks of each host, one of each switch port that enforces,
- * and of each port 0; an MFT block of each switch. */
+/* The number of reads in a turn. 9 switches: SwitchInfo, one LFT block, and PortInfo of port 0. 60
+ * switch ports and 24 host ports with a link: PortInfo. P_Keys: two blocks of each host, one of
+ * each switch port that enforces partitions, and one of each port 0. One MFT block of each switch.
+ */
 START_TEST(a_turn_reads_each_thing_once)
 {
     struct lab lab;
@@ -190,8 +193,9 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* The VL tables, in 6 intervals: 6 * 8 * 7 + 3 * 7 * 6 pairs of ports, and of 84 ports at most
-     * two blocks of VL arbitration; 24 tables of hosts. */
+    /* The reads of VL tables in 6 intervals: SL-to-VL tables of 6 * 8 * 7 + 3 * 7 * 6 pairs of
+     * switch ports and of 24 hosts, and at most two blocks of VL arbitration for each of 84 ports.
+     */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);
     ck_assert_uint_ge(mads - light, 4 * after.scrub_reads + lanes / 3);
@@ -232,8 +236,8 @@ START_TEST(without_an_interval_nothing_is_read)
 }
 END_TEST
 
-/* A host that does not answer delays no turn; a switch that ignores partition enforcement is named
- * by partition-not-enforced, and not by the scrub. */
+/* A host that does not answer does not delay a turn. A switch that ignores partition enforcement is
+ * reported by partition-not-enforced, and not by the scrub. */
 START_TEST(silent_and_odd_devices_are_no_difference)
 {
     struct lab lab;
@@ -256,8 +260,8 @@ START_TEST(silent_and_odd_devices_are_no_difference)
 }
 END_TEST
 
-/* The light sweep finds a changed LinearFDBTop before the scrub does. Before, it was restored
- * without an event. */
+/* A light sweep finds a changed LinearFDBTop before the scrub does. In earlier versions, the
+ * manager restored the value without an event. */
 START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
 {
     struct lab lab;
@@ -268,7 +272,8 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
     get(&lab, &t, before);
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, before, FAB_SMP_DATA, &info),
                      FAB_OK);
-    info.linear_fdb_top = (uint16_t)(info.linear_fdb_top + 7); /* the answer must come through */
+    /* the answer of the manager must still reach the host */
+    info.linear_fdb_top = (uint16_t)(info.linear_fdb_top + 7);
     info.port_state_change = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);
@@ -286,8 +291,8 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
 }
 END_TEST
 
-/* A default port takes the packets of LIDs without a table entry. Before, no turn compared these
- * fields, and a sweep took over what the host had written. */
+/* A switch sends packets for LIDs without a table entry to its default port. In earlier versions,
+ * no turn compared these fields, and a sweep accepted the value that the host had written. */
 START_TEST(default_ports_that_lead_to_a_link_are_closed)
 {
     static const char *const fields[] = {"DefaultPort", "DefaultMulticastPrimaryPort",
@@ -327,7 +332,8 @@ START_TEST(default_ports_that_lead_to_a_link_are_closed)
 }
 END_TEST
 
-/* The same before the manager starts: it accepts no such value as the original one. */
+/* A host writes a default port before the manager starts. The manager must not accept this value as
+ * the original one. */
 START_TEST(default_ports_are_closed_at_the_first_sweep)
 {
     struct lab lab;
@@ -348,8 +354,9 @@ START_TEST(default_ports_are_closed_at_the_first_sweep)
 }
 END_TEST
 
-/* MFT blocks that no tree uses: the manager never wrote them. Before, the scrub did not read them,
- * and an entry there copied the packets of a multicast LID to the host for ever. */
+/* MFT blocks that no tree uses, and that the manager never wrote. In earlier versions, the scrub
+ * did not read these blocks, and an entry there could copy the packets of a multicast LID to the
+ * host for ever. */
 START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 {
     struct lab lab;
@@ -380,9 +387,9 @@ START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 }
 END_TEST
 
-/* The host switches the enforcement of partitions off at its switch port, and makes the manager
- * sweep before the scrub reads the port. Before, the manager took the switch as one that refuses
- * the setting, and left it off. */
+/* The host disables the enforcement of partitions at its switch port, and makes the manager sweep
+ * before the scrub reads the port. In earlier versions, the manager assumed that the switch refuses
+ * the setting, and left enforcement disabled. */
 START_TEST(enforcement_that_a_sweep_finds_switched_off_is_restored)
 {
     struct lab lab;
@@ -418,7 +425,7 @@ END_TEST
 
 static struct {
     struct lab *lab;
-    const struct transport_ops *ops; /* of the simulated fabric */
+    const struct transport_ops *ops; /* functions of the simulated fabric's transport */
     transport_receive *receive;
     void *ctx;
     struct {
@@ -428,7 +435,7 @@ static struct {
     unsigned count, most; /* in flight */
 } wire;
 
-/* The node that a directed or a LID routed SMP goes to. */
+/* Returns the node to which a directed-route or LID-routed SMP goes. */
 static uint32_t destination(const struct transport_mad *mad)
 {
     enum { AT_HOPS = 7, AT_PATH = 128 };
@@ -471,8 +478,8 @@ static void spy_receive(void *ctx, const struct transport_mad *mads, size_t n)
     wire.receive(wire.ctx, mads, n);
 }
 
-/* Devices take a while to answer: the scrub asks several devices at a time, and each of them for
- * one thing. */
+/* Devices answer slowly. The scrub sends requests to several devices at a time, but at most one
+ * request to each device. */
 START_TEST(a_device_is_asked_for_one_thing_at_a_time)
 {
     struct lab lab;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The random changes of test_scrub.c at 648 hosts, one after the other and several at once. The
- * scrub must find each within a turn of its table, name it, and restore it, and write nothing else:
- * the test counts the writes of each attribute, and compares all attributes of all devices before
- * and after. Before the scrub, no change of a table was found.
+ * The random changes of test_scrub.c with 648 hosts, one after the other and several at once. The
+ * scrub must find each change within one turn over its table, report it and restore the value, and
+ * the manager must write nothing else. The test counts the writes of each attribute, and compares
+ * all attributes of all devices before and after. Before the scrub was written, no change of a
+ * table was found.
  *
- * Changes made at once are to different devices, since the restoration of one device may restore
+ * Changes made at once are at different devices, because the restoration of one device may restore
  * a second difference there before the scrub reads it.
  */
 #include "tests/attack/tamper.h"
@@ -14,7 +15,7 @@
 #define INTERVAL_S 60
 #define CHANGES 100
 #define BATCH_MOST 8
-#define SLACK 1.05 /* a turn may pause for the sweeps that restore what was found */
+#define SLACK 1.05 /* a turn may pause for the sweeps that restore settings */
 
 struct change {
     const struct kind *kind;
@@ -37,7 +38,8 @@ static bool has_node(const struct batch *b, uint32_t node)
     return false;
 }
 
-/* Returns false if the device did not accept the change, or was changed already. */
+/* Returns false if the device did not accept the change, or if another change was made there
+ * already. */
 static bool add_change(struct lab *lab, struct batch *b, const struct kind *k)
 {
     struct change *c = &b->change[b->count];
@@ -95,9 +97,9 @@ static unsigned of_attribute(const struct batch *b, uint16_t attr_id)
     return n;
 }
 
-/* One write a change. A P_Key that replaces another takes two. The SL-to-VL tables of all pairs
- * with the port, and the arbitration tables of the port, count as unknown and are written as a
- * whole. */
+/* Checks that there is one write for each change. A P_Key that replaces another one takes two
+ * writes. If an SL-to-VL table changed, the tables of all pairs with this port are written; if an
+ * arbitration table changed, all arbitration tables of the port are written. */
 static void assert_few_writes(const struct lab *lab, const struct batch *b)
 {
     unsigned sl2vl = of_attribute(b, FAB_ATTR_SL2VL), vlarb = of_attribute(b, FAB_ATTR_VLARB);
@@ -143,7 +145,7 @@ static void find_and_restore(struct lab *lab)
 
 /* ---- the test ---- */
 
-/* The kinds with long turns come together, which makes the test shorter. */
+/* Kinds of changes with long turns are tested together, which makes the test shorter. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

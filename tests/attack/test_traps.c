@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host and traps (IBA 13.4.8, 14.2.5.1): it forges notices of the manager and of other
- * devices, and floods the manager with traps. Before trap_check.c and trap_limit.c, notices 65
- * about other hosts were forwarded to subscribers as the manager's own, forged notices of other
- * devices likewise; each of 100,000 traps led to a port probe or targeted sweep and to an event
- * with a sequence number, so that the journal lost its content; traps from unknown LIDs caused a
- * heavy sweep every two seconds.
+ * A rogue host and traps (IBA 13.4.8, 14.2.5.1). The rogue forges notices of the manager and of
+ * other devices, and floods the manager with traps. Before trap_check.c and trap_limit.c were
+ * written, the manager forwarded forged notices 65 about other hosts to subscribers as its own, and
+ * also forged notices of other devices. Each of 100,000 traps caused a port probe or targeted
+ * sweep, and an event that was stored, so that the journal lost its earlier events. Traps from
+ * unknown LIDs caused a heavy sweep every two seconds.
  *
  * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).
@@ -20,7 +20,7 @@ enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4, OF_CA = 1, OF_SWITCH = 2, OF
 
 static struct lab *const lab = &scene.lab;
 
-/* A trap that arrives from `slid`, with what its sender put into it. */
+/* Sends a trap from `slid` with this content to the manager. */
 static void send_trap(uint16_t slid, const struct fab_notice *notice)
 {
     static uint64_t tid;
@@ -137,7 +137,7 @@ START_TEST(a_host_is_no_switch)
 }
 END_TEST
 
-/* A notice that is only about its sender is forwarded after the manager has read the sender. */
+/* The manager forwards a notice that concerns only its sender after it has read the sender. */
 START_TEST(a_notice_is_forwarded_if_the_device_answers)
 {
     open_scene(false);
@@ -150,7 +150,7 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
     lab_run_for(lab, 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 144), 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 129), 1);
-    /* In the name of a switch that does not answer. */
+    /* A notice in the name of a switch that does not answer. */
     lab_silence(lab, "leaf-003");
     errors.details[4] = 7;
     send_trap(leaf, &errors);
@@ -161,7 +161,7 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
 }
 END_TEST
 
-/* The manager's directed route to the switch may lead through the link that failed. */
+/* The manager's directed route to the switch may use the link that failed. */
 START_TEST(a_switch_is_read_on_another_path_if_the_first_one_failed)
 {
     open_scene(false);
@@ -215,7 +215,8 @@ static bool is_rerouted(struct lab *l)
     return lab_event(l, "reroute-done") != NULL;
 }
 
-/* Time and MADs from the fault of a link until it is rerouted. */
+/* Returns the time from the fault of a link until the manager has rerouted. *ret_mads: the number
+ * of MADs that the manager sent in this time. */
 static uint64_t reroute(uint64_t *ret_mads)
 {
     lab_forget_events(lab);
@@ -234,7 +235,7 @@ static void count_stored(void *ctx, const struct event *e)
     ++*(unsigned *)ctx;
 }
 
-/* The number of events that the journal has up to a sequence number. */
+/* Returns the number of events that the journal has up to a sequence number. */
 static unsigned stored(uint64_t last)
 {
     unsigned count = 0;
@@ -243,7 +244,7 @@ static unsigned stored(uint64_t last)
     return count;
 }
 
-/* 100,000 traps in 10 s; in the middle a link fails. */
+/* Sends 100,000 traps in 10 s. In the middle of this time, a link fails. */
 static void flood_and_fault(uint16_t trap, const char *from)
 {
     uint64_t quiet_mads, mads;
@@ -273,7 +274,7 @@ static void flood_and_fault(uint16_t trap, const char *from)
     lab_run_for(lab, 3);
     struct sm_status after = status();
     ck_assert_uint_eq(after.traps.received - before.traps.received,
-                      100000 + 2); /* the link has two ends */
+                      100000 + 2); /* two more traps, because the link has two ends */
     ck_assert_uint_ge(after.traps.repressed, 99000);
     ck_assert_uint_lt(after.sweeps - before.sweeps, 5);
     ck_assert_uint_eq(stored(newest), kept);
@@ -295,7 +296,8 @@ START_TEST(a_flood_of_a_switch_delays_no_repair)
 }
 END_TEST
 
-/* A change whose trap comes after a flood is found as soon as the source has a token again. */
+/* A change whose trap comes after a flood is found as soon as the bucket of the source has a token
+ * again. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);
@@ -306,12 +308,12 @@ START_TEST(a_repressed_trap_is_made_up_for)
     ck_assert_uint_eq(status().traps.repressed, 8);
     lab_run_for(lab, 0.01);
     lab_forget_events(lab);
-    lab_unlink(lab, "leaf-004", 2); /* a host's link: only the leaf sends a trap */
+    lab_unlink(lab, "leaf-004", 2); /* the link of a host, so only the leaf sends a trap */
     lab_run_for(lab, 0.01);
     ck_assert_uint_eq(status().traps.repressed, 9);
     ck_assert_ptr_null(lab_event(lab, "node-removed"));
     lab_await(lab, 1, "node-removed");
-    ck_assert_ptr_null(lab_event(lab, "trap-flood")); /* a burst is no flood */
+    ck_assert_ptr_null(lab_event(lab, "trap-flood")); /* a burst within the limit is no flood */
     close_scene();
 }
 END_TEST
@@ -325,7 +327,8 @@ START_TEST(unknown_lids_cause_few_sweeps)
         struct fab_notice n = notice_of(i % 2 ? 128 : 144, lid, OF_CA);
         send_trap(lid, &n);
         if (i == 30)
-            ck_assert_uint_eq(status().sweeps, before.sweeps + 1); /* the first trap acts */
+            /* the manager acts on the first trap */
+            ck_assert_uint_eq(status().sweeps, before.sweeps + 1);
         lab_run_for(lab, 0.1);
     }
     struct sm_status after = status();
@@ -335,7 +338,7 @@ START_TEST(unknown_lids_cause_few_sweeps)
 }
 END_TEST
 
-/* A host that takes the LID of each other host in turn, to fill the journal with events. */
+/* A host uses the LID of each other host in turn, to fill the journal with events. */
 START_TEST(forged_sources_cause_few_events)
 {
     open_scene(false);

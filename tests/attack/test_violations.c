@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host and wrong keys (IBA 14.2.5.1, traps 256 to 259): it tries keys at devices, and
- * accuses others. Before trap_violation.c, no event reported a wrong key, and
- * 65,535 tries at each device left nothing in the journal.
+ * A rogue host and wrong keys (IBA 14.2.5.1, traps 256 to 259). The rogue tries keys at devices,
+ * and forges traps that accuse other hosts. Before trap_violation.c was written, no event reported
+ * a wrong key: 65,535 tries at each device left nothing in the journal.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
- * the rogue host-0013 (leaf-004/1), its neighbour host-0014 (leaf-004/2).
+ * the rogue host-0013 (leaf-004/1), and its neighbour host-0014 (leaf-004/2).
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static struct sm_trap_counts counts(void)
     return s.traps;
 }
 
-/* The rogue tries a key at the device at the end of the directed route. */
+/* The rogue sends a request with this key to the device at the end of the directed route. */
 static void try_key(struct fab_path path)
 {
     struct fab_mad set = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -76,7 +76,7 @@ static struct fab_port_info *port_info(const char *node, uint8_t port)
     return (struct fab_port_info *)(uintptr_t)fab_sim_port(lab.sim, lab_node(&lab, node), port);
 }
 
-/* A trap 256 of `device` that says: a packet from that LID had a wrong key. */
+/* Sends a trap 256 of `device`, which says that a packet from this LID had a wrong key. */
 static void accuse(const char *device, const char *accused)
 {
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -108,7 +108,8 @@ START_TEST(a_wrong_m_key_names_its_host_by_the_route)
     ck_assert_ptr_nonnull(strstr(e->message, VICTIM));
     ck_assert_ptr_nonnull(strstr(e->message, "Set(PortInfo) with modifier 0x1"));
     ck_assert_ptr_nonnull(strstr(e->message, "recorded the directed route"));
-    ck_assert_ptr_null(strstr(e->message, "badc0de")); /* it may be a key of yours */
+    /* the message must not show the key, because it may be one of the operator's keys */
+    ck_assert_ptr_null(strstr(e->message, "badc0de"));
     ck_assert_uint_eq(counts().violations[SM_KEY_M], 1);
     lab_close(&lab);
 }
@@ -119,7 +120,7 @@ START_TEST(a_longer_route_names_its_host_too)
 {
     open_lab();
     struct fab_path path = lab_path_from(&lab, ROGUE);
-    path.port[4] = 2; /* the neighbour of the manager */
+    path.port[4] = 2; /* the host beside the manager */
     try_key(path);
     const struct lab_event *e = lab_await(&lab, 2, "m-key-violation");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
@@ -159,7 +160,7 @@ START_TEST(p_keys_and_q_keys_have_events)
 }
 END_TEST
 
-/* Traps can be lost, or suppressed by a flood in the name of the device. */
+/* Traps can be lost, or suppressed by a flood with the source LID of the device. */
 START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
 {
     open_lab();
@@ -180,7 +181,8 @@ END_TEST
 
 /* ---- forgery and floods ---- */
 
-/* Without M_Keys. With them, the answer to a forged trap has a wrong key itself. */
+/* This test has no M_Keys, because with M_Keys the TrapRepress for a forged trap would itself carry
+ * a wrong key. */
 START_TEST(a_forged_accusation_is_not_confirmed)
 {
     open_lab_with(0);

@@ -70,8 +70,8 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
 /* Functions of isolation.c. */
-int sm_isolate_load(
-    struct sm *s); /* loads the isolated links from the store. Returns OK, NOMEM or IO */
+/* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
+int sm_isolate_load(struct sm *s);
 /* Call this function after e->out was set for a new snapshot. It emits link-reinstated if routes
  * use the link again although it is isolated. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
