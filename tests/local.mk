@@ -420,6 +420,11 @@ tests_attack_test_baseline_SOURCES = tests/attack/test_baseline.c tests/sim/lab.
 tests_attack_test_baseline_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_baseline_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_baseline_kill
+tests_attack_test_baseline_kill_SOURCES = tests/attack/test_baseline_kill.c tests/sim/lab.c tests/sim/lab.h tests/unit/state_dir.h
+tests_attack_test_baseline_kill_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_baseline_kill_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_scrub
 tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)

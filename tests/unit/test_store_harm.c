@@ -44,6 +44,26 @@ END_TEST
 
 /* ---- kill -9 ---- */
 
+#define APPROVED(round) (50 + (round) % 7)
+
+/* A baseline whose places all have the round as the time of their approval. */
+static struct fab_baseline *baseline_of(unsigned round)
+{
+    struct fab_approved list[64] = {0};
+    struct fab_baseline *b = NULL;
+    for (unsigned i = 0; i < APPROVED(round); i++) {
+        list[i].place = (struct fab_place){.guid = GUID(i + 1),
+                                           .port_guid = GUID(i + 1),
+                                           .near_guid = GUID(1000),
+                                           .port = 1,
+                                           .near_port = (uint8_t)(i + 1)};
+        list[i].since_us = (int64_t)round + 1;
+        snprintf(list[i].by, sizeof(list[i].by), "round %u", round);
+    }
+    ck_assert_int_eq(fab_discover_baseline_new(list, APPROVED(round), &b), FAB_OK);
+    return b;
+}
+
 /* Writes set after set until it is killed; says in the pipe which it is about to put. */
 static void write_for_ever(int pipe_fd, unsigned from)
 {
@@ -57,6 +77,9 @@ static void write_for_ever(int pipe_fd, unsigned from)
             _exit(1);
         store_put_leases(s, set, SET_SIZE);
         store_put_view(s, v, "again", 1);
+        struct fab_baseline *approved = baseline_of(round);
+        store_put_baseline(s, round % 5 == 4 ? NULL : approved);
+        fab_discover_baseline_unref(approved);
         put_events(s, round * 3 + 1, round * 3 + 3);
         if (round % 4 == 0)
             store_flush(s);
@@ -87,6 +110,22 @@ static void assert_one_whole_set(struct store *s, unsigned last)
     free(got);
 }
 
+/* The baseline is that of one round, whole, or there is none. */
+static void assert_one_whole_baseline(struct store *s)
+{
+    struct fab_baseline *b = NULL;
+    size_t count;
+    ck_assert_int_eq(store_load_baseline(s, &b), FAB_OK);
+    const struct fab_approved *a = fab_discover_baseline_list(b, &count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(a[i].since_us, a[0].since_us);
+        ck_assert_str_eq(a[i].by, a[0].by);
+    }
+    if (b != NULL)
+        ck_assert_uint_eq(count, APPROVED((unsigned)a[0].since_us - 1));
+    fab_discover_baseline_unref(b);
+}
+
 START_TEST(kill_at_any_moment_leaves_one_whole_set)
 {
     uint64_t seed = test_seed("store kill", (uint64_t)time(NULL));
@@ -109,6 +148,7 @@ START_TEST(kill_at_any_moment_leaves_one_whole_set)
         close(ends[0]);
         struct store *s = open_store(); /* (checks the integrity) */
         assert_one_whole_set(s, last);
+        assert_one_whole_baseline(s);
         store_close(s);
         ck_assert_int_eq(ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
         ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);

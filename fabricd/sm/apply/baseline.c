@@ -326,8 +326,7 @@ static void reset_links(struct sm *s)
         const struct fab_port *port = fab_fabric_port(f, fab_fabric_port_id(f, node, p->near_port));
         if (!port->present || port->info.port_state <= FAB_STATE_INIT)
             continue;
-        u->reset = sm_port_request(s, p->near_guid, p->near_port, false, note) == FAB_OK &&
-                   sm_port_request(s, p->near_guid, p->near_port, true, note) == FAB_OK;
+        u->reset = sm_port_request_reset(s, p->near_guid, p->near_port, note) == FAB_OK;
     }
 }
 

@@ -182,6 +182,13 @@ int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
     return request(s, &op);
 }
 
+int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note)
+{
+    const struct sm_port_op op = {
+        .node_guid = node_guid, .port = port, .reset = true, .note = note};
+    return request(s, &op);
+}
+
 static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
 {
     uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
@@ -274,6 +281,13 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
+/* PortState Down with PortPhysicalState Polling takes an active link down and lets it train. */
+static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
+{
+    want->port_state = op->reset ? FAB_STATE_DOWN : FAB_STATE_NOP;
+    want->phys_state = op->enable || op->reset ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+}
+
 /* Fills in a write of PortInfo: the port's intended settings with the new PortPhysicalState. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
@@ -290,8 +304,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         fab_target_port_info(f, &s->policy, lids, s->links->op_port, lids->base[f->self_port],
                              &want);
     }
-    want.port_state = FAB_STATE_NOP;
-    want.phys_state = s->links->op->enable ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
+    set_state(s->links->op, &want);
     memset(ret->data, 0, sizeof(ret->data));
     if (fab_wire_attr_pack(&fab_wire_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
         return false;
@@ -336,17 +349,22 @@ static int leave(struct sm *s)
     sm_port_name(s->model.fabric, s->links->op_port, name);
     bool good = s->links->op_status == FAB_OK;
     snprintf(text, sizeof(text), "%s %s%s", name, good ? "" : "could not be ",
-             op->enable ? "enabled" : "disabled");
+             op->reset    ? "reset"
+             : op->enable ? "enabled"
+                          : "disabled");
     if (good && !op->note)
         keep(s, op->node_guid, op->port, !op->enable);
-    if (good && op->enable)
+    if (good && op->reset)
+        event_emit(s->in.bus, link_reset, .subject = name, .guid = op->node_guid, .port = op->port,
+                   .note = op->note);
+    else if (good && op->enable)
         event_emit(s->in.bus, port_enabled, .subject = name, .guid = op->node_guid,
                    .port = op->port, .note = op->note);
     else if (good)
         event_emit(s->in.bus, port_disabled, .subject = name, .guid = op->node_guid,
                    .port = op->port, .note = op->note);
     sm_request_target(s, op->node_guid);
-    int r = good ? note_state(s, op->enable) : FAB_OK;
+    int r = good ? note_state(s, op->enable || op->reset) : FAB_OK;
     finish(s, s->links->op_status, text);
     return r;
 }

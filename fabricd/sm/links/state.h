@@ -30,6 +30,7 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
+    bool reset; /* only take the link down; it trains again by itself. `enable` is not used. */
     /* Why the manager itself requests the change. NULL: an operator requested it. */
     const char *note;
     sm_done *done;
