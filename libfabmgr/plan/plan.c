@@ -252,11 +252,17 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
+/* How many switches or ports fab_plan_make plans until it looks whether it must stop. */
+#define IDS_BETWEEN_LOOKS 64
+
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))
 {
+    const struct fab_plan_input *in = d->in;
     int ret = FAB_OK;
-    for (uint32_t id = 0; id < count && ret == FAB_OK; id++)
-        ret = plan_one(d, id);
+    for (uint32_t id = 0; id < count && ret == FAB_OK; id++) {
+        bool looks = id % IDS_BETWEEN_LOOKS == 0 && in->stopped != NULL;
+        ret = looks && in->stopped(in->stopped_ctx) ? FAB_E_BUSY : plan_one(d, id);
+    }
     return ret;
 }
 

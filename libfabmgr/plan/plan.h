@@ -156,9 +156,13 @@ struct fab_plan_input {
     bool tune;
     bool ask; /* the plan also sets ClientReregister on endports that are up, so that they register
                  again */
+    /* fab_plan_make calls it at intervals, and returns BUSY if it returns true; may be NULL */
+    bool (*stopped)(void *ctx);
+    void *stopped_ctx;
     struct fab_arb_cache *book; /* private */
 };
-/* Makes the plan. Returns INVAL (the target belongs to another fabric) or NOMEM. */
+/* Makes the plan. Returns INVAL (the target belongs to another fabric), BUSY (in->stopped) or
+ * NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 /* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, ISLS_UP, VLARB
  * and SL2VL to SL2VL_PAIR of a plan by fab_plan_make. port[count] has the ports at both ends of

@@ -473,12 +473,114 @@ START_TEST(asks_a_silent_node_again)
 }
 END_TEST
 
+/* ---- faults during sweeps ---- */
+
+static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
+{
+    struct sm_phase_time times[SM_PHASE_TIMES_MAX];
+    uint32_t count = sm_phase_times(lab->sm, times);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(times[i].round, round) == 0 && strcmp(times[i].phase, phase) == 0)
+            return times[i].count;
+    return 0;
+}
+
+/* Pulls a cable in the phase "adopting" of the next sweep. */
+struct pull {
+    struct lab *lab;
+    struct loop_timer *timer; /* looks at the phase in each iteration of the loop */
+    const char *node;
+    uint8_t port;
+    bool done;
+    /* how often sweeps had written tables when the cable was pulled, and when the repair was over */
+    uint64_t written, written_at_repair;
+};
+
+static uint64_t sweeps_that_wrote(struct lab *lab)
+{
+    return times_in(lab, "targeted sweep", "programming") +
+           times_in(lab, "heavy sweep", "programming");
+}
+
+static void pull(void *ctx)
+{
+    struct pull *p = ctx;
+    struct sm_status status;
+    sm_get_status(p->lab->sm, &status);
+    if (strcmp(status.state, "adopting") != 0) {
+        loop_timer_set(p->timer, 0);
+        return;
+    }
+    p->written = sweeps_that_wrote(p->lab);
+    lab_forget_events(p->lab);
+    lab_unlink(p->lab, p->node, p->port);
+    p->done = true;
+}
+
+static void note_repair(void *ctx, const struct event *e)
+{
+    struct pull *p = ctx;
+    if (p->done && strcmp(e->type, "link-down") == 0)
+        p->written_at_repair = sweeps_that_wrote(p->lab);
+}
+
+static void end_of_sweep(void *ctx, int status, const char *text)
+{
+    (void)text;
+    ck_assert_int_eq(status, FAB_OK);
+    *(bool *)ctx = true;
+}
+
+static bool swept;
+static bool is_swept(struct lab *lab)
+{
+    (void)lab;
+    return swept;
+}
+
+/* A link fails while a sweep that found no change has read the fabric, and has not written yet. The
+ * repair does not wait for the end of the sweep. The sweep is repeated: its caller gets its result.
+ */
+START_TEST(repairs_a_link_before_a_sweep_ends)
+{
+    struct lab lab;
+    lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    sm_start(lab.sm);
+    for (unsigned i = 0; i < 2; i++) {
+        struct pull p = {.lab = &lab, .node = "leaf-002", .port = (uint8_t)(5 + i)};
+        lab_run_for(&lab, 0.3);
+        lab_run(&lab, 10, lab_is_ready, "the manager is idle");
+        swept = i == 0;
+        if (i == 0) {
+            lab_unlink(&lab, "leaf-004", 6); /* a targeted sweep checks its repair */
+            lab_await(&lab, 3, "link-down");
+        } else
+            ck_assert_int_eq(sm_sweep(lab.sm, end_of_sweep, &swept), FAB_OK);
+        p.timer = loop_timer_new(lab.loop, pull, &p);
+        ck_assert_int_eq(bus_subscribe(lab.bus, note_repair, &p), FAB_OK);
+        loop_timer_set(p.timer, 0);
+        lab_run_for(&lab, 0.3);
+        ck_assert(p.done);
+        lab_await(&lab, 3, "link-down");
+        bus_unsubscribe(lab.bus, note_repair, &p);
+        ck_assert_uint_eq(p.written_at_repair, p.written);
+        lab_run(&lab, 20, is_swept, "the end of the sweep");
+        lab_run_for(&lab, 0.3);
+        lab_run(&lab, 10, lab_is_ready, "the manager is idle");
+        lab_assert_good(&lab);
+        loop_timer_free(p.timer);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm faults");
     TCase *t = tcase_create("scenarios");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
+    tcase_add_test(t, repairs_a_link_before_a_sweep_ends);
     tcase_add_test(t, finds_cables_that_changed_places);
     tcase_add_test(t, mends_tables_in_place);
     tcase_add_test(t, a_follow_up_has_its_own_record);

@@ -90,6 +90,8 @@ static void work(void *ctx)
     p->in.target = p->target;
     p->in.policy = &p->policy;
     p->in.observed = &p->model.observed;
+    p->in.stopped = is_stopped;
+    p->in.stopped_ctx = p;
     if (p->status == FAB_OK)
         p->status = fab_plan_make(&p->in, &p->plan);
     if (p->status == FAB_OK)
@@ -144,5 +146,9 @@ static int leave(struct sm *s)
     return r;
 }
 
-const struct sm_phase sm_phase_plan = {
-    .name = "planning", .enter = enter, .finished = sm_phase_task_over, .leave = leave};
+const struct sm_phase sm_phase_plan = {.name = "planning",
+                                       .enter = enter,
+                                       .finished = sm_phase_task_over,
+                                       .leave = leave,
+                                       .abort = sm_plan_stop,
+                                       .yields = SM_YIELDS_UNCHANGED};

@@ -265,8 +265,11 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-const struct sm_phase sm_phase_publish = {
-    .name = "publishing", .enter = enter, .finished = sm_phase_task_over, .leave = leave};
+const struct sm_phase sm_phase_publish = {.name = "publishing",
+                                          .enter = enter,
+                                          .finished = sm_phase_task_over,
+                                          .leave = leave,
+                                          .yields = SM_YIELDS_UNCHANGED};
 
 int sm_publish_repair(struct sm *s, int64_t active)
 {

@@ -209,8 +209,10 @@ static bool may_postpone(const struct sm *s)
     const struct sm_phase *phase = sm_run_phase(s);
     uint32_t most = s->run.from_background ? POSTPONED_MOST_BACKGROUND : POSTPONED_MOST;
     bool optional = s->run.round->engine == SM_ENGINE_IF_BETTER;
-    return phase && phase->yields >= (optional ? SM_YIELDS_OPTIONAL : SM_YIELDS) &&
-           !sm_sweep_overdue(s) && s->core->postponed < most;
+    enum sm_yields least = s->run.same ? SM_YIELDS_UNCHANGED
+                           : optional  ? SM_YIELDS_OPTIONAL
+                                       : SM_YIELDS;
+    return phase && phase->yields >= least && !sm_sweep_overdue(s) && s->core->postponed < most;
 }
 
 void sm_round_postpone(struct sm *s)

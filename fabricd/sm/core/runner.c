@@ -145,6 +145,18 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
+/* Enters the next phase of the round. If a port probe is requested and the phase may be
+ * interrupted, the round is postponed instead. */
+static int enter_next(struct sm *s, const struct sm_phase *next)
+{
+    log_debug("sm", "%s", next->name);
+    s->core->phases++;
+    int r = enter_phase(s, next);
+    if (r == FAB_OK && s->core->probes.count > 0)
+        sm_round_postpone(s);
+    return r;
+}
+
 /* Leaves a finished phase and enters the next one. At most one phase is entered in each iteration
  * of the loop, so that other users of the loop are not delayed. */
 static void advance(void *ctx)
@@ -156,10 +168,11 @@ static void advance(void *ctx)
         int r = phase->leave ? phase->leave(s) : FAB_OK;
         const struct sm_phase *next = s->core->phases[1];
         sm_phase_time_end(s);
-        if (r == FAB_OK && next) {
-            log_debug("sm", "%s", next->name);
-            s->core->phases++;
-            r = enter_phase(s, next);
+        if (r == FAB_OK && next)
+            r = enter_next(s, next);
+        if (r == FAB_OK && !sm_run_busy(s)) { /* the round was postponed */
+            sm_schedule(s);
+            return;
         }
         if (r != FAB_OK || !next) {
             loop_at(s->in.loop, "ending a round");

@@ -28,11 +28,12 @@ static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
         return false;
-    for (uint32_t p = 0; p < a->port_count; p++)
-        if (fab_fabric_port(a, p)->peer != fab_fabric_port(b, p)->peer ||
-            fab_fabric_port(a, p)->present != fab_fabric_port(b, p)->present ||
+    for (uint32_t p = 0; p < a->port_count; p++) {
+        const struct fab_port *x = fab_fabric_port(a, p), *y = fab_fabric_port(b, p);
+        if (x->peer != y->peer || x->present != y->present ||
             fab_fabric_port_is_up(a, p) != fab_fabric_port_is_up(b, p))
             return false;
+    }
     return true;
 }
 

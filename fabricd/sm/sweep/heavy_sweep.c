@@ -36,14 +36,20 @@ void sm_heavy_ended(struct sm *s, int status)
 }
 
 /* Handles the postponement of this round. The result of the background heavy sweep is kept, so that
- * a later round can adopt it. */
+ * a later round can adopt it. If this round has adopted it already, another background heavy sweep
+ * begins. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;
-    if (s->run.from_background)
-        sm_request_met(s, SM_REQUEST_HEAVY);
-    else
+    if (!s->run.from_background) {
         sm_request(s, SM_REQUEST_HEAVY);
+        return;
+    }
+    sm_request_met(s, SM_REQUEST_HEAVY);
+    if (!sm_background_ready(s)) {
+        sm_background_drop(s);
+        sm_request(s, SM_REQUEST_BACKGROUND);
+    }
 }
 
 int sm_sweep(struct sm *s, sm_done *done, void *ctx)

@@ -246,8 +246,12 @@ static int leave_adopt(struct sm *s)
 const struct sm_phase sm_phase_prepare = {.name = "preparing",
                                           .enter = enter_prepare,
                                           .finished = sm_phase_task_over,
-                                          .leave = leave_prepare};
-const struct sm_phase sm_phase_seal = {
-    .name = "sealing", .enter = enter_seal, .finished = sm_phase_task_over, .leave = leave_seal};
+                                          .leave = leave_prepare,
+                                          .yields = SM_YIELDS};
+const struct sm_phase sm_phase_seal = {.name = "sealing",
+                                       .enter = enter_seal,
+                                       .finished = sm_phase_task_over,
+                                       .leave = leave_seal,
+                                       .yields = SM_YIELDS};
 const struct sm_phase sm_phase_adopt = {
     .name = "adopting", .enter = enter_adopt, .finished = sm_phase_task_over, .leave = leave_adopt};
