@@ -15,6 +15,7 @@
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/policy/pins.h"
 #include "libfabmgr/route/route.h"
 
 #define WAITING 64
@@ -38,6 +39,7 @@ struct sm {
     struct fab_baseline *baseline;
     struct sm_unapproved *unapproved;
     uint32_t unapproved_count;
+    struct fab_pins *pins;
 };
 
 static int all_active(struct fab_fabric *f, struct fab_fabric **ret)
@@ -148,6 +150,34 @@ static int make_groups(struct sm *s)
     return rc;
 }
 
+/* Pinned are host-0001, a host that left, and two adapters of one name; a node waits for each
+ * reason, and one of them is pinned. */
+static int make_pins(struct sm *s)
+{
+    const uint64_t host = 0x0002c90200000000;
+    const struct fab_pin pin[] = {
+        {.guid = host, .name = "host-0001", .since_us = 1795179476000000},
+        {.guid = host + 4, .name = "old-0002 mlx5_0", .by = "uid 7", .since_us = 1795179476000001},
+        {.guid = 0x0002c9ff00000001, .name = "twin mlx5_0", .since_us = 1795179477000000},
+        {.guid = 0x0002c9ff00000002, .name = "twin mlx5_1", .since_us = 1795179478000000}};
+    const struct fab_pin_waiting waiting[] = {
+        {.guid = host + 4, .name = "host-0002", .since_us = 1795179480000000},
+        {.guid = host + 8,
+         .name = "host-0003",
+         .reason = FAB_PIN_HELD,
+         .holder = host,
+         .since_us = 1795179481000000},
+        {.guid = host + 12,
+         .name = "host-0004",
+         .reason = FAB_PIN_NEW,
+         .since_us = 1795179482000000},
+        {.guid = 0x0002c9ff00000003,
+         .name = "gone",
+         .reason = FAB_PIN_FULL,
+         .since_us = 1795179483000000}};
+    return fab_policy_pins_new(pin, 4, waiting, 4, false, &s->pins);
+}
+
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret)
 {
     struct sm *s = calloc(1, sizeof *s);
@@ -160,6 +190,8 @@ int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm 
     if (how->leaves > 0 && s->view == NULL)
         return FAB_E_NOMEM;
     int rc = how->leaves > 0 ? make_groups(s) : FAB_OK;
+    if (rc == FAB_OK)
+        rc = make_pins(s);
     return rc == FAB_OK && how->leaves > 0 && how->leaves < 64 ? look_ahead(s) : rc;
 }
 
@@ -173,6 +205,7 @@ void sm_free(struct sm *s)
     fab_view_unref(s->view);
     fab_discover_baseline_unref(s->baseline);
     free(s->unapproved);
+    fab_policy_pins_unref(s->pins);
     free(s);
 }
 
@@ -320,7 +353,10 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
                     const char *cause, char *why, size_t why_len)
 {
     (void)s, (void)node_guid, (void)operated, (void)cause;
-    snprintf(why, why_len, "%s", port == 5 ? "a rack would be cut off" : "");
+    snprintf(why, why_len, "%s",
+             port == 5   ? "a rack would be cut off"
+             : port == 3 ? "it is isolated already"
+                         : "");
     return port == 3 ? FAB_E_EXISTS : port == 4 ? FAB_OK : FAB_E_UNREACHABLE;
 }
 
@@ -548,4 +584,59 @@ int sm_baseline_clear(struct sm *s, const char *by)
 {
     (void)by;
     return s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
+}
+
+/* ---- pinned names ---------------------------------------------------------------------------- */
+
+const struct fab_pins *sm_pins(const struct sm *s)
+{
+    return s->pins;
+}
+
+bool sm_pins_are_on(const struct sm *s)
+{
+    (void)s;
+    return true;
+}
+
+static int set_pins(struct sm *s, int rc, struct fab_pins *set, sm_done *done, void *ctx)
+{
+    if (rc < 0)
+        return rc;
+    fab_policy_pins_unref(s->pins);
+    s->pins = set;
+    done(ctx, FAB_OK, "the pins have changed");
+    return FAB_OK;
+}
+
+int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx)
+{
+    const struct fab_pin_waiting *w = fab_policy_pins_waiting(s->pins, guid);
+    struct fab_pin pin = {.guid = guid, .since_us = 1795179490000000};
+    struct fab_pins *set = NULL;
+    if (w == NULL)
+        return FAB_E_EXISTS;
+    memcpy(pin.name, w->name, sizeof pin.name);
+    snprintf(pin.by, sizeof pin.by, "%.3s", by);
+    int rc = fab_policy_pins_with(s->pins, &pin, &set);
+    return set_pins(s, rc, set, done, ctx);
+}
+
+int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx)
+{
+    (void)by;
+    struct fab_pins *set = NULL;
+    *ret_count = (uint32_t)s->pins->waiting_count;
+    if (s->pins->waiting_count == 0)
+        return FAB_E_EXISTS;
+    int rc = fab_policy_pins_new(s->pins->pin, s->pins->count, NULL, 0, false, &set);
+    return set_pins(s, rc, set, done, ctx);
+}
+
+int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx)
+{
+    (void)by;
+    struct fab_pins *set = NULL;
+    int rc = fab_policy_pins_without(s->pins, guid, &set);
+    return set_pins(s, rc, set, done, ctx);
 }

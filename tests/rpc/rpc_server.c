@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: the RPC server
- * over the fake manager, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA.
+ * over the fake manager, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA. If CONGESTION
+ * is set, there is also a fake of congestion control.
  * It prints "ready" when it listens, and ends on SIGTERM or when its standard input is closed.
  */
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/rpc.h"
 #include "libfabmgr/base/status.h"
+#include "tests/rpc/fake_cc.h"
 #include "tests/rpc/fake_sm.h"
 
 struct server {
@@ -20,6 +22,7 @@ struct server {
     struct bus *bus;
     struct config config;
     struct sm *sm;
+    struct cc *cc;
     struct rpc *rpc;
     struct loop_timer *tick;
     unsigned events;
@@ -90,8 +93,10 @@ static int start(struct server *s, int argc, char **argv, char *why, size_t len)
     const struct sm_input sm = {.loop = s->loop, .bus = s->bus, .config = &s->config};
     if (rc == FAB_OK)
         rc = fake_sm_new(&sm, &how, &s->sm);
+    if (rc == FAB_OK && getenv("CONGESTION") != NULL)
+        rc = fake_cc_new(s->loop, &s->config, &s->cc);
     const struct rpc_input rpc = {
-        .loop = s->loop, .sm = s->sm, .bus = s->bus, .config = &s->config};
+        .loop = s->loop, .sm = s->sm, .cc = s->cc, .bus = s->bus, .config = &s->config};
     if (rc == FAB_OK)
         rc = rpc_start(&rpc, &s->rpc, why, len);
     s->events = number(argv, argc, 6, 0);
@@ -121,6 +126,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     loop_run(s.loop);
     rpc_stop(s.rpc);
+    fake_cc_free(s.cc);
     sm_free(s.sm);
     loop_watch_free(in);
     loop_timer_free(s.tick);

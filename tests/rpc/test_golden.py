@@ -21,7 +21,7 @@ import urllib.request
 import grpc
 from google.protobuf import message_factory, text_format
 
-from harness import BUILD, SOURCE, Fabric, channel, load, main, running, socket_path, wait_until
+from harness import BUILD, SOURCE, Fabric, channel, fake, load, main, running, socket_path, wait_until
 
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
                         for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
@@ -70,8 +70,9 @@ VERSION = ran(FABSIM, "--version").split()[1]
 class Golden:
     """A golden file in the making."""
 
-    def __init__(self, name):
+    def __init__(self, name, masks=MASKS):
         self.path = os.path.join(SOURCE, "tests/rpc/golden", name)
+        self.masks = masks
         self.hidden = []  # (text, name) pairs: the paths of this run
         self.lines = []
         self.last = {}
@@ -79,7 +80,7 @@ class Golden:
     def mask(self, text):
         for what, name in self.hidden + [(VERSION, "<version>")]:
             text = text.replace(what, name)
-        for pattern, to in MASKS:
+        for pattern, to in self.masks:
             text = pattern.sub(to, text)
         return text
 
@@ -95,6 +96,10 @@ class Golden:
             changed = difflib.unified_diff(self.last[title], now, lineterm="", n=0)
             self.lines += ["", "=== " + title] + [x for x in list(changed)[2:] if not x.startswith("@@")]
         self.last[title] = now
+
+    def again(self, title, text):
+        """The whole output, although the same command ran before."""
+        self.lines += ["", "=== " + title] + self.mask(text).splitlines()
 
     def compare(self):
         text = "\n".join(x.rstrip() for x in self.lines[1:]) + "\n"
@@ -135,16 +140,16 @@ def class_of(descriptor):
     return message_factory.MessageFactory().GetPrototype(descriptor)
 
 
-def written(message):
+def written(message, varies=VARIES):
     """A message as text; messages without messages in them are on one line."""
     text = text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True)
-    for pattern, to in VARIES:
+    for pattern, to in varies:
         text = pattern.sub(to, text)
     text = re.sub(r"\{\n[^{}]*\}", lambda m: " ".join(m[0].split()), text)
     return re.sub(r'(key: "(?:\w+_us|mads|seconds)"\n *value) \{ number: \d+ \}', r"\1 <n>", text)
 
 
-def called(c, name, request):
+def called(c, name, request, varies=VARIES):
     """The answers to a call."""
     method = SERVICE.methods_by_name[name]
     make = c.unary_stream if method.server_streaming else c.unary_unary
@@ -156,7 +161,7 @@ def called(c, name, request):
         answers = list(answer) if method.server_streaming else [answer]
     except grpc.RpcError as e:
         return f"{e.code().name}: {e.details()}\n"
-    return "---\n".join(written(a) for a in answers)
+    return "---\n".join(written(a, varies) for a in answers)
 
 
 class Place:
@@ -408,6 +413,83 @@ def a_fat_tree_with_all_features():
     raw.compare()
 
 
+# ---- a manager whose answers are fixed
+
+# fake_sm.c and fake_cc.c have what simulated fabrics do not show within a second: congestion logs, unhealthy
+# links, a rotation of keys, approved devices. Nothing varies but the process ID of clients.
+FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLinks include_watched: true
+    ListPortCounters node: "leaf-001" | ListReroutes page_size: 2 | GetReroute generation: 42
+    GetReroute generation: 2 | ListContingencies page_size: 3 | GetContingency failure: "leaf-001" | GetContingency failure: "leaf-001/5"
+    GetContingency failure: "nothing" | GetKey | RotateKey | RotateKey give_up_absent: true
+    RotateKey kind: KEY_KIND_CC_KEY | GetCongestion | GetPortCongestion node: "leaf-001" port_number: 1
+    GetPortCongestion node: "host-0001" port_number: 1 service_level: 3 | GetPortCongestion node: "leaf-001" port_number: 9
+    GetPortCongestion node: "host-0001" port_number: 1 service_level: 16 | ListCongestionLogs | ListCongestionLogs node: "leaf-001"
+    ListCongestionLogs node: "host-0002" | ListCongestionLogs node: "host-0004" | ListCongestionLogs node: "nobody"
+    ListCongestedPorts | ListCongestedPorts count: 2 | IsolateLink node: "leaf-001" port_number: 3
+    IsolateLink node: "leaf-001" port_number: 4 | IsolateLink node: "leaf-001" port_number: 5 | IsolateLink node: "leaf-001" port_number: 77
+    ReleaseLink node: "leaf-001" port_number: 3 | ReleaseLink node: "leaf-001" port_number: 4 | DisablePort node: "leaf-001" port_number: 1
+    DisablePort node: "leaf-001" port_number: 2 | DisablePort node: "leaf-001" | EnablePort node: "nobody" port_number: 1
+    EnablePort node: "leaf-001" port_number: 1 | Reroute | Sweep | Rebalance | ListServices | ListSubscriptions
+    GetRoce | ListMulticastMembers group: "0xc000"
+    ListClassRules class: "nosuch" | ListPartitionMembers partition: "nosuch" | ListPartitionMembers partition: "0x7fff" page_size: 3
+    GetForwardingTable node: "host-0001" | TracePath source: "host-0001" destination: "nobody"
+    CompareEngines engines: "nosuch" | CompareEngines engines: "updn" options { endports: "nobody" samples: 3 }
+    WhatIf failures: "host-0001/1" engine: "nosuch" | WhatIf"""
+FAKE_SHOWN = """status | link flapping | link unhealthy | link unhealthy leaf-002/3 | link unhealthy leaf-001/1 | port counters
+    port counters leaf-001 | reroute list -n 2 | reroute show 42 | key show | cc status | cc show leaf-001/1 | cc log | cc log leaf-001
+    cc log host-0001 | cc log host-0002 | cc log host-0003 | cc log host-0004 | cc congested | cc congested -n 1
+    link isolate leaf-001/5 | link release leaf-001/4 | port disable leaf-001/1 | port enable leaf-001/2 | key rotate
+    key rotate --give-up-absent | key rotate --cc
+    event list --severity loud | topo export --format nosuch | route export --format nosuch | sim unlink leaf-001/1
+    node list gateway | port show leaf-001 | port show leaf-001/x | class show | frobnicate | node | route quality --samples x
+    path host-0001 | reroute show x | cc show leaf-001/1 --sl 16"""
+BASELINE = """ListBaseline | DisapproveBaseline all: true | DisapproveBaseline nodes: "host-0001" | ApproveBaseline all: true
+    ApproveBaseline nodes: "host-0001" | ApproveBaseline all: true nodes: "host-0001" | ApproveBaseline dry_run: true
+    ApproveBaseline | ListBaseline page_size: 5 | ListBaseline waiting_only: true | ApproveBaseline | ApproveBaseline all: true
+    DisapproveBaseline nodes: "nobody" | DisapproveBaseline | DisapproveBaseline nodes: "host-0001" nodes: "leaf-002"
+    ListBaseline | ListBaseline waiting_only: true | ListBaseline waiting_only: true page_size: 2
+    ApproveBaseline | ApproveBaseline nodes: "host-0001" dry_run: true | ApproveBaseline nodes: "nobody"
+    ApproveBaseline nodes: "host-0001" | ApproveBaseline nodes: "leaf-002/1" dry_run: true | ApproveBaseline nodes: "spine-001" dry_run: true
+    DisapproveBaseline nodes: "0x0002c90200000004" | ApproveBaseline all: true dry_run: true | ApproveBaseline all: true
+    DisapproveBaseline nodes: "host-0003" nodes: "host-0003" | DisapproveBaseline nodes: "spine-001" | ListBaseline waiting_only: true"""
+BASELINE_SHOWN = """topo baseline | topo baseline --waiting | topo approve --dry-run --all | topo approve | topo approve host-0003
+    topo disapprove | topo disapprove nobody | topo disapprove host-0004 | topo baseline --waiting | topo approve --all
+    topo baseline --waiting | topo disapprove --all | topo baseline | topo approve --dry-run | topo approve | topo approve x --all"""
+
+
+PINS = """ListNodePins | ListNodePins page_size: 2 | ListNodePins page_size: 3 | ListNodePins waiting_only: true | ListNodePins waiting_only: true page_size: 2
+    ApproveNode node: "host-0001" | ApproveNode node: "host-0003" | ApproveNode node: "nobody" | ApproveNode | ForgetNodePin node: "host-0003"
+    ForgetNodePin node: "host-0003" | ForgetNodePin node: "twin" | ForgetNodePin node: "twin mlx5_1" | ForgetNodePin node: "twin"
+    ForgetNodePin node: "0x0002c90200000004" | ForgetNodePin node: "0x0002c90200000008" | ForgetNodePin | ForgetNodePin node: "old-0002"
+    ListNodePins"""
+PINS_SHOWN = """node pins | node pins --waiting | node approve host-0002 | node approve host-0002 | node approve | node approve x --all
+    node approve --all | node approve --all | node approve --forget host-0001 | node approve --forget host-0001
+    node pins | node pins --waiting"""
+
+
+def a_manager_whose_answers_are_fixed():
+    golden = Golden("fake.txt", [(re.compile(r"\bpid \d+"), "pid <pid>")])
+    more = {"CONGESTION": "1", "UNRESPONSIVE": "2"}
+    with fake(leaves=4, spines=2, hosts=3, env=more) as server, channel(server.address) as c:
+
+        def both(calls, commands):
+            for line in lines(calls):
+                name, _, request = line.partition(" ")
+                golden.again(line, called(c, name, request, ()))
+            for line in lines(commands):
+                for form in ("text", "json"):
+                    golden.again(f"fabricctl {line}" + (" -o json" if form == "json" else ""),
+                                 ran(CTL, "-s", server.address, *line.split(), "-o", form))
+
+        golden.step("after the start")
+        both(FAKE, FAKE_SHOWN)
+        golden.step("with pinned names")
+        both(PINS, PINS_SHOWN)
+        golden.step("with a baseline")
+        both(BASELINE, BASELINE_SHOWN)
+    golden.compare()
+
+
 # ---- fabrics that need several virtual lanes
 
 TORUS = """
@@ -586,11 +668,12 @@ def faults_are_made_by_hand():
     golden.compare()
 
 
-main([
+main([test for test in (
+    a_manager_whose_answers_are_fixed,
     a_fat_tree_with_all_features,
     a_torus,
     a_dragonfly,
     what_devices_are_told,
     fabrics_are_generated_and_checked,
     faults_are_made_by_hand,
-])
+) if os.environ.get("GOLDEN", "") in test.__name__])
