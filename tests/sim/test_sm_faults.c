@@ -492,7 +492,7 @@ struct pull {
     const char *node;
     uint8_t port;
     bool done;
-    /* how often sweeps had written tables when the cable was pulled, and when the repair was over */
+    /* how often sweeps had written tables when the cable was pulled, and after the repair */
     uint64_t written, written_at_repair;
 };
 
