@@ -45,6 +45,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \
 	%D%/fault/port_probe.c \
+	%D%/fault/repair_search.c \
 	%D%/fault/returned_links.c \
 	%D%/fault/state.h \
 	%D%/ha/control.c \

@@ -13,7 +13,6 @@
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,55 +76,6 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, const struct 
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
-struct failed {
-    uint32_t *port; /* port ids in the repair session */
-    uint32_t count;
-};
-
-/* Lists all failed links: those around which earlier local repairs of this session route, without
- * the links that came back, and those that the last port probe found. */
-static int all_failed(struct sm *s, struct failed *ret)
-{
-    const struct fab_repair_session *t = sm_repair_session(s);
-    uint32_t before = t->idmap.deads;
-    uint32_t *port = calloc((size_t)before + s->fault->probe.count + 1, sizeof(*port));
-    if (!port)
-        return FAB_E_NOMEM;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < before; i++)
-        if (!sm_return_has(s, t->idmap.dead[i]))
-            port[count++] = t->idmap.dead[i];
-    for (uint32_t i = 0; i < s->fault->probe.count; i++)
-        port[count++] = fab_repair_session_port(t, s->model.fabric, s->fault->probe.link[i].port);
-    *ret = (struct failed){port, count};
-    return FAB_OK;
-}
-
-static const struct fab_lft *tables(struct sm *s)
-{
-    return fab_repair_session_tables(sm_repair_session(s), s->model.target);
-}
-
-static int compute(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret, char *why,
-                   size_t why_len)
-{
-    int r = fab_repair_plan(sm_repair_session(s)->state, tables(s), dead->port, dead->count, ret,
-                            why, why_len);
-    s->run.computed_us = clock_now_us();
-    return r;
-}
-
-static int prove(struct sm *s, const struct fab_repair_delta *d)
-{
-    struct fab_repair_change at = {0};
-    int r = fab_repair_prove(sm_repair_session(s)->state, tables(s), d, &at);
-    s->run.proved_us = clock_now_us();
-    if (r != FAB_OK && r != FAB_E_NOMEM)
-        log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
-                  fab_base_status_text(r), at.sw, at.lid);
-    return r;
-}
-
 /* Returns whether the last hop of the directed route to the node of port `to` is the link from port
  * `from`. */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
@@ -166,18 +116,19 @@ static int cut_links(struct sm *s, uint32_t *ret_active)
     return sm_model_find_port_paths(m);
 }
 
-static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
+static void keep_failed(struct fab_repair_idmap *c, struct sm_repair_search *x)
 {
     free(c->dead);
-    c->dead = dead->port;
-    c->deads = dead->count;
-    *dead = (struct failed){0};
+    c->dead = x->dead;
+    c->deads = x->deads;
+    x->dead = NULL;
 }
 
 /* Applies the repair: changes fabric and tables, publishes them, and sets the plan with the writes.
  * Returns an error only if memory runs out. */
-static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
+static int carry_out(struct sm *s, struct sm_repair_search *x)
 {
+    struct fab_repair_delta *d = &x->delta;
     struct fab_plan links = {0}, plan = {0};
     uint32_t lost_active = 0;
     if (s->fault->on_patch)
@@ -192,7 +143,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
     if (r == FAB_OK)
         r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
-        keep_failed(&sm_repair_session(s)->idmap, dead);
+        keep_failed(&sm_repair_session(s)->idmap, x);
         r = sm_publish_repair(s, (int64_t)s->fault->probe.gains - lost_active);
     }
     if (r == FAB_OK)
@@ -204,71 +155,46 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
     return r;
 }
 
-/* Finds a contingency for these failed links. If there is none, computes and proves a repair and
- * orders its writes. */
-static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
-                       char *why, size_t why_len)
-{
-    /* Contingencies cover only failures, not links that came back. */
-    int r = s->fault->probe.gains > 0 ? FAB_E_NOT_FOUND
-                                      : sm_contingency_find(s, dead->port, dead->count, ret);
-    s->run.by_contingency = r == FAB_OK;
-    s->run.computed_us = s->run.proved_us = clock_now_us();
-    if (r != FAB_E_NOT_FOUND)
-        return r;
-    r = compute(s, dead, ret, why, why_len);
-    if (r == FAB_OK)
-        r = prove(s, ret);
-    if (r == FAB_OK)
-        r = fab_repair_order(sm_repair_session(s)->state, tables(s), ret);
-    if (r == FAB_OK && s->fault->probe.gains > 0 && !sm_returns_stand(s, ret)) {
-        snprintf(why, why_len, "some switches do not hold the tables of the last reroute yet");
-        r = FAB_E_BUSY;
-    }
-    return r;
-}
-
-/* Repairs all failed links of the last port probe. */
-static int repair(struct sm *s, struct failed *dead, struct fab_repair_delta *ret, char *why,
-                  size_t why_len)
-{
-    int r = all_failed(s, dead);
-    return r == FAB_OK ? find_repair(s, dead, ret, why, why_len) : r;
-}
-
 static int enter(struct sm *s)
 {
-    struct fab_repair_delta d = {0};
-    char why[200] = "";
-    struct failed dead = {0};
-    int r = repair(s, &dead, &d, why, sizeof(why));
-    if (r != FAB_OK && s->fault->probe.gains > 0 && s->fault->probe.count > 0) {
-        /* The repair with the returned links failed. Repair only the failed links, which are
-         * urgent. */
-        sm_returns_drop(s);
-        fab_repair_delta_fini(&d);
-        free(dead.port);
-        dead = (struct failed){0};
-        r = repair(s, &dead, &d, why, sizeof(why));
-    }
-    if (r == FAB_OK) {
+    return sm_repair_search_begin(s);
+}
+
+/* No local repair is possible: the targeted sweep that follows handles this trap. */
+static int give_up(struct sm *s, const struct sm_repair_search *x)
+{
+    log_info("sm", "no local repair, a targeted sweep follows: %s",
+             x->why[0] ? x->why : fab_base_status_text(x->status));
+    if (s->run.trap_us)
+        sm_cause_carry_over(s);
+    s->fault->probe.more = true;
+    return SM_ROUND_OVER;
+}
+
+static int leave(struct sm *s)
+{
+    struct sm_probe *p = &s->fault->probe;
+    struct sm_repair_search *x = sm_repair_search_end(s);
+    if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
+        /* The failed links are urgent. */
+        x = sm_repair_search_failed_only(s, x);
+    if (!x)
+        return FAB_E_NOMEM;
+    s->run.by_contingency = x->by_contingency;
+    s->run.computed_us = x->computed_us;
+    s->run.proved_us = x->proved_us;
+    int r;
+    if (x->status == FAB_OK) {
         s->run.computed = true;
-        s->run.changed.links_lost = s->fault->probe.count;
-        s->run.changed.links_gained = s->fault->probe.gains;
-        s->fault->probe.more |= d.cut > 0;
-        r = carry_out(s, &d, &dead);
-        sm_reroute_repaired(s, d.lost > 0);
-    } else {
-        log_info("sm", "no local repair, a targeted sweep follows: %s",
-                 why[0] ? why : fab_base_status_text(r));
-        /* The targeted sweep that follows has the same cause and trap time. */
-        if (s->run.trap_us)
-            sm_cause_carry_over(s);
-        s->fault->probe.more = true;
-        r = SM_ROUND_OVER;
-    }
-    free(dead.port);
-    fab_repair_delta_fini(&d);
+        s->run.changed.links_lost = p->count;
+        s->run.changed.links_gained = p->gains;
+        p->more |= x->delta.cut > 0;
+        bool lost = x->delta.lost > 0;
+        r = carry_out(s, x);
+        sm_reroute_repaired(s, lost);
+    } else
+        r = give_up(s, x);
+    sm_repair_search_free(x);
     return r;
 }
 
@@ -300,4 +226,8 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx)
 }
 
 const struct sm_phase sm_phase_report_repair = {.name = "reporting", .enter = report};
-const struct sm_phase sm_phase_repair = {.name = "repairing", .enter = enter};
+const struct sm_phase sm_phase_repair = {.name = "repairing",
+                                         .enter = enter,
+                                         .finished = sm_phase_task_over,
+                                         .leave = leave,
+                                         .abort = sm_repair_search_abort};

@@ -279,6 +279,7 @@ void sm_fault_fini(struct sm *s)
     loop_tasks_orphan(&s->fault->tasks);
     loop_timer_free(s->fault->check_timer);
     sm_probe_fini(&s->fault->probe);
+    sm_repair_search_abort(s);
     free(s->fault);
     s->fault = NULL;
 }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the repair for the links that the last port probe found failed or returned. It is the
+ * contingency plan for exactly these links, or else it is computed and proved from the repair
+ * session. A few links take about as long as a start of a worker task, so the loop thread computes
+ * their repair at once. More links, as after the failure of a switch, can take 0.1 s; a worker task
+ * computes their repair, from a copy of the session's state.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/fault/state.h"
+
+#define LINKS_ON_LOOP 4 /* maximum number of links whose repair the loop thread computes */
+
+static void drop_input(struct sm_repair_search *x)
+{
+    fab_repair_free(x->copy);
+    x->copy = NULL;
+    fab_target_lft_fini(&x->tables);
+}
+
+void sm_repair_search_free(struct sm_repair_search *x)
+{
+    if (!x)
+        return;
+    fab_repair_delta_fini(&x->delta);
+    drop_input(x);
+    free(x->dead);
+    free(x);
+}
+
+/* Lists all failed links: those that earlier local repairs of this session replaced, except those
+ * that came back, and those that the last port probe found. */
+static int list_failed(struct sm *s, struct sm_repair_search *x)
+{
+    const struct fab_repair_session *t = sm_repair_session_of(s);
+    const struct sm_probe *p = &s->fault->probe;
+    x->dead = calloc((size_t)t->idmap.deads + p->count + 1, sizeof(*x->dead));
+    if (!x->dead)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < t->idmap.deads; i++)
+        if (!sm_return_has(s, t->idmap.dead[i]))
+            x->dead[x->deads++] = t->idmap.dead[i];
+    for (uint32_t i = 0; i < p->count; i++)
+        x->dead[x->deads++] = fab_repair_session_port(t, s->model.fabric, p->link[i].port);
+    return FAB_OK;
+}
+
+/* ---- computing ------------------------------------------------------------------------------- */
+
+static void compute(struct sm_repair_search *x, struct fab_repair *state,
+                    const struct fab_lft *tables)
+{
+    x->status =
+        fab_repair_plan(state, tables, x->dead, x->deads, &x->delta, x->why, sizeof(x->why));
+    x->computed_us = x->proved_us = clock_now_us();
+    if (x->status != FAB_OK)
+        return;
+    x->status = fab_repair_prove(state, tables, &x->delta, &x->unproved);
+    x->refuted = x->status != FAB_OK && x->status != FAB_E_NOMEM;
+    x->proved_us = clock_now_us();
+    if (x->status == FAB_OK)
+        x->status = fab_repair_order(state, tables, &x->delta);
+}
+
+static void compute_on_loop(struct sm *s, struct sm_repair_search *x)
+{
+    struct fab_repair_session *t = sm_repair_session(s);
+    compute(x, t->state, fab_repair_session_tables(t, s->model.target));
+}
+
+static void work(void *ctx)
+{
+    struct sm_repair_search *x = ctx;
+    compute(x, x->copy, &x->tables);
+}
+
+static void drop(struct sm *s, void *ctx)
+{
+    (void)s;
+    sm_repair_search_free(ctx);
+}
+
+/* Takes over x. */
+static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
+{
+    static const struct sm_phase_work search_work = {work, drop};
+    struct fab_repair_session *t = sm_repair_session(s);
+    int r = fab_repair_clone(t->state, &x->copy);
+    if (r != FAB_OK) {
+        sm_repair_search_free(x);
+        return r;
+    }
+    x->tables = fab_target_lft_share(fab_repair_session_tables(t, s->model.target));
+    return sm_phase_task_begin(s, &search_work, x);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+/* Returns NOT_FOUND if no contingency plan fits. Contingencies are failures of living links only.
+ */
+static int find_plan(struct sm *s, struct sm_repair_search *x)
+{
+    if (s->fault->probe.gains > 0)
+        return FAB_E_NOT_FOUND;
+    int r = sm_contingency_find(s, x->dead, x->deads, &x->delta);
+    x->by_contingency = r == FAB_OK;
+    x->computed_us = x->proved_us = clock_now_us();
+    return r;
+}
+
+int sm_repair_search_begin(struct sm *s)
+{
+    const struct sm_probe *p = &s->fault->probe;
+    struct sm_repair_search *x = calloc(1, sizeof(*x));
+    if (!x)
+        return FAB_E_NOMEM;
+    x->status = list_failed(s, x);
+    if (x->status == FAB_OK)
+        x->status = find_plan(s, x);
+    if (x->status == FAB_E_NOT_FOUND && p->count + p->gains > LINKS_ON_LOOP)
+        return compute_on_worker(s, x);
+    if (x->status == FAB_E_NOT_FOUND)
+        compute_on_loop(s, x);
+    s->fault->search = x;
+    return FAB_OK;
+}
+
+/* The proof of a repair of returned links assumes that the switches hold the present tables. */
+static void check_returns(struct sm *s, struct sm_repair_search *x)
+{
+    if (x->status != FAB_OK || s->fault->probe.gains == 0 || sm_returns_stand(s, &x->delta))
+        return;
+    snprintf(x->why, sizeof(x->why),
+             "some switches do not hold the tables of the last reroute yet");
+    x->status = FAB_E_BUSY;
+}
+
+static void report_refuted(const struct sm_repair_search *x)
+{
+    if (x->refuted)
+        log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
+                  fab_base_status_text(x->status), x->unproved.sw, x->unproved.lid);
+}
+
+struct sm_repair_search *sm_repair_search_end(struct sm *s)
+{
+    struct sm_repair_search *x = sm_phase_task_take(s);
+    if (!x) {
+        x = s->fault->search;
+        s->fault->search = NULL;
+    }
+    drop_input(x);
+    report_refuted(x);
+    check_returns(s, x);
+    return x;
+}
+
+struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x)
+{
+    sm_repair_search_free(x);
+    sm_returns_drop(s);
+    x = calloc(1, sizeof(*x));
+    if (!x)
+        return NULL;
+    x->status = list_failed(s, x);
+    if (x->status == FAB_OK)
+        x->status = find_plan(s, x);
+    if (x->status == FAB_E_NOT_FOUND)
+        compute_on_loop(s, x);
+    report_refuted(x);
+    return x;
+}
+
+void sm_repair_search_abort(struct sm *s)
+{
+    sm_repair_search_free(s->fault->search);
+    s->fault->search = NULL;
+}
