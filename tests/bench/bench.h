@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by benchmarks: CPU time of this process, and exit on errors. */
+/* Functions that all benchmarks use: CPU time of this process, and exit on errors. */
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
@@ -9,7 +9,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* CPU time, so that other load on the machine does not count. */
+/* Returns CPU time, so that other processes on the machine do not count. */
 static inline double cpu_s(void)
 {
     struct timespec t;

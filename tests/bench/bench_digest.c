@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fingerprint of what every engine computes, to be compared between two versions of the code:
+ * Prints a fingerprint of what every engine computes, to be compared between two versions of the
+ * code:
  *
- *   bench_digest [FABRIC...]     a line for each fabric, damage and engine: the status and hashes
- * of the forwarding tables, of the virtual lanes and of the figures of quality; FABRIC: text files
- * beside the generated families
+ *   bench_digest [FABRIC...]
  *
- * Engine "auto" is the manager's chain with the choice of the best engine and its local search. The
- * sentences of the engines are not part of the hashes.
+ * Prints a line for each fabric, kind of damage and engine: the status, and hashes of the
+ * forwarding tables, of the virtual lanes and of the quality figures. FABRIC: topology files, in
+ * addition to the generated families.
+ *
+ * Engine "auto" is the manager's chain, with the choice of the best engine and its local search.
+ * The sentences of the engines are not part of the hashes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,8 +96,8 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* The first engine of the chain that takes the fabric and whose tables pass the proof, then the
- * choice of the best one. */
+/* Runs the first engine of the chain that supports the fabric and whose tables pass the proof. Then
+ * chooses the best engine, as the manager does. */
 static int route_auto(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t)
 {
     struct fab_route_chain chain;
@@ -150,12 +153,12 @@ static void print_run(const struct fab_fabric *f, const struct fab_policy *p, co
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
-/* What is missing, and under which policy the engines run. */
+/* The kinds of damage: how many links are missing, and the policy for the engines. */
 static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    bool large;       /* run on large fabrics as well */
+    bool large;       /* this damage is also applied to large fabrics */
     uint8_t lmc, max_op_vls;
 } damages[] = {
     {.name = "whole", .large = true},
@@ -195,7 +198,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     struct fab_policy p;
     char what[80];
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* so many cables cannot be missing */
+        return; /* the fabric has too few links for this damage */
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cost of discovery and of the simulated fabric, without sessions and sockets. Not part of
- * `make check`; run it by hand:
+ * Measures the cost of discovery and of the simulated fabric, without sessions and sockets. It is
+ * not part of `make check`; run it by hand:
  *
- *     tests/bench/bench_discover [RADIX [WINDOW]]        a 3-level fat tree, 36 and 256
+ *     tests/bench/bench_discover [RADIX [WINDOW]]
+ *
+ * The fabric is a 3-level fat tree. The defaults are 36 and 256.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
     return 0;
 }
 
-/* The simulator alone: the same PortInfo again and again, three hops away. */
+/* Measures the simulator alone: the same Get of PortInfo again and again, three hops away. */
 static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };
@@ -53,7 +55,7 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
     print_time("sim: LFT Set", cpu_s() - from, TIMES);
 }
 
-/* A cable between a leaf and the level above is pulled; both switches send a trap. */
+/* Pulls a cable between a leaf and the level above. Both switches send a trap. */
 static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
                           uint8_t port)
 {
@@ -77,7 +79,7 @@ static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32
     return status;
 }
 
-/* Activates all links; otherwise each counts as trained again. */
+/* Brings all links to Active. Otherwise each link would count as just trained. */
 static int activate(struct drive *r, struct fab_fabric **fabric)
 {
     int status = drive_program(r, *fabric);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times to generate, write, read, seal, copy and compare fabrics: three-level fat trees of the
- * given radixes (default: 36, which is 11,664 hosts). Best of several rounds, in ms.
+ * Measures the times to generate, write, read, seal, copy and compare fabrics. The fabrics are
+ * three-level fat trees with the given radixes (default: 36, which is 11,664 hosts). Prints the
+ * best of several rounds, in ms.
  *
  *     tests/bench/bench_fabric [RADIX...]
  */
@@ -46,7 +47,7 @@ static void must(int status)
         exit(EXIT_FAILURE);
 }
 
-/* From one snapshot to the next, as in a targeted discovery: one link is lost. */
+/* Measures the step from one snapshot to the next, as in a targeted discovery: one link is lost. */
 static void run_change(struct round *r, const struct fab_fabric *f)
 {
     struct fab_fabric *next = NULL, *clone = NULL, *island = NULL;
@@ -122,7 +123,8 @@ static void bench(uint32_t radix)
 
 int main(int argc, char **argv)
 {
-    if (getenv("BENCH_KEEP_MEMORY") != NULL) { /* as a long-running daemon does */
+    /* keep freed memory, as a long-running daemon does */
+    if (getenv("BENCH_KEEP_MEMORY") != NULL) {
         mallopt(M_MMAP_THRESHOLD, 1 << 30);
         mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     }

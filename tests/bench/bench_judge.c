@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Judges our tables and those of others by the proof and the figures of libfabmgr.
+ * Judges the tables of fabricd and of other managers by the proof and the quality figures of
+ * libfabmgr.
  *
  *   bench_judge damage FABRIC PER_MILLE SEED
  *       writes FABRIC without some links between switches; it stays connected
  *   bench_judge FABRIC TABLES...
- *       prints a line for each: all-to-all max/mean, worst shift, effective bisection bandwidth,
- *       "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms
+ *       prints a line for each TABLES: all-to-all max/mean, worst shift, effective bisection
+ *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms
  *
- * TABLES is the name of an engine, or auto, or NAME=FILE with OpenSM's opensm-lfts.dump, whose
- * comments say which port has a LID. The files are our own: the program ends at the first mistake
- * in them.
+ * TABLES is the name of an engine, or auto, or NAME=FILE with an opensm-lfts.dump of OpenSM, whose
+ * comments name the port of each LID. The files are trusted: the program exits at the first error
+ * in a file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ struct cable {
     uint8_t num;   /* port of a */
 };
 
-/* The links in random order: the last ones are removed, except those that keep the fabric
+/* Puts the links into random order, and removes the last ones, except those that keep the fabric
  * connected. */
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
@@ -131,7 +132,7 @@ static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 
 /* ---- tables of OpenSM ------------------------------------------------------------------------ */
 
-/* 0x0001 012 : (Channel Adapter portguid 0x...: 'name') */
+/* Reads a line such as "0x0001 012 : (Channel Adapter portguid 0x...: 'name')". */
 static bool read_entry(const char *line, uint32_t *lid, unsigned *num, uint64_t *guid)
 {
     const char *mark = strstr(line, "portguid ");
@@ -221,7 +222,7 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Takes ownership of the verdict. */
+/* Takes over the verdict. */
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {
@@ -233,8 +234,8 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     return status;
 }
 
-/* The first engine of the chain that takes the fabric and whose tables pass the proof, as in the
- * manager. */
+/* Runs the first engine of the chain that supports the fabric and whose tables pass the proof, as
+ * the manager does. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cost of the wire and the session: ns for each unpack, pack, and whole transaction (pull from
- * the source, send, match the answer, call done). The answers are made from the requests in place;
- * the cost of that is measured separately.
+ * Measures the cost of MAD encoding and of the session: ns for each unpack, pack, and whole
+ * transaction (pull from the source, send, match the answer, call done). The answers are made from
+ * the requests in place; the cost of this step is measured separately.
  *
  *     bench_mads [MILLIONS]        amount of work (default 2)
  *     bench_mads MILLIONS WHAT     only one of: unpack pack mad session
@@ -128,7 +128,7 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* Each round fills the window and answers all of it. */
+/* In each round, fills the window with requests and answers all of them. */
 static void bench_session(uint64_t count, uint32_t window)
 {
     static uint8_t wire[4096][FAB_MAD_SIZE];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times of adapting multicast to the fabric: `bench_mcast [radix] [groups]`, without arguments
- * 36 (11,664 hosts) and one group; with no member, and with every host in every group. It does
- * what fabricd does on its loop after a sweep or a repair: the knowledge of the switches' tables
- * is carried over, the trees are updated, and the writes are planned. Not part of `make check`; it
- * only prints.
+ * Measures the CPU time to adapt multicast to a new fabric, as fabricd does on its loop after a
+ * sweep or a repair: it moves the known tables of the switches to the new ids, updates the trees,
+ * and plans the writes.
+ *
+ *     bench_mcast [radix] [groups]
+ *
+ * The defaults are 36 (11,664 hosts) and one group. It is measured with no member, and with every
+ * host in every group. It is not part of `make check`, and only prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +72,7 @@ struct state {
     struct fab_blocks held;
 };
 
-/* Carries out a plan: the switches hold afterwards what was read or written. */
+/* Carries out a plan. Afterwards, the switches hold what was read or written. */
 static void carry_out(struct state *s, const struct fab_plan_mft *p)
 {
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];

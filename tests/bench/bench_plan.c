@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU time of the plan after a fault, and what the plan writes: `bench_plan [radix [levels]]`,
- * without arguments on the fat tree of 11,664 hosts. The faults are a link of a leaf, a link of a
- * root switch, a whole switch of each level, and all of them restored; and every table at once.
- * Not part of `make check`; it only prints.
+ * Measures the CPU time of the plan after a fault, and prints what the plan writes.
+ *
+ *     bench_plan [radix [levels]]
+ *
+ * The default is the fat tree of 11,664 hosts. The faults are a link of a leaf, a link of a root
+ * switch, and a whole switch of each level; then all of them are restored. The last plan writes all
+ * tables. It is not part of `make check`, and only prints.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +78,7 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     fab_plan_observed_fini(&at);
 }
 
-/* One link (of `port`), or all links of its switch. */
+/* Measures the failure of the link at `port`, or of all links of its switch. */
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {
@@ -98,7 +101,8 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     fab_fabric_builder_free(b);
 }
 
-/* The link up from a switch of this rank, or down from one of the highest. */
+/* Returns a port of a switch of this rank that leads up; for the highest rank, a port that leads
+ * down. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality for each engine, and what they cost: `bench_quality [-n SAMPLES] [-t TABLES]
- * [-v VLS] [radix | file]...`. A radix is a fat tree of three levels, TABLES a dump of forwarding
- * tables (as opensm-lfts.dump) for the engine "file", VLS the most VLs, as OperationalVLs of
- * PortInfo (1: one, 2: two, 3: four, 4: eight). Without arguments 648 and 11,664 hosts. Not part of
- * `make check`; prints figures and judges nothing. The columns are those that were measured with
- * OpenSM's engines: all-to-all (max, its bound, max/mean, endports), worst shift, median of random
- * permutations, effective bisection bandwidth.
+ * Measures the quality figures of each engine, and how long they take to compute.
+ *
+ *     bench_quality [-n SAMPLES] [-t TABLES] [-v VLS] [radix | file]...
+ *
+ * A radix is a fat tree of three levels; the defaults are 648 and 11,664 hosts. TABLES is a dump of
+ * forwarding tables (such as opensm-lfts.dump) for the engine "file". VLS is the maximum number of
+ * VLs in the encoding of OperationalVLs (1: one VL, 2: two, 3: four, 4: eight). It is not part of
+ * `make check`, and only prints. The columns are the figures that were also measured with OpenSM's
+ * engines: all-to-all (max, its bound, max/mean, endports), worst shift, median of random
+ * permutations, and effective bisection bandwidth.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +33,7 @@ static void print(const char *engine, const struct fab_quality *q)
            q->random.median, q->bisection.mean);
 }
 
-/* The result of the proof in a word or two. */
+/* Returns the result of the proof in one or two words. */
 static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *vls)
 {

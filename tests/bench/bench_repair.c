@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times of repairs: `bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]..`.
- * Without arguments it runs on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` on 65,536
- * and 128,000. -p: only stored plans; -a: each link alone (of many links a part, chosen by a fixed
- * seed), and how many of them are repaired in place.
+ * Measures the CPU times of repairs.
  *
- * The faults are one link between the lowest ranks, one between the highest, and all links of a
- * top switch; it prints the median and the worst of some that are chosen by a fixed seed. Not part
- * of `make check`; it only prints, and checks nothing but that the tables are restored when the
- * links come back.
+ *     bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]...
+ *
+ * The defaults are fat trees of 648 and 11,664 hosts; `bench_repair 64 80` uses 65,536 and 128,000.
+ * With -p, measures only stored plans. With -a, measures the failure of each single link (or of a
+ * sample, chosen by a fixed seed), and how many of them are repaired in place.
+ *
+ * The faults are one link between the lowest ranks, one link between the highest ranks, and all
+ * links of a top switch. Prints the median and the maximum over a sample that is chosen by a fixed
+ * seed. It is not part of `make check`, and checks only that the tables are restored when the links
+ * come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,8 +78,8 @@ static struct fab_fabric *made(const char *what)
     return f;
 }
 
-/* libfabmgr/address stops at the last unicast LID of InfiniBand; the rest of the library does not.
- */
+/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
+ * The rest of the library has no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -146,7 +149,7 @@ static int by_total(const void *a, const void *b)
     return x->total < y->total ? -1 : x->total > y->total;
 }
 
-/* Plan, proof, order, bytes, commit. */
+/* Measures plan, proof, order, encoding and commit. */
 static int step(struct world *w, const uint32_t *dead, size_t count, struct times *ret)
 {
     struct fab_repair_delta d;
@@ -200,7 +203,7 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* The link of the port `fault`, or all links of its switch. */
+/* Lists the link of the port `fault`, or all links of its switch. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = fab_fabric_port(w->f, fault)->node;
@@ -236,7 +239,8 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
 
 #define EACH 4000
 
-/* Each link alone: how many are repaired with no entry lost, and how long it takes. */
+/* Measures the failure of each single link: how many are repaired with no entry lost, and how long
+ * the repair takes. */
 static void run_each(struct world *w, uint32_t *fault)
 {
     struct times *t = calloc(EACH, sizeof(*t)), back;
@@ -252,7 +256,7 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    if (count > EACH) { /* a tree's root switch has the first ones */
+    if (count > EACH) { /* the first links are those of a tree's root switch */
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
     }
@@ -274,7 +278,7 @@ static void run_each(struct world *w, uint32_t *fault)
     free(t);
 }
 
-/* Ports of the links that lead up from a rank. */
+/* Lists the ports of the links that lead up from a rank. */
 static size_t links_up(const struct world *w, uint8_t rank, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;
@@ -303,7 +307,7 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
 
 /* ---- with a stored plan ---------------------------------------------------------------------- */
 
-/* Evicts the caches, as a daemon that did something else in between would find them. */
+/* Evicts the CPU caches, as other work of the daemon between two repairs would do. */
 static void evict_caches(void)
 {
     static uint8_t other[48 << 20];
@@ -311,7 +315,7 @@ static void evict_caches(void)
         other[i]++;
 }
 
-/* The time from the known cause to all writes with their bytes. */
+/* Returns the time from the known cause until all writes are encoded. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;
@@ -335,7 +339,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Plans to time, each alone, because a commit invalidates the others. */
+/* Number of plans to be measured. Each is measured alone, because a commit invalidates the others.
+ */
 #define PLANS 32
 
 static void run_plans(struct world *w)
@@ -352,7 +357,8 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* The first leaf is the root switch of a tree: its links take twice as long. */
+        /* The first leaf is the root switch of a tree, and repairs of its links take twice as long.
+         */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);
             ready = now_us();

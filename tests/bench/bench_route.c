@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times and balance of addressing, routing, proof and plan for each engine:
- * `bench_route [radix | file]...`; -e NAME runs one engine only, -q NAME the same and prints its
- * times only. With DAMAGE=n in the environment, n of 1000 links fail first. Without arguments on
- * fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` for 65,536 and 128,000. Not
- * part of `make check`; prints figures and judges nothing.
+ * Measures the CPU times and the balance of addressing, routing, proof and plan for each engine.
  *
- * Figures of quality are those of libfabmgr/study/quality.h; bench_quality prints all of them.
+ *     bench_route [-e NAME | -q NAME] [radix | file]...
+ *
+ * The defaults are fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` uses 65,536
+ * and 128,000. With -e, runs only one engine; with -q, the same and prints only its times. With
+ * DAMAGE=n in the environment, n of 1000 links fail first. It is not part of `make check`, and only
+ * prints. bench_quality prints all quality figures (libfabmgr/study/quality.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-/* Addressing stops at the last unicast LID of InfiniBand; the engines do not. */
+/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
+ * The engines have no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -155,7 +157,7 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     return true;
 }
 
-/* Removes the link of a port and counts what a reroute would write. */
+/* Removes the link of a port, and counts what a reroute would write. */
 static void pull(const struct fab_route_engine *engine, const struct fab_fabric *f,
                  const struct fab_policy *p, uint32_t port)
 {
@@ -190,8 +192,8 @@ out:
     fab_fabric_unref(now);
 }
 
-/* A port of the switch whose link leads to a switch with a greater id, which is up in generated
- * trees. */
+/* Returns a port of the switch whose link leads to a switch with a greater id. In generated trees,
+ * this link leads up. */
 static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which, bool *ret_hosts)
 {
     uint32_t cable = FAB_NONE;
@@ -209,7 +211,7 @@ static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which
     return cable;
 }
 
-/* One link of a switch with hosts, and one of a switch without. */
+/* Removes one link of a switch with hosts, and one link of a switch without hosts. */
 static void pull_some(const struct fab_route_engine *engine, const struct fab_fabric *f,
                       const struct fab_policy *p)
 {
@@ -224,7 +226,8 @@ static void pull_some(const struct fab_route_engine *engine, const struct fab_fa
     }
 }
 
-/* Sets as many bytes, to compare the tables with the speed of the memory. */
+/* Measures memset of the same number of bytes, to compare the engines with the speed of the memory.
+ */
 static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;
@@ -257,7 +260,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
         pull_some(engine, f, p);
 }
 
-/* Consumes f. The fabric without n of 1000 links between switches. */
+/* Frees f. Returns the fabric without n of 1000 links between switches. */
 static struct fab_fabric *damage(struct fab_fabric *f, uint32_t per_mille, uint64_t seed)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

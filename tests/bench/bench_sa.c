@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Path answers a second on one core: `bench_sa [radix [levels]]`, by default the fat tree of 11,664
- * hosts. An answer is a whole MAD for a whole MAD: Get(PathRecord) by two GIDs, as rdma_cm asks.
- * Random pairs; all pairs by source, as an MPI job asks; and tables. All of it is repeated with one
- * slower link, and with so many slower links that each path is followed. Not part of `make check`;
- * prints figures without a verdict.
+ * Measures how many path requests subnet administration answers in a second on one core.
+ *
+ *     bench_sa [radix [levels]]
+ *
+ * The default is the fat tree of 11,664 hosts. Each measured step reads a whole MAD and writes a
+ * whole MAD. The requests are Get(PathRecord) by two GIDs, as rdma_cm sends them, for random pairs
+ * and for all pairs by source (as in an MPI job), and GetTable requests. All of this is repeated
+ * with one slower link, and with so many slower links that each path must be followed. It is not
+ * part of `make check`, and only prints.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +35,8 @@ static void slow_down(struct fab_fabric *f, uint32_t port)
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
 }
 
-/* Links between switches that run at a reduced width: one of them, or every other one, so that each
- * path is followed. */
+/* Reduces the width of one link between switches, or of every second one, so that each path must be
+ * followed. */
 static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;

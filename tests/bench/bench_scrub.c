@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the scrub costs: `bench_scrub [radix [levels]]`, by default the fat tree of 11,664 hosts,
- * with two traffic classes, enforced partitions, an M_Key and the default settings. Devices take
- * 100 us for an answer, and links 1 us. It runs the manager in virtual time for more than a turn
- * over the VL tables, and prints the length of both turns, the MADs a second in the mean and at
- * most (light sweeps included), the most requests that one device had at a time, and the CPU time
- * of manager and simulation together.
+ * Measures the cost of the scrub.
+ *
+ *     bench_scrub [radix [levels]]
+ *
+ * The default is the fat tree of 11,664 hosts, with two traffic classes, enforced partitions, an
+ * M_Key and the default settings. Devices answer after 100 us, and links take 1 us. The program
+ * runs the manager in virtual time for more than one turn over the VL tables. It prints the lengths
+ * of both turns, the mean and maximum number of MADs a second (light sweeps included), the maximum
+ * number of requests to one device at the same time, and the CPU time of manager and simulation
+ * together.
  */
 #include <time.h>
 
@@ -21,7 +25,7 @@ static double cpu_s(void)
 
 static struct lab lab;
 
-/* Runs for some seconds. `ends`: prints what was sent since the first call. */
+/* Runs the loop for some seconds. `ends`: prints the requests sent since the first call. */
 static void measure(int seconds, bool ends)
 {
     static uint64_t most, sent, passed;
@@ -40,7 +44,8 @@ static void measure(int seconds, bool ends)
 
 /* ---- what the manager sends ---- */
 
-/* A request of the first turn over the VL tables: the turn ends when it is sent again. */
+/* A request of the first turn over the VL tables. The turn has ended when this request is sent
+ * again. */
 struct item {
     uint32_t node, mod;
     uint16_t attr_id;
@@ -50,17 +55,17 @@ static struct {
     void *receive_ctx;
     const struct transport_ops *ops;
     uint8_t *in_flight; /* [node_count] */
-    uint8_t most;       /* requests in flight to one device */
+    uint8_t most;       /* maximum number of requests in flight to one device */
     struct item first;
     uint64_t lanes, turns;
-    double began, ended; /* of the turn over the VL tables that ended last, in s */
+    double began, ended; /* begin and end of the last complete turn over the VL tables, in s */
     uint64_t turn_reads;
 } seen;
 
 static uint32_t end_of(const struct fab_path *path)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
-    uint32_t node = f->switch_count; /* the manager is on the first adapter */
+    uint32_t node = f->switch_count; /* the manager is at the first adapter */
     for (uint8_t hop = 1; hop <= path->hops; hop++)
         node = fab_fabric_port(
                    f, fab_fabric_port(f, fab_fabric_port_id(f, node, path->port[hop]))->peer)
@@ -183,7 +188,7 @@ START_TEST(the_cost)
 }
 END_TEST
 
-/* The laboratory asserts, which only tests can. */
+/* Runs inside of a Check test, because the lab uses assertions of Check. */
 int main(int argc, char **argv)
 {
     Suite *s = suite_create("scrub");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cost of the simulated fabric: MADs a second on one core, in process, by kind of MAD; and the
- * memory of the devices of a large fabric. Run it by hand:
+ * Measures the simulated fabric: MADs a second on one core, in this process, by kind of MAD; and
+ * the memory of the devices of a large fabric. Run it by hand:
  *
  *     bench_sim [LEAVES [SPINES [HOSTS]]]      MADs a second
- *     bench_sim --weigh [RADIX]                a 3-level fat tree: 80 is 8,000 switches, 128,000
- * hosts
+ *     bench_sim --weigh [RADIX]                memory; a 3-level fat tree of radix 80 has 8,000
+ *                                              switches and 128,000 hosts
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,7 +52,8 @@ struct kind {
     bool of_switches;
 };
 
-/* Requests to nodes all over the fabric, built before the clock starts. */
+/* Number of different requests, to nodes all over the fabric, which are built before the
+ * measurement. */
 #define DIFFERENT 4096u
 static void make(const struct fab_fabric *f, const struct fab_path *paths, const struct kind *k,
                  uint8_t (*mads)[FAB_MAD_SIZE], uint16_t *dlids)
@@ -104,7 +105,7 @@ static const struct kind kinds[] = {
     {"Set(LFT), directed", FAB_ATTR_LFT, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_SET, true},
 };
 
-/* Touches every page of the devices, as power-on does. */
+/* Writes to every page of the devices' memory, as switching on all devices does. */
 static int weigh(uint32_t radix)
 {
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};

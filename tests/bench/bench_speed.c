@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The speed of full routing and its proof, on one thread and on two, beside memset of the same
- * tables: `bench_speed [radix...]`, on fat trees of three levels (36: 11,664 hosts, 64: 65,536, 80:
- * 128,000). Prints the least of several rounds, in elapsed time and in CPU time of all threads (the
- * machine may be shared). "cold": the process touches the pages of the tables for the first time;
- * "fill" is the part that writes the tables (fill.h), without the preparations. Judges nothing.
+ * Measures full routing and its proof, on one thread and on two threads, beside memset of the same
+ * tables.
+ *
+ *     bench_speed [radix...]
+ *
+ * The fabrics are fat trees of three levels (36: 11,664 hosts, 64: 65,536, 80: 128,000). Prints the
+ * minimum of several rounds, in elapsed time and in CPU time of all threads (other programs may use
+ * the machine). "cold": the process uses the pages of the tables for the first time. "fill": the
+ * part that writes the tables (fill.h), without the preparations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +51,7 @@ static void stop(struct watch since, struct watch *least)
         least->cpu = now.cpu;
 }
 
-/* LIDs leaf by leaf, beyond the limit of InfiniBand, too. */
+/* Assigns LIDs leaf by leaf, also beyond the last unicast LID of InfiniBand. */
 static void assign(const struct fab_fabric *f, struct fab_lids *ret)
 {
     uint32_t next = 1;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Speed of the traffic model: `bench_traffic [endports [us]]`, on a fat tree of 64, 324, 648 or
- * 2000 (default) endports that send for so long (2000) of model time: a shift, random traffic (each
- * endport to ten others), and half of the endports to sixteen hot spots while the other half send
- * to each other. Events and packets a second of CPU time. Prints figures without a verdict.
+ * Measures the speed of the traffic model.
+ *
+ *     bench_traffic [endports [us]]
+ *
+ * The fabric is a fat tree of 64, 324, 648 or 2000 (default) endports. They send for `us`
+ * microseconds (default 2000) of model time: a shift; random traffic, each endport to ten others;
+ * and an incast, in which half of the endports send to sixteen endports while the other half send
+ * to each other. Prints events and packets a second of CPU time.
  */
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time to make the steps of a transition between the tables of two engines, beside the time of
- * fab_verify for the new tables: 648 and 11,664 hosts on fat trees, and a torus of 6 x 5 x 4
- * switches with several VLs. Prints the least of several rounds on one thread. Judges nothing.
+ * Measures the time to make the steps of a transition between the tables of two engines, beside the
+ * time of fab_verify for the new tables. The fabrics are fat trees of 648 and 11,664 hosts, and a
+ * torus of 6 x 5 x 4 switches with several VLs. Prints the minimum of several rounds on one thread.
  */
 #include <stdio.h>
 #include <time.h>
@@ -101,7 +101,8 @@ static double measure_verify(const struct fab_fabric *f, const struct tables *t)
     return least;
 }
 
-/* Returns the fabric without `faults` of its ISLs, at equal distances. */
+/* Returns the fabric without `faults` of its ISLs, which are chosen at equal distances in the list
+ * of ISLs. */
 static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -117,7 +118,7 @@ static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
     return seal(b);
 }
 
-/* faults: the number of links that the old tables avoid, and that have come back. */
+/* faults: the number of links that the old tables avoid and the new tables use again. */
 static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
                     uint32_t faults)
 {

@@ -2,9 +2,10 @@
 /*
  * flood [--clients N] [--window N] [--mads N] [--hops N]: a client of ibsim's socket protocol that
  * only sends MADs and counts the answers, to measure a server without libumad2sim. Each client is a
- * process that sends Get(NodeInfo) and Get(PortInfo) along directed routes of 0 to --hops hops
- * (from an adapter, by output ports 1, 2, 3...) and keeps --window of them in flight.
- * IBSIM_SOCKNAME names the server. Prints the seconds, the answers and those with status 110.
+ * process. It sends Get(NodeInfo) and Get(PortInfo) along directed routes of 0 to --hops hops (from
+ * an adapter, by output ports 1, 2, 3...), and keeps --window requests in flight. IBSIM_SOCKNAME
+ * names the server. Prints the seconds, the number of answers, and the number of answers with
+ * status 110.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -68,7 +69,7 @@ static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
     }
 }
 
-/* Sends as many as the window and the socket allow. */
+/* Sends as many requests as the window and the socket permit. */
 static void fill(struct run *r, const struct settings *s)
 {
     uint8_t packet[PACKET];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client of ibsim's socket protocol without libumad2sim, so that benchmarks measure servers and
- * managers, not that library. IBSIM_SOCKNAME names the server. A client that is refused exits. */
+ * managers, and not that library. IBSIM_SOCKNAME names the server. The program exits if the server
+ * refuses the client. */
 #ifndef TESTS_BENCH_RAW_CLIENT_H
 #define TESTS_BENCH_RAW_CLIENT_H
 
@@ -60,7 +61,7 @@ static void connect_socket(int fd, const char *role, long number)
         die(role);
 }
 
-/* node: where to attach, or NULL. */
+/* Sends a control request. node: name of the node to which the client is attached, or NULL. */
 static uint32_t control(int fd, uint32_t type, uint32_t id, uint32_t pid, const char *node)
 {
     uint32_t words[CONTROL / 4] = {0xdeadbeef, id, type, 44, pid};

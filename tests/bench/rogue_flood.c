@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that floods the manager: `rogue_flood NODE KIND SECONDS RATE` attaches to that node of a
+ * A host that floods the manager: `rogue_flood NODE KIND SECONDS RATE` attaches to this node of a
  * simulator, sends RATE MADs of one kind a second, and never acknowledges an answer. It speaks the
- * socket protocol itself (raw_client.h). Prints how many it sent and how many MADs came back.
+ * socket protocol itself (raw_client.h). Prints how many MADs it sent, and how many it received.
  */
 #include <errno.h>
 #include <poll.h>
@@ -53,7 +53,7 @@ static void make_trap_64(const struct host *h, uint64_t n, struct mad *ret)
 
 static void make_trap_128(const struct host *h, uint64_t n, struct mad *ret)
 {
-    make_trap(h, 128, (uint16_t)(1 + n % 600), ret); /* in the name of others */
+    make_trap(h, 128, (uint16_t)(1 + n % 600), ret); /* traps with the source LIDs of other hosts */
 }
 
 static void make_trap_144(const struct host *h, uint64_t n, struct mad *ret)
@@ -91,7 +91,8 @@ static void make_table(const struct host *h, uint64_t n, struct mad *ret)
 {
     (void)h;
     (void)n;
-    make_sa(0x12, FAB_SA_NODE_RECORD, ret); /* SubnAdmGetTable of all nodes, by RMPP */
+    /* SubnAdmGetTable of all NodeRecords; the response needs RMPP */
+    make_sa(0x12, FAB_SA_NODE_RECORD, ret);
 }
 
 static void make_join(const struct host *h, uint64_t n, struct mad *ret)
@@ -196,7 +197,7 @@ static void pack(const struct host *h, const struct mad *m, uint8_t packet[PACKE
     memcpy(mad + FAB_SA_DATA, m->data, sizeof m->data);
 }
 
-/* Reads an attribute of the host itself. */
+/* Reads an attribute of the host's own port. */
 static bool read_own(const struct host *h, uint16_t attr_id, uint8_t data[FAB_SMP_DATA])
 {
     uint8_t packet[PACKET] = {0xff, 0xff, 0, 0, 0xff, 0xff};

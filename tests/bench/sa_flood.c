@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW [PAUSE |
- * RATE/s]` attaches to that node of a simulator. It speaks the socket protocol itself
- * (raw_client.h), because libumad2sim takes longer than the answers to be measured. Get(PathRecord)
- * between random LIDs 1..LIDS, WINDOW of them at a time. PAUSE: microseconds before the next
- * request follows an answer. RATE: at most so many requests a second. Prints answers a second and
- * their latency.
+ * A host that requests paths as fast as it gets the answers: `sa_flood NODE LIDS SECONDS WINDOW
+ * [PAUSE | RATE/s]` attaches to this node of a simulator. It speaks the socket protocol itself
+ * (raw_client.h), because libumad2sim takes longer than the answers that are measured. It sends
+ * Get(PathRecord) between random LIDs 1..LIDS, with WINDOW requests in flight. PAUSE: microseconds
+ * between an answer and the next request. RATE: maximum number of requests a second. Prints the
+ * answers a second and their latency.
  */
 #include <errno.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static void make_request(struct flood *f)
                        FAB_SA_DATA - FAB_SA_HEADER);
 }
 
-/* The SM's LID from our own PortInfo. 0: no answer. */
+/* Returns the LID of the SM, read from PortInfo of this host; 0: no answer. */
 static uint16_t find_sm(const struct raw_client *c)
 {
     uint8_t packet[PACKET] = {0xff, 0xff, 0, 0, 0xff, 0xff};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) to its own node at a time, once in a period,
- * until it is killed. ibsim answers it in the order in which MADs arrived, as it answers the
- * manager. So this is the round trip of a bare SMP. faults.py compiles and runs this program.
+ * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) at a time to its own node, once in each
+ * period, until it is killed. ibsim answers requests in the order in which they arrive, so the
+ * round trip of this SMP is also that of an SMP of the manager. faults.py compiles and runs this
+ * program.
  *
  * For each SMP, prints the time at which it was sent (CLOCK_REALTIME) and its round trip, both in
- * microseconds. If no answer comes within a second, the SMP is lost and its round trip is -1.
+ * microseconds. If no answer comes within a second, the SMP counts as lost, and its round trip is
+ * -1.
  */
 #include <sys/time.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umadcount: a preload library that counts the MADs that a libibumad program sends, and the answers
- * to forwarding table blocks, so that different subnet managers are measured in the same way.
- * Writes its counts to the file UMADCOUNT_FILE: struct counts below, in host byte order. Any thread
- * may send; the counters are atomic.
+ * to writes of forwarding table blocks, so that different subnet managers are measured in the same
+ * way. It writes its counts (struct counts, in host byte order) to the file UMADCOUNT_FILE. Any
+ * thread may send; the counters are atomic.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@ struct counts {
     _Atomic uint64_t sent;        /* all MADs */
     _Atomic uint64_t gets, sets;  /* SubnGet, SubnSet */
     _Atomic uint64_t lft_sets;    /* forwarding table blocks */
-    _Atomic uint64_t last_lft_ns; /* CLOCK_REALTIME of the last one */
+    _Atomic uint64_t last_lft_ns; /* CLOCK_REALTIME of the last write of a forwarding table block */
     _Atomic uint64_t last_set_ns; /* CLOCK_REALTIME of the last SubnSet of any attribute */
     _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
-    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last one */
+    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last such answer */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);

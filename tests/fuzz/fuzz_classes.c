@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* qos-policy.conf, rules and tables: any input is refused with a message, or gives classes that
- * satisfy their invariants. */
+/* Fuzzes qos-policy.conf, class rules and VL tables. Any input is refused with a message, or gives
+ * classes that satisfy their invariants. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

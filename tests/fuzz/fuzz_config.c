@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration file: any input gives a configuration or an error message. An accepted
+ * Fuzzes the configuration file. Any input gives a configuration or an error message. An accepted
  * configuration is within the limits of the policy.
  */
 #include <stdint.h>

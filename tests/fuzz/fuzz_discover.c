@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile answers to a discovery. The first byte selects a full or targeted discovery and the
- * number of questions in flight. Then follow records: the outcome of a question, which question it
- * is, and 64 bytes of attribute. At the end of the input all other questions time out.
+ * Fuzzes the answers to a discovery. The first byte selects a full or targeted discovery and the
+ * number of requests in flight. Records follow: the outcome of a request, the number of the
+ * request, and 64 bytes of attribute. At the end of the input, all other requests time out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 2 + FAB_SMP_DATA, WINDOW = 16, NODES = 64, PORTS = 2000 };
-#define QUESTIONS (3 * NODES + 3 * PORTS) /* more questions mean an endless loop */
+/* a discovery with more requests than this does not end */
+#define QUESTIONS (3 * NODES + 3 * PORTS)
 
 static struct fab_fabric *new_base(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files: any content gives a key or an error with the name of the file; and the files m_key and
- * guid2mkey. */
+/* Fuzzes key files: any content gives a key, or an error with the name of the file. Also fuzzes the
+ * files m_key and guid2mkey. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void make_folder(void)
         abort();
 }
 
-/* The file m_key: numbers, secrets, and ports in ascending order. */
+/* Fuzzes the file m_key: numbers, secrets, and ports in ascending order. */
 static void parse_m_keys(const uint8_t *data, size_t size)
 {
     struct store_m_key k = {0};
@@ -48,7 +48,7 @@ static void parse_m_keys(const uint8_t *data, size_t size)
         store_m_key_fini(&k);
 }
 
-/* The file guid2mkey: each GUID once, and every key is found. */
+/* Fuzzes the file guid2mkey: each GUID is listed once, and every key is found. */
 static void parse_list(const uint8_t *data, size_t size)
 {
     struct fab_m_key_list *l = NULL;

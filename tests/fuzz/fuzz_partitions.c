@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* partitions.conf and prefix-routes.conf: any input is refused with a line and column, or gives
- * partitions that satisfy their invariants. */
+/* Fuzzes partitions.conf and prefix-routes.conf. Any input is refused with a line and column, or
+ * gives partitions that satisfy their invariants. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"

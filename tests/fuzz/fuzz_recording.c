@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A recording from an untrusted source, played to a client that sends what it contains: each MAD
- * that the recording says was sent, some twice, some not at all. The player must terminate and
- * deliver each MAD at most once.
+ * Fuzzes recordings. The player plays the recording to a client that sends the MADs in the
+ * recording: most once, some twice, some not at all. The player must end, and must deliver each MAD
+ * at most once.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Takes MADs that are due, and advances the time a little. */
+/* Takes the MADs that are due, and advances the time a little. */
 static void receive(struct fab_recording_player *p, uint64_t *now)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations by hosts, as the bytes say: services that are added, expire and are deleted,
- * subscriptions and reports, multicast members. A confirmed registration is found until it is
- * deleted, and no limit is exceeded.
+ * Fuzzes registrations of hosts: services that are added, expire and are deleted, subscriptions and
+ * reports, and multicast members. A confirmed registration is found until it is deleted, and no
+ * limit is exceeded.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static struct fab_fabric *small_fabric(void)
     return own;
 }
 
-/* Four bytes for each step: action, object, host, details. */
+/* Makes one step with services. Each step has four bytes: action, object, host, details. */
 static void try_service(struct world *w, const uint8_t *step)
 {
     struct fab_service x = {.key = {step[2] % 8u, {1, w->host[step[1] % HOSTS]}, 0xffff},
@@ -102,7 +102,8 @@ static void remove_one(void *ctx, uint32_t slot)
     fab_registry_subscriptions_remove(((struct world *)ctx)->subscriptions, slot);
 }
 
-/* Something happens; subscribers get reports and answer or not. */
+/* Makes one step with reports: an event occurs, and subscribers get reports and answer or do not
+ * answer. */
 static void try_report(struct world *w, const uint8_t *step)
 {
     struct fab_event_notice n = {.is = {.generic = 1, .trap = step[2]}};
@@ -120,7 +121,7 @@ static void try_report(struct world *w, const uint8_t *step)
     fab_registry_reports_expire(w->subscriptions, (uint64_t)w->now, remove_one, w);
 }
 
-/* A member joins by its own GUID or by one of two aliases. */
+/* Makes one step with multicast: a member joins by its own GUID or by one of two alias GUIDs. */
 static void try_member(struct world *w, const uint8_t *step)
 {
     const uint64_t port = w->host[step[1] % HOSTS],

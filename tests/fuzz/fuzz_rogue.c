@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a rogue host can send to the manager: SMInfo, control packets, traps and anything else of
- * the subnet management classes, from any source LID and by any directed route, to the real manager
- * on a simulated fabric in virtual time. The manager lives on from input to input. It must remain
- * the master of the fabric, since no sender is trusted.
+ * Fuzzes what a rogue host can send to the manager: SMInfo, control packets, traps and all other
+ * MADs of the subnet management classes, from any source LID and by any directed route. The manager
+ * is the real one, on a simulated fabric in virtual time, and is not restarted between inputs. It
+ * must remain the master of the fabric, because no sender is trusted.
  *
- * An input is a list of packets of at most 256 bytes: two bytes of source LID, one of length, one
- * that chooses a header, and the rest of the MAD.
+ * An input is a list of packets of at most 256 bytes: two bytes of source LID, one byte of length,
+ * one byte that selects a header, and the rest of the MAD.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-void setup_messaging(void); /* of libcheck: the laboratory asserts, which else only tests can */
+/* a function of Check: the lab uses assertions of Check, which otherwise work only in tests */
+void setup_messaging(void);
 static struct lab lab;
 
 static void bring_up(void)
@@ -34,7 +35,8 @@ static void bring_up(void)
     lab_run(&lab, 10, lab_is_ready, "bring-up");
 }
 
-/* Common MADs, which the fuzzer need not find: choice 0 leaves the header as it is. */
+/* Writes the header of a common MAD, so that the fuzzer need not find it. Choice 0 leaves the
+ * header unchanged. */
 static void set_header(uint8_t mad[FAB_MAD_SIZE], uint8_t choice)
 {
     static const struct {

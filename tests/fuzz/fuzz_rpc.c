@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile client of the HTTP/2 and gRPC layers, without a socket. The first byte says how the
- * bytes are divided into pieces; the rest is what the client sends. Between the pieces, time
- * advances and answers are taken or not. The service has one method of each kind.
+ * Fuzzes the HTTP/2 and gRPC layers as a hostile client, without a socket. The first byte says how
+ * the bytes are divided into pieces; the rest is what the client sends. Between the pieces, time
+ * advances, and the client reads answers or does not. The service has one method of each kind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void gone(struct call *c, void *data)
     ((struct waiting *)data)->call = NULL;
 }
 
-/* Endless, as long as the client reads. */
+/* Sends messages without end, as long as the client reads. */
 static void drain(struct call *c, void *data)
 {
     (void)data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile requests to subnet administration: the bytes as a request to a small fabric, from a
- * trusted and an untrusted requester, for one record and for tables; as every record; as RMPP
- * headers, one after the other, to both ends of a transfer; and as the faults of the MADs between
- * these two.
+ * Fuzzes requests to subnet administration of a small fabric. The bytes are used in four ways: as a
+ * request of a trusted and of an untrusted requester, for one record and for tables; as every kind
+ * of record; as RMPP headers, one after the other, for both ends of a transfer; and as faults of
+ * the MADs between these two ends.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,8 +128,8 @@ static void try_rmpp(const uint8_t *data, size_t size)
     rmpp_receiver_fini(&r);
 }
 
-/* What happens to a MAD of a transfer, selected by a byte: it arrives, is lost, arrives twice, or
- * the next byte replaces a byte of its RMPP header. */
+/* What happens to a MAD of a transfer. A byte selects it: the MAD arrives, is lost, arrives twice,
+ * or the next byte replaces a byte of its RMPP header. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;
@@ -144,7 +144,7 @@ static uint8_t next_byte(struct wire *w)
     return *w->data++;
 }
 
-/* Returns how many copies arrive. */
+/* Returns how many copies of the MAD arrive. */
 static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
 {
     uint8_t what = next_byte(w);
@@ -153,8 +153,8 @@ static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
     return what % MEETINGS == LOST ? 0 : what % MEETINGS == TWICE ? 2 : 1;
 }
 
-/* Both ends of a transfer with the faults that the bytes say. If the transfer completes without
- * corrupted MADs, the receiver has what was sent. */
+/* Runs both ends of a transfer with the faults that the bytes select. If the transfer completes
+ * without corrupted MADs, the receiver must have what was sent. */
 static void try_transfer(const uint8_t *data, size_t size)
 {
     static const uint8_t head[FAB_SA_DATA] = {1, FAB_CLASS_SA, 2, 0x92};

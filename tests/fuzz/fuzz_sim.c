@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile MADs into the simulated fabric. An input is a sequence of records of up to 112 bytes:
- * flags, DLID, the first 36 bytes of a MAD, ten hops of each path, and the beginning of its
- * attribute.
+ * Fuzzes MADs that are sent into the simulated fabric. An input is a sequence of records of up to
+ * 112 bytes: flags, DLID, the first 36 bytes of a MAD, ten hops of each path, and the beginning of
+ * the attribute.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static struct fab_sim *new_sim(void)
     return s;
 }
 
-/* Uses bits that fault() does not use: time advances, with faults that last. */
+/* Uses the bits that fault() does not use: advances the time, and causes faults that last. */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {
     const struct fab_sim_impairments foul = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The election: any sequence of SMInfo answers, polls without answer and control packets leaves the
- * state machine in a valid state. Each 12 bytes are one step: what happens, the number of the
- * control packet, GUID (6 bytes), priority, state, two bytes unused.
+ * Fuzzes the election: any sequence of SMInfo answers, polls without answer and control packets
+ * leaves the state machine in a valid state. Each step has 12 bytes: kind of step, number of the
+ * control packet, GUID (6 bytes), priority, state, two unused bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dumped forwarding tables: any input is refused with a line and column, or gives valid tables. */
+/* Fuzzes dumps of forwarding tables. Any input is refused with a line and column, or gives valid
+ * tables. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topology text: any input is refused or gives a valid fabric. A fabric that was read and written
- * reads back with the same nodes and links.
+ * Fuzzes topology files. Any input is refused or gives a valid fabric. If such a fabric is written
+ * and read again, it has the same nodes and links.
  */
 #include <assert.h>
 #include <stdlib.h>

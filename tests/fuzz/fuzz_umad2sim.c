@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hostile clients of `fabsim serve`, and hostile lines on its console. An input is a sequence of
- * records: a byte for the kind, a byte for the sender, a length byte, and so many bytes of a
- * control datagram, a packet or a line. Datagrams are padded with zeros to their size, and control
- * datagrams get the correct magic, unless flags of the record say otherwise.
+ * Fuzzes the clients of `fabsim serve` and its console. An input is a sequence of records: a byte
+ * for the kind, a byte for the sender, a byte for the length, and this number of bytes of a control
+ * datagram, a packet or a line. Datagrams are padded with zeros to their size, and control
+ * datagrams get the correct magic number, unless flags of the record say otherwise.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PACKET, CONTROL, LINE, KINDS };
 enum { MAGIC = 0x10, EXACT_LENGTH = 0x20, RIGHT_PID = 0x40 };
 
-/* An owner of the hub with room for a limited number of packets, which knows the open channels. */
+/* An owner of the hub that accepts a limited number of packets and notes the open channels. */
 struct owner {
     unsigned room;
     bool is_open[HUB_CLIENTS];
@@ -78,7 +78,7 @@ static void packet(struct hub *h, uint8_t flags, uint8_t from, const uint8_t *by
 {
     uint8_t whole[HUB_PACKET_SIZE] = {0};
     memcpy(whole, bytes, len);
-    if (flags & MAGIC) /* a MAD with a valid version */
+    if (flags & MAGIC) /* write the header of a MAD with a valid version */
         whole[32] = whole[34] = 1;
     hub_packet(h, from, whole, flags & EXACT_LENGTH ? len : sizeof whole);
 }

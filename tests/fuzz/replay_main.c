@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a fuzz target over stored inputs, without a fuzzer: `make check` runs it with the seeds, and
+ * Runs a fuzz target over stored inputs, without a fuzzer. `make check` runs it with the seeds, and
  * developers run it with an input that crashed.
  *
  *     fuzz_thing [FILE|FOLDER]...
  *
- * Without arguments it reads $FUZZ_SEEDS/<program name>. It prints TAP, one line for each input. A
- * crash ends the program, which the reader of the TAP counts as a failure.
+ * Without arguments, it reads $FUZZ_SEEDS/<program name>. It prints TAP, with one line for each
+ * input. A crash ends the program, which TAP reports as a failure.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fake of the subnet manager: it implements the interface of sm.h on a generated fabric, with a
- * delay that the test chooses. It allows testing the RPC server alone, and in situations that are
- * rare with a real manager: floods of events, requests that never end, no view yet.
+ * A fake of the subnet manager. It implements the interface of sm.h on a generated fabric, with a
+ * delay that the test chooses. With it, the RPC server can be tested alone, and in situations that
+ * are rare with a real manager: floods of events, requests that never end, and no view yet.
  */
 #include "tests/rpc/fake_sm.h"
 
@@ -105,7 +105,7 @@ static struct fab_view *make_view(const struct fake_sm *how)
     return fab_view_new(1, f, t, &p, &verdict);
 }
 
-/* All contingencies, but plans only for the first half. */
+/* Makes all contingencies, but plans only for the first half of them. */
 static int look_ahead(struct sm *s)
 {
     const struct fab_target *t = s->view->target;
@@ -131,7 +131,7 @@ static int look_ahead(struct sm *s)
     return rc;
 }
 
-/* One group of two hosts. */
+/* Makes one group of two hosts. */
 static int make_groups(struct sm *s)
 {
     const struct fab_fabric *f = s->view->fabric;
@@ -209,7 +209,7 @@ void sm_free(struct sm *s)
     free(s);
 }
 
-/* How many ports do not answer. */
+/* Returns the number of unresponsive ports. */
 static uint32_t unresponsive(void)
 {
     const char *text = getenv("UNRESPONSIVE");
@@ -256,7 +256,7 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
-/* Generations 300 to 3, which are equal. */
+/* Returns generations 300 to 3; all records are equal. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
 {
     uint32_t count = 0;
@@ -281,7 +281,7 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* One link, which can be released at its port 3. */
+/* Returns one link, which can be released at its port 3. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     (void)s;
@@ -335,7 +335,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
 }
 
-/* One isolated link. IsolateLink succeeds at port 4 and fails at port 5. */
+/* Returns one isolated link. IsolateLink succeeds at port 4 and fails at port 5. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
 {
     (void)s;
@@ -365,7 +365,8 @@ bool sm_is_quiet(const struct sm *s)
     return s != NULL;
 }
 
-/* The isolated link with its counter; and a link whose discards increased below the threshold. */
+/* Returns the isolated link with its counter, and a link whose discards increased below the
+ * threshold. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
 {
     (void)pm;
@@ -523,7 +524,7 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
     return s->unapproved;
 }
 
-/* Takes over the baseline, and compares the fabric with it. */
+/* Takes over the baseline, and compares the fabric with this baseline. */
 static int set_baseline(struct sm *s, struct fab_baseline *set)
 {
     struct fab_unapproved *list = NULL;

@@ -6,8 +6,8 @@
 #include "fabricd/sm/sm.h"
 
 struct fake_sm {
-    uint32_t leaves, spines, hosts_per_leaf; /* leaves 0: no view yet */
-    uint64_t delay_us;                       /* until a request is done */
+    uint32_t leaves, spines, hosts_per_leaf; /* leaves 0: no view is published */
+    uint64_t delay_us;                       /* time in us until a request is done */
 };
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: the RPC server
- * over the fake manager, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA. If CONGESTION
- * is set, there is also a fake of congestion control.
- * It prints "ready" when it listens, and ends on SIGTERM or when its standard input is closed.
+ * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
+ * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
+ * CONGESTION is set, the server also has a fake of congestion control. The program prints "ready"
+ * when it listens, and ends on SIGTERM or when its standard input is closed.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scenarios of congestion with the settings of several managers, in one run: `congestion [-s
- * scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t] [-b KiB] [-a
- * ns]`; `congestion -l` lists them. Prints a line of figures for each run, separated by tabs; with
- * -t the time series of each run instead, in steps of 50 us. -b and -a set other buffers and slower
- * adapters than the model's defaults. congestion.py makes tables and plots of the output.
+ * Runs scenarios of congestion with the settings of several managers.
+ *
+ *     congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed]
+ *                [-t] [-b KiB] [-a ns]
+ *     congestion -l                     lists the scenarios
+ *
+ * Prints a line of figures for each run, separated by tabs; with -t, prints the time series of each
+ * run in steps of 50 us instead. -b sets the buffers, and -a the delay of adapters. congestion.py
+ * makes tables and plots of the output.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +25,8 @@
 struct choice {
     const char *scenario, *fabric, *who;
     uint32_t seeds, first, size;
-    uint32_t buffer, adapter_ns; /* KiB, ns; 0: the default of the model */
+    /* size of a buffer in KiB, and delay of an adapter in ns; 0: the default of the model */
+    uint32_t buffer, adapter_ns;
     bool course, list;
 };
 struct course { /* the time series of a run: Gb/s in each step */
@@ -33,7 +38,7 @@ struct run {
     const struct plan *plan;
     struct fab_traffic *traffic;
     struct course course;
-    double *steady; /* by flow: bytes in the last third of the congestion */
+    double *steady; /* [flows] bytes of each flow in the last third of the congestion */
     double seconds;
 };
 
@@ -118,7 +123,7 @@ static uint32_t flows_of(const struct plan *p, enum role role)
     return count;
 }
 
-/* Mean Gb/s of all flows of a role in from..until. */
+/* Returns the mean rate of all flows of a role between two times, in Gb/s. */
 static double mean(const struct course *c, enum role role, uint64_t from, uint64_t until)
 {
     double sum = 0;
@@ -133,7 +138,8 @@ static double smooth(const struct course *c, enum role role, uint32_t bin)
     return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
 }
 
-/* us until the rate of background flows stays within a tenth of its final value. */
+/* Returns the time in us until the rate of the background flows stays within a tenth of its final
+ * value. */
 static double converges(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -144,7 +150,8 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* us until the remaining sender has nine tenths of `goal` Gb/s; -1: not before the end. */
+/* Returns the time in us until the remaining sender has nine tenths of `goal` Gb/s; -1: this does
+ * not happen before the end. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -157,7 +164,7 @@ static double recovers(const struct run *r, double goal)
     return -1;
 }
 
-/* Oscillation in the last third: (max - min) / mean of smoothed steps. */
+/* Returns the oscillation in the last third: (max - min) / mean of the smoothed rate. */
 static double wave(const struct run *r, enum role role)
 {
     const struct plan *p = r->plan;
@@ -187,7 +194,7 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Share of the hot spots' capacity that is used, from time `from` on. */
+/* Returns the share of the bandwidth of the incast's endports that is used, from time `from` on. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
@@ -195,7 +202,7 @@ static double hot(const struct run *r, uint64_t from)
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
-/* For bursts: the shortest possible duration divided by the actual one. */
+/* Returns, for bursts, the shortest possible duration divided by the actual duration. */
 static double swift(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -247,7 +254,8 @@ static void leave_alone(struct plan *p)
     p->count = kept;
 }
 
-/* *goal: the final rate of LAST without congestion control, which runs before the others. */
+/* *goal: the final rate of the sender LAST without congestion control. This reference run comes
+ * before the others. */
 static void run_one(const struct scenario *x, struct scene *s, enum who who, const struct choice *o,
                     uint64_t seed, double *goal)
 {
@@ -286,7 +294,8 @@ static bool is_chosen(const char *choice, const char *name)
     return choice == NULL || strcmp(choice, name) == 0;
 }
 
-/* Settings of zeros mark nothing, so one fabric is enough for them. */
+/* Returns whether a combination is run. Settings of zeros mark no packets, so one fabric is enough
+ * for them. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;
@@ -297,7 +306,7 @@ static bool is_tried(const struct scenario *x, enum who who)
     return who != TOLD || x->one_end;
 }
 
-/* Whether the comma-separated list has the name. */
+/* Returns whether the comma-separated list contains the name. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenarios. Besides the incasts, endports send by a shift over leaves, which a healthy fat
- * tree carries at full rate, so that any loss of rate is due to congestion. In scenarios without
- * such a shift, the same run without the incast ("alone") is the reference.
+ * The scenarios. Besides the incasts, endports send by a shift over leaves, which a fat tree
+ * without faults carries at full rate, so that any loss of rate is due to congestion. Scenarios
+ * without such a shift use the same run without the incast ("alone") as reference.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #define LINE 100.0 /* Gb/s */
 #define PAYLOAD (4096.0 / 4122)
 #define FROM (200 * US)
-#define AFTER (10000 * US) /* most of them for background traffic */
+#define AFTER (10000 * US) /* the time at which most scenarios with background traffic end */
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
     }
 }
 
-/* [port_count] marks the ports that carry traffic of an incast. */
+/* Returns an array [port_count] that marks the ports that carry traffic of an incast. */
 static bool *crowded_ports(const struct scene *s, const struct plan *p)
 {
     bool *crowded = calloc(s->fabric->port_count, sizeof *crowded);
@@ -72,7 +72,8 @@ static bool *crowded_ports(const struct scene *s, const struct plan *p)
     return crowded;
 }
 
-/* Distinguishes FAR from BESIDE. */
+/* Gives each background flow the role BESIDE if it shares a link with an incast, else the role FAR.
+ */
 static void tell(const struct scene *s, struct plan *p)
 {
     bool *crowded = crowded_ports(s, p);
@@ -91,7 +92,7 @@ static void times(struct plan *p, uint64_t us)
     p->end = p->until + (us * US < AFTER ? us * US : AFTER);
 }
 
-/* 0 .. count - 1 in random order. */
+/* Returns the numbers 0 to count - 1 in random order. */
 static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
 {
     uint32_t *order = fab_base_alloc_array(s->ends, sizeof *order);
@@ -103,9 +104,9 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Endports that are not busy send by a shift over leaves to endports that are no hot spots. Each
- * flow then has links of its own, except for those of the incast; flows that share none with it are
- * left out. */
+/* Adds background flows: endports that take no part in an incast send by a shift over leaves to
+ * endports that are not the target of an incast. Each flow then has links of its own, except for
+ * those of the incast. Flows that share no link with the incast are left out. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {
@@ -137,7 +138,7 @@ static bool *flags(const struct scene *s)
 
 /* ---- crowds ---------------------------------------------------------------------------------- */
 
-/* `size` senders to one endport; when they stop, one of them continues. */
+/* Adds an incast of `size` senders to one endport. When they stop, one of them continues. */
 static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -155,8 +156,8 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Two hot spots at one leaf, half of the senders to each, a quarter to both; the second starts
- * later. */
+/* Adds two incasts to endports of one leaf. Half of the senders send to each, and a quarter to
+ * both. The second incast starts later. */
 static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), a = order[0],
@@ -183,7 +184,7 @@ static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prn
     free(hot);
 }
 
-/* The incast moves to another endport every 700 us. */
+/* Adds an incast that moves to another endport every 700 us. */
 static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { SPOTS = 6, STAY = 700 };
@@ -207,7 +208,7 @@ static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Each slow endport of the first leaf has a few senders at other leaves. */
+/* Adds a few senders at other leaves for each slow endport of the first leaf. */
 static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -229,7 +230,7 @@ static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *p
     free(hot);
 }
 
-/* All to all among half of the endports, beside an incast of others. */
+/* Adds all-to-all traffic among half of the endports, beside an incast of the other half. */
 static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), half = s->ends / 2 < 64 ? s->ends / 2 : 64;
@@ -244,8 +245,8 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(order);
 }
 
-/* The first leaves, one in eight, are storage. The other endports send continuously to the next
- * leaf, and every millisecond `size` KiB to storage; each storage endport receives from seven of
+/* One in eight leaves, the first ones, is storage. The other endports send continuously to the next
+ * leaf, and every millisecond `size` KiB to storage. Each storage endport receives from seven of
  * them. */
 static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
@@ -281,7 +282,7 @@ static void full_shift(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(none);
 }
 
-/* `size` flows from each endport and to each endport, 10 Gb/s each. */
+/* Adds `size` flows from each endport and to each endport, with 10 Gb/s each. */
 static void light_load(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     times(p, s->ends > 1000 ? 300 : 1500);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fat trees without taper, 4x EDR, LIDs leaf by leaf, routed by the engine that auto selects. */
+/* Makes the fabrics of the scenarios: fat trees without taper, with 4x EDR links, LIDs assigned
+ * leaf by leaf, and routed by the engine that "auto" selects. */
 #include <string.h>
 
 #include "libfabmgr/fabric/generate.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scenarios for congestion control: a fabric with tables, the traffic, and the settings. */
+/* The parts of a scenario for congestion control: a fabric with tables, the traffic, and the
+ * settings. */
 #ifndef TESTS_BENCH_CONGESTION_SCENE_H
 #define TESTS_BENCH_CONGESTION_SCENE_H
 
@@ -19,41 +20,43 @@ struct scene {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
-    uint32_t *end, ends; /* port ids of endports, leaf by leaf */
+    uint32_t *end, ends; /* [ends] port ids of the endports, leaf by leaf */
     uint32_t leaf;       /* endports of a leaf */
 };
-/* "64", "324", "648" or "2000", the number of endports; slow: the endports of the first leaf have a
- * tenth of the others' rate. */
+/* Makes the fabric `name`: "64", "324", "648" or "2000", the number of endports. slow: the endports
+ * of the first leaf have a tenth of the rate of the others. */
 void scene_init(struct scene *s, const char *name, bool slow);
 void scene_fini(struct scene *s);
 
 /* ---- plans.c: what is sent ------------------------------------------------------------------- */
 
 enum role {
-    BESIDE, /* not in an incast, but on links that one uses: victims (in runs without an incast:
-               all flows) */
-    FAR,    /* not in an incast, and not on its links */
-    CROWD,  /* the senders of the incast */
-    LAST,   /* the sender that continues when the others have stopped */
+    /* a flow that is not part of an incast, but uses a link of one, so it may be a victim (in runs
+     * without an incast: every flow) */
+    BESIDE,
+    FAR,   /* a flow that is not part of an incast and uses none of its links */
+    CROWD, /* a sender of the incast */
+    LAST,  /* the sender that continues when the other senders have stopped */
     ROLES,
 };
 struct plan {
     struct fab_traffic_flow *flow;
     uint8_t *role; /* enum role */
     uint32_t count, room;
-    uint64_t from, until, end; /* the incast lasts from .. until; the run ends at `end` */
-    double hot_gbps;           /* rate that all hot spots can receive together; 0: no hot spots */
-    double burst_us;           /* incasts of bursts: the shortest possible time of one; 0: no
-                                  bursts */
+    uint64_t from, until, end; /* the incast lasts from `from` to `until`; the run ends at `end` */
+    /* rate that all targets of the incasts can receive together; 0: there is no incast */
+    double hot_gbps;
+    /* for incasts of bursts: the shortest possible time of one burst; 0: no bursts */
+    double burst_us;
 };
 struct scenario {
     const char *name, *fabric;
     void (*plan)(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p);
     uint32_t size; /* number of senders */
-    bool one_end;  /* all of them send to the same endport */
+    bool one_end;  /* all senders send to the same endport */
     bool slow;
 };
-extern const struct scenario scenarios[]; /* ends with an entry without a name */
+extern const struct scenario scenarios[]; /* the last entry has no name */
 void plan_fini(struct plan *p);
 
 /* ---- settings.c: who set what ---------------------------------------------------------------- */
@@ -64,14 +67,14 @@ enum who {
     ZEROS,
     PLUGIN,
     OPA,
-    OURS,   /* the profile "balanced" without a configured fan-in */
-    INCAST, /* our other two profiles */
+    OURS,   /* fabricd's profile "balanced" without a configured fan-in */
+    INCAST, /* fabricd's other two profiles */
     COLLECTIVE,
-    TOLD, /* "balanced" with the fan-in configured */
+    TOLD, /* fabricd's profile "balanced" with the configured fan-in */
     WHOS
 };
 extern const char *const who_names[WHOS];
-/* Writes no settings for a manager without congestion control. */
+/* Makes the settings of a manager. For a manager without congestion control, makes none. */
 void settings(struct scene *s, enum who who, uint32_t senders, struct fab_congestion *ret);
 
 #endif

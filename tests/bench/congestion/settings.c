@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of other managers, as far as they are known, and ours.
+ * Makes the settings of other managers, as far as they are known, and those of fabricd.
  *
  * OpenSM 3.3.24 copies what the operator wrote; its defaults are zeros. The plug-in of MLNX_OFED 2
  * (its manual): threshold 15, marking rate 10, packets from 512 bytes, increase 1, trigger 2; table
  * and timer "by the number of hosts", without a formula. Here its delays rise in equal steps to
- * 1/hosts of the rate, with the timer of 154 us that its makers published (Gran et al., IPDPS
+ * 1/hosts of the rate, with the timer of 154 us that its authors published (Gran et al., IPDPS
  * 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no minimum size,
  * victims mark, increase 5, timer 10, limit 127, delays in equal steps up to 8.3 us.
  */
@@ -48,7 +48,7 @@ static void fill(const struct scene *s, enum who who, struct fab_congestion_port
     }
 }
 
-/* The same setting at all ports. */
+/* Sets the same values at all ports. */
 static void uniform(const struct scene *s, enum who who, struct fab_congestion *c)
 {
     *c = (struct fab_congestion){
