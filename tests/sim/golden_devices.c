@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the attributes of simulated devices and prints them. Values that every port has for itself
- * (LID, GUID) stand apart from the settings, so that ports with equal settings share a paragraph.
+ * Reads the attributes of simulated devices and prints them. Values that differ from port to port
+ * (LID, GUID) are printed apart from the settings, so that ports with equal settings share a
+ * paragraph.
  */
 #include "tests/sim/golden_devices.h"
 
@@ -12,8 +13,9 @@
 #include "tests/support/golden.h"
 #include "tests/unit/testing.h"
 
-#define LINE 100 /* columns after which lists go on in a new line */
-#define FIRST 12 /* entries of forwarding tables that are printed; the digest covers all */
+#define LINE 100 /* maximum width of a line; longer lists continue on the next line */
+/* number of forwarding table entries that are printed; the digest covers all entries */
+#define FIRST 12
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -114,7 +116,7 @@ static bool get(struct fab_sim *sim, uint32_t node, uint8_t port, uint16_t attr,
 static void read_port_info(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                            uint8_t port)
 {
-    /* Values of each port's own, and those that no manager can change. */
+    /* Fields that differ from port to port, and fields that no manager can change. */
     static const char *const skip[] = {"LID",
                                        "LocalPortNum",
                                        "LinkWidthSupported",
@@ -189,7 +191,7 @@ static void print_sl2vl(FILE *out, uint64_t table)
     fputc('\n', out);
 }
 
-/* A line for each run of input ports with the same table. */
+/* Prints one line for each run of input ports with the same table. */
 static void read_sl2vl(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                        uint8_t port)
 {
@@ -270,7 +272,7 @@ static void read_mft(struct golden_items *to, const struct fab_sim *sim, uint32_
     golden_items_add(to, "MulticastForwardingTable", sw, -1, end(&t));
 }
 
-/* Attributes of congestion control (annex A10) that somebody has written. */
+/* Reads the attributes of congestion control (annex A10) that a manager has written. */
 static void read_congestion(struct golden_items *to, struct fab_sim *sim, uint32_t node,
                             uint8_t port)
 {
@@ -336,11 +338,11 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim)
 
 /* ---- paragraphs ------------------------------------------------------------------------------ */
 
-/* Prints a place after the one before it: "leaf-001/1-3,7 leaf-002/1". */
+/* Prints ports as a list, such as "leaf-001/1-3,7 leaf-002/1". */
 struct places {
     FILE *out;
     uint32_t node;
-    int first, last; /* the open run of ports */
+    int first, last; /* first and last port of the run that is not printed yet */
     size_t column;
 };
 
@@ -380,7 +382,8 @@ static void print_indented(FILE *out, const char *text)
     }
 }
 
-/* The fields of an attribute that changed; both texts have the same fields in the same order. */
+/* Returns the fields of an attribute that changed. Both texts have the same fields in the same
+ * order. */
 static char *changed_fields(const char *now, const char *before)
 {
     struct text t;
@@ -400,7 +403,8 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* The texts to print: all, or what changed. NULL: nothing changed. */
+/* Returns the text to be printed: all fields, or the fields that changed. NULL: no field changed.
+ */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];
@@ -414,7 +418,8 @@ static char *text_of(const struct golden_items *now, const struct golden_items *
     return strdup(item->text);
 }
 
-/* Prints item i with all later ones of the same attribute and text, and drops their texts. */
+/* Prints item i together with all later items that have the same attribute and text, and deletes
+ * the texts of these items. */
 static void print_group(FILE *out, const struct fab_fabric *f, const struct golden_items *now,
                         size_t i, char **text)
 {

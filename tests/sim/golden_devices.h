@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the devices of a simulated fabric hold, as text for golden files. */
+/* Prints what the devices of a simulated fabric hold, as text for golden files. */
 #ifndef TESTS_SIM_GOLDEN_DEVICES_H
 #define TESTS_SIM_GOLDEN_DEVICES_H
 
@@ -17,7 +17,7 @@ struct golden_item {
     int port; /* -1: the attribute belongs to the node */
     char *text;
 };
-struct golden_items { /* always in the same order for the same fabric */
+struct golden_items { /* the items of a fabric, always in the same order */
     struct golden_item *item;
     size_t count, room;
 };
@@ -26,12 +26,12 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim);
 void golden_items_add(struct golden_items *to, const char *attr, uint32_t node, int port,
                       char *text); /* takes the text */
 void golden_items_free(struct golden_items *items);
-/* Prints the items that differ from `before` (NULL: all), of PortInfo and SwitchInfo only the
- * fields that changed. Ports with equal text share a paragraph. */
+/* Prints the items that differ from `before` (NULL: all items). Of PortInfo and SwitchInfo, prints
+ * only the fields that changed. Ports with equal text share a paragraph. */
 void golden_items_print(FILE *out, const struct fab_fabric *f, const struct golden_items *now,
                         const struct golden_items *before);
-/* Prints "Name=value" for each field, some on a line; a field whose name is in skip[] is left out.
- */
+/* Returns "Name=value" for each field, several on a line. Fields whose names are in skip[] are left
+ * out. */
 char *golden_fields(const struct fab_attr *attr, const void *value, const char *const *skip);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The laboratory. Its assertions read the simulated devices, not the manager. */
+/* The lab: the whole manager on a simulated fabric. Its assertions read the simulated devices and
+ * do not ask the manager. */
 #include "tests/sim/lab.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 struct lab_tap {
     struct transport base;
     struct lab *lab;
-    struct transport_mad reply; /* of the other manager, under way */
+    struct transport_mad reply; /* the MAD that the other manager is about to send */
 };
 
 static void count(struct lab *lab, const struct fab_mad *mad)
@@ -44,7 +45,7 @@ static void deliver_other(void *ctx)
     transport_hand_up(&t->base, &t->reply, 1);
 }
 
-/* Plays the manager at lab->other_node. */
+/* Answers in the name of the manager at lab->other_node. */
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
@@ -70,7 +71,7 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     return node;
 }
 
-/* Whether a SubnGet(SMInfo) went to the other manager. */
+/* Returns whether a SubnGet(SMInfo) was sent to the other manager. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)
@@ -121,15 +122,15 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* Changes some bytes of the attribute; the header stays, so that it is still the answer to our
- * request. */
+/* Changes some bytes of the attribute. The header stays unchanged, so that the MAD is still the
+ * answer to the request. */
 static void spoil(struct lab *lab, struct transport_mad *mad)
 {
     for (uint64_t i = lab_random(lab) % 8; i < 8; i++)
         mad->bytes[64 + lab_random(lab) % 64] = (uint8_t)lab_random(lab);
 }
 
-/* The port reads as if it did not enforce partitions. */
+/* Changes the PortInfo of an answer so that the port seems not to enforce partitions. */
 static void hide_enforcement(const struct lab *lab, struct transport_mad *mad)
 {
     struct fab_port_info info;
@@ -213,7 +214,7 @@ uint8_t lab_role(struct lab *lab)
     return status.role;
 }
 
-/* The number of the port of `from` that leads to `to`. */
+/* Returns the number of the port of `from` that leads to `to`. */
 static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
 {
     for (uint8_t p = 1; p <= f->nodes[from].num_ports; p++) {
@@ -352,7 +353,7 @@ void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
     lab->sm = NULL;
-    lab_run_for(lab, 0); /* results of workers are dropped, as their owner is gone */
+    lab_run_for(lab, 0); /* the loop drops the results of workers, because their owner was freed */
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
     bus_free(lab->bus);
@@ -544,8 +545,7 @@ static void cut_off(struct fab_fabric *f, uint32_t node)
     }
 }
 
-/* The fabric as it is now: the links that the simulation was given, the port states of the devices.
- */
+/* Returns the fabric with the links of the simulation and the port states of the devices. */
 struct fab_fabric *lab_devices(struct lab *lab)
 {
     struct fab_fabric *f;

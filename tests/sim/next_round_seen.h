@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* False, with a line on stdout: the manager chose a round by facts that the table lacks. */
+/* Returns false, and prints a line on stdout, if the manager chose a round by facts that the table
+ * does not have. */
 bool next_rounds_in_table(void);
 
 #endif

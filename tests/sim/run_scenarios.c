@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs scenarios, each in a process of its own, and prints TAP. By `make check`: all of tests/sim,
- * each with the seed of its file. By hand:
+ * Runs scenarios, each in a process of its own, and prints TAP. `make check` runs all scenarios of
+ * tests/sim, each with the seed in its file. By hand:
  *
  *     run_scenarios [-v] [-s SEED] [-n TIMES] [FILE...]
  *
- * -n: each that many times with fresh seeds, SEED and those after it (default: from the clock);
- * what fails is printed with its seed. -v: what happens.
+ * -n: runs each scenario this number of times with the seeds from SEED on (default: from the
+ * clock); a failure is printed with its seed. -v: prints what happens.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 
 #define FILES_MAX 512
 #define TEXT_MAX (1u << 16)
-#define SECONDS_MAX 120 /* of real time, for one run */
+#define SECONDS_MAX 120 /* maximum real time of one run, in seconds */
 
 struct job {
     bool verbose;
@@ -102,7 +102,8 @@ static void run_one(struct job *job, const char *path, uint64_t seed)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        exit(play(job, path, seed)); /* not _exit: that would lose the counts of a coverage build */
+        /* not _exit, which would lose the counters of a coverage build */
+        exit(play(job, path, seed));
     bool good = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                 WEXITSTATUS(status) == EXIT_SUCCESS;
     if (child > 0 && WIFSIGNALED(status))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The agent of subnet administration with the real manager on a simulated fabric in virtual time,
- * and hosts that send requests and answer reports: at once, late, or never. */
+ * and hosts that send requests. The hosts answer reports at once, late, or never. */
 #ifndef TESTS_SIM_SA_SCENE_H
 #define TESTS_SIM_SA_SCENE_H
 
@@ -35,11 +35,11 @@ struct scene {
     uint64_t tid;
     uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
-    uint16_t asker; /* other than 0: answers to other LIDs are not kept */
+    uint16_t asker; /* if not 0: answers to other LIDs are not kept */
     struct got got[REPORTS];
     unsigned reports;
-    uint16_t deaf;     /* the host that does not answer reports; 0: all answer */
-    uint64_t delay_us; /* before a report is answered */
+    uint16_t deaf;     /* LID of the host that does not answer reports; 0: all hosts answer */
+    uint64_t delay_us; /* time until a host answers a report */
 };
 static struct scene scene;
 
@@ -127,7 +127,8 @@ static inline bool has_answer(struct lab *lab)
     return scene.answers > 0;
 }
 
-/* Returns the status of the answer; scene.answer has its attribute. */
+/* Sends a request and returns the status of the answer. scene.answer has the attribute of the
+ * answer. */
 static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
                            uint64_t comp_mask, const uint8_t *data, size_t len)
 {
@@ -142,7 +143,7 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        store_flush(scene.lab.store); /* the store's thread runs in real time */
+        store_flush(scene.lab.store); /* flush, because the thread of the store runs in real time */
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);
     return fab_base_get_be16(scene.answer + 4);
@@ -223,7 +224,7 @@ static inline struct fab_inform_info all_notices(uint16_t trap)
                                     .producer = 0xffffff};
 }
 
-/* The number of reports of that trap that arrived at a host. */
+/* Returns the number of reports of this trap that arrived at a host. */
 static inline unsigned reports_of(uint16_t lid, uint16_t trap)
 {
     unsigned count = 0;

@@ -39,25 +39,25 @@ struct scenario_error {
     uint32_t line, column; /* from 1 */
     char message[200];
 };
-/* FORMAT: ret_error says where and why. NOMEM. */
+/* Reads a scenario. Returns NOMEM, or FORMAT; ret_error then says where and why. */
 int scenario_read(const char *text, size_t len, const char *name, struct scenario *ret,
                   struct scenario_error *ret_error);
 void scenario_fini(struct scenario *s);
 const struct scenario_option *scenario_option(const struct scenario_line *line, const char *name);
-/* The option's number, or that. */
+/* Returns the number of an option, or the default if the option is not given. */
 double scenario_number(const struct scenario_line *line, const char *name, double otherwise);
 
 struct scenario_result {
     bool good;
-    char message[512];     /* where and why it failed */
-    uint64_t digest;       /* of every MAD that was sent and every event, with their times */
-    uint64_t mads, end_us; /* sent; virtual time at the end */
+    char message[512];     /* where and why the scenario failed */
+    uint64_t digest;       /* digest of all MADs and events with their times */
+    uint64_t mads, end_us; /* number of MADs sent; virtual time at the end */
 };
 struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
-    FILE *trace;        /* gets what the digest is of; NULL: nobody wants it */
+    FILE *trace;        /* gets the text of which the digest is made; NULL: no trace */
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
                   struct scenario_result *ret);
@@ -66,14 +66,16 @@ void scenario_run(const struct scenario *s, const struct scenario_run_config *co
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* NOT_YET: ask again a little later (expectations). why: what is, or what went wrong. */
+/* Carries out a line. Returns NOT_YET if an expectation is not true yet and must be checked again a
+ * little later. why: the present state, or what went wrong. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {
     const char *name;
     unsigned words_least, words_most;
-    const char *options; /* names it takes, each followed by a blank */
-    bool setup;          /* before time begins: stands without "at" */
+    const char *options; /* names of the options that the verb takes, each followed by a blank */
+    /* the verb prepares the scenario before time begins, and is written without "at" */
+    bool setup;
     scenario_act *act;
 };
 const struct scenario_verb *scenario_verb(const char *name); /* NULL: none */

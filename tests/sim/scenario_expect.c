@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a scenario can expect: a table of conditions (at the end). Each says whether it holds, and
- * what is the case if it does not.
+ * The expectations of scenarios: a table of conditions (at the end). Each condition says whether it
+ * is true, and what the present state is if it is not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ CONDITION(is_good)
     return stage_good(s, why);
 }
 
-/* Idle, and everything that is up is Active and every pair reaches each other, without an alarm. */
+/* Is true if the manager is idle and shows no alarm, every link that is up is Active, and every
+ * pair of endports has a path. */
 CONDITION(is_healthy)
 {
     struct sm_status status = status_of(s);
@@ -99,7 +100,7 @@ CONDITION(has_unresponsive)
     return false;
 }
 
-/* "held-down PART|nobody", "flapping PART|nobody" */
+/* Reads "held-down PLACE|nobody" or "flapping PLACE|nobody". */
 CONDITION(has_flapping)
 {
     struct sm_flapping flaps[64];
@@ -123,7 +124,7 @@ static bool named(const struct scenario_line *line, const char *a, const char *b
     return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
 }
 
-/* "isolated PART|nobody": out of the routes. */
+/* Reads "isolated PLACE|nobody": routes avoid the link. */
 CONDITION(has_isolated)
 {
     struct sm_isolation list[64];
@@ -169,7 +170,7 @@ CONDITION(has_tables)
     return false;
 }
 
-/* A number of the manager, at least or at most so many (the words after the name). */
+/* Compares a number of the manager with the limit in the line ("least" or "most", and a number). */
 static bool compare(const struct scenario_line *line, unsigned at, uint64_t is, char why[512])
 {
     uint64_t bound = strtoull(word(line, at + 1), NULL, 0);
@@ -236,13 +237,13 @@ CONDITION(has_no_event)
     return !has_event(s, line, why);
 }
 
-/* "events TYPE least|most N" */
+/* Reads "events TYPE least|most N". */
 CONDITION(has_events)
 {
     return compare(line, 2, count_events(s, word(line, 1), ""), why);
 }
 
-/* "port NODE/PORT down|init|armed|active" */
+/* Reads "port NODE/PORT down|init|armed|active". */
 CONDITION(has_port)
 {
     static const char *const names[] = {"", "down", "init", "armed", "active"};
@@ -257,7 +258,7 @@ CONDITION(has_port)
     return state < 5 && strcmp(names[state], word(line, 2)) == 0;
 }
 
-/* "counter NODE/PORT NAME least|most N" */
+/* Reads "counter NODE/PORT NAME least|most N". */
 CONDITION(has_counter)
 {
     uint32_t node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads scenarios. A line is words and options ("name=value", or "name value" as in "within 2s"),
- * blanks between them, "#" to the end of the line is a comment. What each verb takes is in the
- * table of verbs; here it is checked.
+ * Reads scenarios. A line has words and options ("name=value", or "name value" as in "within 2s"),
+ * separated by blanks; "#" begins a comment. The table of verbs says what each verb takes; this
+ * file checks the lines by this table.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *r, size_t c
     return FAB_E_FORMAT;
 }
 
-/* The next word; its first column in *ret_column. False: the line is over. */
+/* Returns the next word, and its first column in *ret_column. Returns false at the end of the line.
+ */
 static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_column)
 {
     size_t len = 0;
@@ -51,7 +52,7 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    if (len == SCENARIO_WORD) /* too long: as what nothing is called */
+    if (len == SCENARIO_WORD) /* too long, so the word matches no name */
         memcpy(word, "(too long)", sizeof("(too long)"));
     else
         word[len] = '\0';
@@ -97,7 +98,7 @@ static int read_option(struct reader *r, struct scenario_line *line, const char 
     return FAB_OK;
 }
 
-/* "name=value", or a name whose value is the next word. */
+/* Reads an option "name=value", or a name whose value is the next word. */
 static int read_option_word(struct reader *r, struct scenario_line *line, char *word, size_t column)
 {
     char value[SCENARIO_WORD];

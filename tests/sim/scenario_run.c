@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays a scenario: makes the stage (loop in virtual time, fabric, manager), then goes through the
- * lines, each at its time; an expectation is asked again every millisecond until it holds or its
- * time is over. A tap between manager and fabric digests every MAD with its time.
+ * Plays a scenario. Makes the stage (a loop in virtual time, the fabric and the manager), then
+ * carries out each line at its time. An expectation is checked every millisecond until it is true
+ * or its time is over. A tap between manager and fabric adds every MAD with its time to the digest.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "tests/sim/stage.h"
 
 #define ASK_AGAIN_US 1000
-#define END_US (UINT64_C(86400) * 1000000) /* no scenario is longer than a day */
+#define END_US (UINT64_C(86400) * 1000000) /* maximum length of a scenario: a day */
 
 static void digest(struct stage *s, const void *bytes, size_t len)
 {
@@ -65,7 +65,8 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* ClassPortInfo (IBA 13.4.8.1) of a device that has PortCounters and nothing more. */
+/* Returns whether the MAD is ClassPortInfo (IBA 13.4.8.1) of performance management, which
+ * announces error counters in PortCountersExtended. */
 static bool tells_of_more(const struct transport_mad *mad)
 {
     return mad->qp == 1 && mad->bytes[1] == FAB_CLASS_PERF && mad->bytes[16] == 0 &&
@@ -208,7 +209,7 @@ static void fail(struct stage *s, const struct scenario_line *line, const char *
     loop_stop(s->loop);
 }
 
-/* False: not now; the timer is set. */
+/* Carries out the next line. Returns false if the line must wait; the timer is then set. */
 static bool play_line(struct stage *s, const struct scenario_line *line)
 {
     char why[512] = "";
@@ -217,7 +218,7 @@ static bool play_line(struct stage *s, const struct scenario_line *line)
         loop_timer_set(s->timer, line->at_us - now);
         return false;
     }
-    fab_sim_advance(s->sim, now); /* its time is the scenario's */
+    fab_sim_advance(s->sim, now); /* the simulator's time is the scenario's time */
     if (!s->asked)
         s->until_us = now + (uint64_t)scenario_number(line, "within", 0);
     s->asked = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a scenario can set up and do: a table of verbs (at the end), a function each. Nodes are
- * named by patterns (fnmatch) where a verb may hit several; places are NODE/PORT, and the cable is
- * meant.
+ * What a scenario can prepare and do: a table of verbs (at the end), and a function for each verb.
+ * If a verb can apply to several nodes, it names them by a pattern (fnmatch). A place NODE/PORT
+ * names the cable at this port.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -101,7 +101,7 @@ VERB(do_fabric)
 
 VERB(do_seed)
 {
-    UNUSED(s), UNUSED(line), UNUSED(why); /* read by the reader */
+    UNUSED(s), UNUSED(line), UNUSED(why); /* the reader has used this line */
     return SCENARIO_DONE;
 }
 
@@ -155,7 +155,7 @@ VERB(do_quiet)
     return SCENARIO_DONE;
 }
 
-/* The performance manager, too: by default it is not there. */
+/* Starts the performance manager, which does not run by default. */
 VERB(do_counters)
 {
     static const char *const ways[] = {"report", "isolate", "disable"};
@@ -178,7 +178,8 @@ VERB(do_narrow)
     return SCENARIO_DONE;
 }
 
-/* What the manager keeps is kept over its death: in a folder that goes with the scenario. */
+/* Gives the manager a state directory, so that its state survives a kill. The directory is removed
+ * after the scenario. */
 VERB(do_state)
 {
     static const char template[] = "/tmp/fabricd-scenario.XXXXXX";
@@ -207,7 +208,8 @@ VERB(do_engine)
 
 /* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
 
-/* Whether the manager cannot manage a node after that, or else *ret_lost is as it was. */
+/* Sets *ret_lost to whether the manager can no longer manage the node after this line. Verbs that
+ * do not affect this leave *ret_lost unchanged. */
 static void judge_lost(const struct stage *s, const struct scenario_line *line, bool *ret_lost)
 {
     const char *verb = line->verb->name;
@@ -256,7 +258,7 @@ VERB(do_fault)
     return good ? SCENARIO_DONE : SCENARIO_FAILED;
 }
 
-VERB(do_ignore) /* the conditions ignore a node, or include it again */
+VERB(do_ignore) /* Makes the conditions ignore a node, or include it again. */
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
     UNUSED(why);
@@ -279,7 +281,7 @@ bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *
     return *end == '\0' && port < 255 && fab_sim_find(s->sim, name, ret_node) == FAB_OK;
 }
 
-/* Pulls that many cables between switches, chosen by the seed. */
+/* Pulls this number of cables between switches, chosen by the seed. */
 VERB(do_pull_some)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);

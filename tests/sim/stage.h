@@ -22,7 +22,7 @@ struct stage_label {
 struct stage_event {
     char type[32], subject[64], message[128];
 };
-struct stage_tap; /* between the manager and the fabric: digests what is sent */
+struct stage_tap; /* the transport between the manager and the fabric, which digests all MADs */
 struct stage {
     const struct scenario *scenario;
     struct scenario_run_config run;
@@ -34,41 +34,45 @@ struct stage {
     struct transport *below; /* the simulated fabric */
     struct stage_tap *tap;
     struct sm *sm;
-    struct pm *pm;       /* where the scenario has "counters" */
-    char state_dir[64];  /* of the manager; "": it keeps nothing */
-    struct store *store; /* there while it is */
-    bool narrow;         /* devices have error counters in PortCounters only */
+    struct pm *pm;       /* only if the scenario has the verb "counters" */
+    char state_dir[64];  /* state directory of the manager; "": it keeps no state */
+    struct store *store; /* the store; NULL while there is none */
+    bool narrow;         /* devices have error counters only in PortCounters */
     char seat[SCENARIO_WORD];
-    bool *lost; /* [nodes] that a manager cannot manage: silent, lying, locked */
+    /* [nodes] whether the manager cannot manage the node: it is unresponsive, gives wrong answers,
+     * or has a foreign key */
+    bool *lost;
 
     size_t next; /* line */
     uint64_t begun_us;
-    bool asked; /* the line at next is an expectation that was asked before */
+    bool asked; /* the line at `next` is an expectation that was checked before */
     uint64_t until_us;
     struct loop_timer *timer;
 
-    struct stage_event events[STAGE_EVENTS]; /* since the last mark */
+    struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_generation;
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
-    unsigned answers, refusals; /* of requests to the manager, since the last mark */
+    /* answers to requests to the manager, and refusals among them, since the last mark */
+    unsigned answers, refusals;
 };
 
-int stage_fabric(struct stage *s, struct fab_builder *b); /* the fabric to play on */
-int stage_manager(struct stage *s, char why[512]);        /* it sits down and starts */
+int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the fabric of the scenario */
+int stage_manager(struct stage *s, char why[512]);        /* creates and starts the manager */
 void stage_manager_goes(struct stage *s);
-uint64_t stage_now(const struct stage *s); /* of the scenario: 0 when it begins */
+uint64_t stage_now(const struct stage *s); /* time since the scenario began */
 void stage_mark(struct stage *s);
 
-/* stage_judge.c: what stands in the devices, against the cabling. The verdicts are of the part of
- * the fabric that the manager can reach and that answers. */
+/* Functions of stage_judge.c. They judge what the devices hold, by the cabling. The verdicts are
+ * about the part of the fabric that the manager can reach and that answers. */
 struct fab_vls;
-/* stage_lanes.c: the lanes of the devices, for the ids of f, the SLs as the manager tells them;
- * empty: one lane. False: the devices do not hold them. */
+/* stage_lanes.c: reads the VL tables of the devices, with the ids of f, and takes the SLs from the
+ * manager. Empty: there is one VL. Returns false if the devices do not hold these tables. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);
-uint8_t *stage_tables(struct stage *s, size_t *ret_len); /* LIDs and LFTs; NULL: no memory */
+/* Returns the LIDs and LFTs of the devices; NULL: no memory. */
+uint8_t *stage_tables(struct stage *s, size_t *ret_len);
 
 #endif

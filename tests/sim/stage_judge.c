@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Judges what stands in the simulated devices, by the cabling and by the proof of libfabmgr/verify,
- * never by what the manager says. Nodes that cannot be managed (silent, lying, locked by a foreign
- * key), and what lies behind them, are left out.
+ * Judges what the simulated devices hold, by the cabling and by the proof of libfabmgr/verify, and
+ * never by what the manager says. Leaves out nodes that cannot be managed (unresponsive, wrong
+ * answers, foreign key), and nodes that can be reached only through them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
     return port != FAB_NONE ? fab_fabric_port(f, port)->node : 0;
 }
 
-/* Cuts off what cannot be managed and what cannot be reached without it. */
+/* Removes the nodes that cannot be managed, and the nodes that cannot be reached without them. */
 static bool keep_island(struct stage *s, struct fab_fabric *f)
 {
     uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue)), head = 0, tail = 0;
@@ -74,7 +74,8 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
             FAB_PHYS_POLLING;
 }
 
-/* What the manager keeps out of the routes need not be in service. */
+/* Removes the links that the manager excludes from the routes, because they need not be in service.
+ */
 static void take_held_out(struct stage *s, struct fab_fabric *f)
 {
     struct sm_flapping flaps[64];
@@ -89,7 +90,8 @@ static void take_held_out(struct stage *s, struct fab_fabric *f)
             take_out(f, isolated[i].guid[0], isolated[i].port[0]);
 }
 
-/* The fabric as it is now: the cabling, the port states of the devices; NULL: no memory. */
+/* Returns the fabric with the present cabling and the port states of the devices; NULL: no memory.
+ */
 static struct fab_fabric *devices(struct stage *s)
 {
     struct fab_fabric *f;
@@ -130,14 +132,14 @@ bool stage_active(struct stage *s, char why[512])
     return up > 0 && bad == 0;
 }
 
-/* Whether a LID belongs to that port, as somebody can be reached there. */
+/* Returns whether a port needs a LID, because others can reach it. */
 static bool wants_lid(const struct fab_fabric *f, uint32_t p)
 {
     return fab_fabric_port_has_lid(f, p) && fab_fabric_port(f, p)->present &&
            (fab_fabric_port(f, p)->num == 0 || cable_up(f, p));
 }
 
-/* The LID that the manager published for a port; 0: none. */
+/* Returns the LID that the manager published for a port; 0: none. */
 static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port)
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;

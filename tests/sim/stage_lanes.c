@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lanes in the simulated devices. Which SL a path has is nowhere in the devices: hosts are told
- * by the manager, so that is taken from what it published. The tables that make lanes of SLs are
- * those of the devices: each pair of ports in service must have the one that the target means.
+ * Reads the VL tables of the simulated devices. No device knows the SL of a path: hosts learn it
+ * from the manager, so the SLs are taken from the published view. The SL-to-VL tables are those of
+ * the devices: each pair of ports in service must have the table of the target.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "libfabmgr/target/target.h"
 #include "tests/sim/stage.h"
 
-/* Ids of the view for those of the cabling; FAB_NONE: not there. */
+/* Returns the id in the view of a node of the cabling; FAB_NONE: the view does not have the node.
+ */
 static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control over the real manager on a simulated fabric, in virtual time: devices are set,
- * logs are read evenly and counted once, who has no log or does not answer is left alone, what
- * somebody else set is found. Between it and the fabric a wire counts, and spoils answers.
+ * Congestion control with the real manager on a simulated fabric, in virtual time. The manager
+ * programs devices, reads logs evenly, and counts each log entry once. It stops asking devices that
+ * have no log or do not answer, and finds settings that another program changed. A wire between
+ * congestion control and the fabric counts and corrupts MADs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,14 @@
 enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT, SELDOM_READABLE };
 struct wire {
     struct transport base;
-    uint32_t asked[LIDS]; /* for logs, by LID */
+    uint32_t asked[LIDS]; /* requests for logs, by LID */
     uint32_t requests;    /* of class 0x21 */
-    uint32_t sets[LIDS];  /* of anything, by LID */
+    uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
     uint32_t sent[LIDS];  /* all requests, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost: */
     bool sets_only;       /* only Sets */
     uint64_t waiting, most_waiting;
-    uint16_t lid; /* of this one the logs are spoiled */
+    uint16_t lid; /* the logs of this LID are corrupted */
     enum trick trick;
 };
 
@@ -146,7 +147,7 @@ static uint16_t lid_of(const char *name, uint8_t port)
     return lid;
 }
 
-/* An entry in the log of a host, on the way to that LID. */
+/* Adds an entry to the log of a host, for a packet to this LID. */
 static void congest(const char *host, uint16_t to)
 {
     const struct fab_sim_congestion what = {.slid = lid_of(host, 1), .dlid = to, .sl = 3};
@@ -177,14 +178,16 @@ START_TEST(logs_are_read_evenly_and_counted_once)
     congest("host-0004", lid_of("host-0006", 1));
     lab_run_for(&lab, 12);
     cc_count_senders(cc, senders, LIDS);
-    ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2); /* the others were too long ago */
+    /* the entries of the other hosts are too old */
+    ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2);
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 4);
     end();
 }
 END_TEST
 
-/* So many times asked, and no more: over ten readings of all others. */
+/* Checks that the manager asked this number of times and no more, while it read the logs of all
+ * other devices ten times. */
 static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 {
     begin(trick, 3);
@@ -197,7 +200,8 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* it is listed */
     ck_assert(logs[0].none);
-    ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES); /* and takes part all the same */
+    /* the device is programmed nevertheless */
+    ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES);
     end();
 }
 
@@ -210,7 +214,8 @@ START_TEST(who_has_no_log_is_left_alone)
 }
 END_TEST
 
-/* A device is given up only after failures in sequence: one good answer lets it begin anew. */
+/* The manager gives up a device only after consecutive failures. One good answer resets their
+ * count. */
 START_TEST(a_log_that_fails_now_and_then_is_read_on)
 {
     begin(SELDOM_READABLE, 3);
@@ -224,7 +229,7 @@ END_TEST
 
 /* ---- what devices hold ----------------------------------------------------------------------- */
 
-/* The attribute as the device has it, read as another manager would. */
+/* Reads an attribute of the device as another manager would. */
 static void read_attr(const char *name, uint16_t attr_id, uint32_t attr_mod,
                       const struct fab_attr *a, void *ret)
 {
@@ -311,7 +316,8 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
                               table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
                           want->table.entry[i]);
     }
-    ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK); /* of more than one block */
+    /* so long a table has more than one block */
+    ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK);
 }
 
 static bool none_is_pending(struct lab *l)
@@ -355,7 +361,7 @@ START_TEST(what_somebody_else_set_is_found)
                                  .tid = 9,
                                  .attr_id = FAB_CC_CA_SETTING};
     const struct fab_cc_ca_setting theirs = {.control_map = 0xffff};
-    lab_run_for(&lab, 60); /* looked at again: all is well */
+    lab_run_for(&lab, 60); /* the manager has read the devices again, and found no difference */
     ck_assert_uint_eq(status().writes, writes);
     ck_assert_uint_eq(status().changed, 0);
     ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
@@ -380,7 +386,7 @@ START_TEST(what_somebody_else_set_is_found)
 }
 END_TEST
 
-/* Before congestion control begins, somebody gives a host a key. */
+/* Sets a key at a host, before congestion control begins. */
 static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect, uint16_t lease)
 {
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA] = {0};
@@ -398,7 +404,8 @@ static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t prot
     ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
 }
 
-/* Host 2 shows a key that is not ours, host 3 hides one, host 5 has ours already. */
+/* Host 2 shows a foreign key, host 3 hides a foreign key, and host 5 already has the manager's key.
+ */
 static void begin_with_keys(uint64_t ours)
 {
     bring_up();
@@ -415,8 +422,8 @@ static bool all_but_two_stand(struct lab *l)
     return status().devices[CC_PROGRAMMED] == DEVICES - 2 && status().devices[CC_FOREIGN_KEY] == 2;
 }
 
-/* Devices that have somebody else's CC_Key, shown or hidden, are told of and never written, however
- * often they are asked; one that has our key already is not given it again. */
+/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed, however often
+ * they are asked. A device that already has the manager's key does not get it again. */
 START_TEST(devices_with_a_foreign_key_are_left_alone)
 {
     const uint64_t ours = 0x1234;
@@ -433,7 +440,8 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
     ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
     ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 2);
     end();
-    begin_with_keys(0); /* without a key of ours none is asked for, and any Set is refused */
+    /* without a key of its own the manager asks for no key, and the devices refuse every Set */
+    begin_with_keys(0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 3);
     ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 3);
@@ -451,7 +459,7 @@ static bool is_given_up(struct lab *l)
            troubled[0].tries == 3;
 }
 
-/* Begins with a host that does not answer, and returns how many requests it got until the manager
+/* Begins with a host that does not answer. Returns how many requests the host got until the manager
  * gave it up. */
 static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
 {
@@ -466,7 +474,7 @@ static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
     return sent;
 }
 
-/* Before, a device that had not answered got no request until it left the fabric. */
+/* In earlier versions, a device that had not answered got no request until it left the fabric. */
 START_TEST(a_reload_tries_a_silent_device_again)
 {
     uint16_t lid;
@@ -476,15 +484,15 @@ START_TEST(a_reload_tries_a_silent_device_again)
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     ck_assert(is_given_up(&lab));
-    wire.lost_lid = 0; /* it answers again, and the settings are the same */
+    wire.lost_lid = 0; /* the device answers again, and its computed settings are the same */
     cc_reload(cc);
     lab_run(&lab, 60, all_stand, "all devices are set");
     end();
 }
 END_TEST
 
-/* When other settings are computed, here for the fabric without one host, the manager tries a
- * device three times again. */
+/* When the computed settings change, here because one host is missing, the manager tries a device
+ * three times again. */
 START_TEST(new_settings_are_tried_as_often_as_the_first)
 {
     uint16_t lid;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager writes into the devices, compared with golden files in tests/sim/golden: small
- * fabrics are brought up under rich policies in virtual time, then links, switches and settings
- * change. After each step the text has every attribute that changed in the simulated devices, the
- * events, the number of MADs by attribute and method, digests of the writes in their order, and
- * answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
+ * Compares what the manager writes into the devices with golden files in tests/sim/golden. Small
+ * fabrics are brought up in virtual time under policies that use many features; then links,
+ * switches and settings change. After each step, the text has every attribute that changed in the
+ * simulated devices, the events, the number of MADs by attribute and method, digests of the writes
+ * in their order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include <string.h>
 #include <unistd.h>
@@ -23,23 +23,25 @@
 
 enum verb {
     END,
-    DOWN,    /* the cable at a port is pulled */
-    UP,      /* it is plugged in again */
-    OFF,     /* a node loses its power */
-    ON,      /* a node boots */
-    RENAME,  /* a node gets the description `text`, and sends trap 144 */
-    RELOAD,  /* the manager reads the file `text` */
-    JOIN,    /* an adapter joins a multicast group: the end of the MGID in `port`; as a sender that
-                does not receive, too, if there is a `text` */
-    LEAVE,   /* and leaves it */
-    ALIAS,   /* an adapter requests the alias GUID 0x1000 + `port` at index 2, any at index 3 */
-    PATHS,   /* an adapter asks for the path to the adapter `text` */
+    DOWN,   /* pulls the cable at a port */
+    UP,     /* plugs in this cable again */
+    OFF,    /* switches a node off */
+    ON,     /* a node boots */
+    RENAME, /* gives a node the description `text`, and sends trap 144 */
+    RELOAD, /* the manager reads the settings file `text` */
+    /* an adapter joins the multicast group whose MGID ends with `port`; with a `text`, another
+     * adapter also joins as send-only member */
+    JOIN,
+    LEAVE, /* and leaves it */
+    /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
+    ALIAS,
+    PATHS,   /* an adapter requests the path to the adapter `text` */
     SWEEP,   /* an operator requests a heavy sweep */
     REROUTE, /* new tables */
     DISABLE, /* an operator disables a port */
     ENABLE,  /* and enables it */
-    RESTART, /* the manager stops, and another one starts */
-    WAIT,    /* nothing happens for `port` seconds */
+    RESTART, /* the manager stops, and another manager starts */
+    WAIT,    /* waits for `port` seconds */
 };
 static const char *const verbs[] = {"",        "down",    "up",     "off",     "on",      "rename",
                                     "reload",  "join",    "leave",  "alias",   "path of", "sweep",
@@ -52,9 +54,9 @@ struct step {
     const char *text;
 };
 struct scene {
-    const char *name; /* of NAME.yaml, the settings, and NAME.golden */
+    const char *name; /* name of the files NAME.yaml (settings) and NAME.golden */
     struct fab_builder *(*fabric)(void);
-    bool congestion; /* the congestion manager runs, too */
+    bool congestion; /* congestion control runs, too */
     struct step steps[16];
 };
 
@@ -65,7 +67,7 @@ static struct run {
     struct lab lab;
     struct sa *sa;
     struct cc *cc;
-    struct transport wire; /* to the agent of subnet administration */
+    struct transport wire; /* the transport of the agent of subnet administration */
     uint8_t answer[FAB_MAD_SIZE];
     bool answered;
     struct golden_items before;
@@ -73,14 +75,15 @@ static struct run {
     FILE *events; /* of this step */
     char *event_text;
     size_t event_len;
-    struct kind { /* of MADs that devices got in this step */
+    struct kind { /* MADs of one kind that devices got in this step */
         uint8_t mgmt_class, method;
         uint16_t attr_id;
         uint32_t count;
-        uint64_t digest; /* of device, modifier and contents, in their order */
+        /* digest of devices, attribute modifiers and contents, in the order of the MADs */
+        uint64_t digest;
     } kinds[KINDS];
     unsigned kind_count;
-    struct golden_items transient; /* fields of Sets that the device does not hold afterwards */
+    struct golden_items transient; /* fields of Sets that the device does not keep */
     char lft_order[160];           /* the first LFT blocks written */
 } run;
 
@@ -120,7 +123,7 @@ static bool is_no_change(const char *field, size_t len)
            strncmp(field + len - 8, "NoChange", 8) == 0;
 }
 
-/* The fields of a Set that the answer has otherwise, such as ClientReregister and a PortState. */
+/* Notes the fields of a Set that differ in the answer, such as ClientReregister and PortState. */
 static void note_transient(struct position at, const struct fab_mad *mad, const uint8_t *want,
                            const uint8_t *is)
 {
@@ -209,7 +212,7 @@ static void print_kinds(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A text that the message has is not repeated. */
+/* Prints a field of an event, unless the message contains its text. */
 static void print_text(const char *text, const char *message)
 {
     if (text[0] != '\0' && strstr(message, text) != NULL)
@@ -225,7 +228,8 @@ static void on_event(void *ctx, const struct event *e)
     fprintf(run.events, "    %s %s", severities[e->severity], e->type);
     if (e->subject[0] != '\0')
         fprintf(run.events, " %s", e->subject);
-    if (e->severity == EVENT_DEBUG) { /* short: there are many of them */
+    /* debug events are printed in short form, because there are many */
+    if (e->severity == EVENT_DEBUG) {
         fprintf(run.events, ": %s\n", e->message);
         return;
     }
@@ -341,7 +345,8 @@ static void request_alias(const char *from, uint8_t number)
 
 /* ---- the manager ----------------------------------------------------------------------------- */
 
-/* Reads settings in the folder of the golden files, since they name other files of it. */
+/* Reads the settings from the folder of the golden files, because they name other files in this
+ * folder. */
 static void read_settings(const char *name, struct config *ret)
 {
     char folder[1000], before[1000], why[300] = "";
@@ -546,7 +551,7 @@ static void print_step(void)
     fflush(run.events);
     fprintf(run.out, "Events\n%s", run.event_text);
     golden_items_read(&now, run.lab.sim);
-    memcpy(run.kinds, kinds, sizeof kinds); /* without the reads above */
+    memcpy(run.kinds, kinds, sizeof kinds); /* the counts without the reads above */
     run.kind_count = kind_count;
     fputs("MADs to devices\n", run.out);
     print_kinds();
@@ -581,7 +586,7 @@ static void play(const struct scene *scene)
     char file[200], *text;
     size_t len;
     memset(&run, 0, sizeof run);
-    unsetenv("TEST_SEED"); /* the texts are those of one seed */
+    unsetenv("TEST_SEED"); /* the golden files are for the default seed */
     run.out = open_memstream(&text, &len);
     run.events = open_memstream(&run.event_text, &run.event_len);
     lab_open_virtual(&run.lab, scene->fabric(), NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast by the whole manager on a simulated fabric, in virtual time: hosts join and leave
- * groups, cables and switches fail and come back, and after each step every member of a group
- * reaches every other exactly once, walked over the tables that stand in the simulated switches.
- * MULTICAST_STEPS=10000 in the environment: so many steps.
+ * Multicast by the whole manager on a simulated fabric, in virtual time. Hosts join and leave
+ * groups, and cables and switches fail and come back. After each step, each member of a group must
+ * reach each other member exactly once, according to the tables in the simulated switches.
+ * MULTICAST_STEPS=10000 in the environment sets the number of steps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
-#define GROUPS 40 /* in two blocks of tables */
+#define GROUPS 40 /* number of groups, which need two blocks of the tables */
 #define PATIENCE_S 30
 #define DEAD_MOST 5
 
@@ -30,10 +30,10 @@ struct world {
     struct sm *sm;
     const struct fab_fabric *f; /* the cabling */
     struct fab_prng r;
-    uint8_t (*member)[GROUPS]; /* [port_count] JoinState, of ports of adapters */
-    bool *dead;                /* [port_count] the cable is out */
-    uint32_t self;             /* the port that the manager sits on */
-    uint32_t off;              /* the switch without power, or FAB_NONE */
+    uint8_t (*member)[GROUPS]; /* [port_count] JoinState of the ports of adapters */
+    bool *dead;                /* [port_count] whether the cable at the port is pulled */
+    uint32_t self;             /* the port of the manager */
+    uint32_t off;              /* the switch that is switched off, or FAB_NONE */
     unsigned faults, joins, leaves, dropped;
     struct loop_timer *timer;
     uint64_t end_us;
@@ -147,7 +147,7 @@ static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_
     };
 }
 
-/* MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
+/* ComponentMask of a join: MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
 #define JOIN_MASK (1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16)
 
 static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
@@ -172,7 +172,8 @@ static void leave(struct world *w, uint32_t port, uint32_t group)
     w->leaves++;
 }
 
-/* Who was gone for long is no member any more; a group without full members is none. */
+/* Updates the expected members: a port that was absent for too long is no member any more, and a
+ * group without full members does not exist. */
 static void learn_members(struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -249,7 +250,7 @@ static void power(struct world *w)
     transport_sim_kick(w->transport);
 }
 
-/* Not the cable of the manager. */
+/* Pulls or plugs a cable, or switches a switch off or on, but never the cable of the manager. */
 static void change_fabric(struct world *w)
 {
     w->faults++;
@@ -304,7 +305,7 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
     }
 }
 
-/* Which part of the fabric a switch is in, by working cables. */
+/* Finds the part of the fabric to which each switch belongs, by working cables. */
 static void find_parts(const struct world *w, uint32_t *part)
 {
     bool more = true;
@@ -359,7 +360,8 @@ static void judge(struct world *w)
     free(part);
 }
 
-/* Each group has its LID, and no LID is kept without a group; tables without one are empty. */
+/* Checks that each group has its MLID, that no MLID is kept without a group, and that the tables of
+ * unused MLIDs are empty. */
 static void judge_lids(const struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -459,7 +461,7 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
     join_as(lab, name, group, 1);
 }
 
-/* A join writes the switches of its branch, and those only; a restart writes nothing. */
+/* A join writes only the switches of its branch. A restart writes nothing. */
 START_TEST(groups_and_tables_survive_a_restart)
 {
     struct lab lab;
@@ -500,7 +502,7 @@ END_TEST
 /* ---- time ---------------------------------------------------------------------------------------
  */
 
-/* A manager in virtual time; state: the folder of its store, or NULL. */
+/* Brings up a manager in virtual time. state: the folder of its store, or NULL. */
 static void bring_up_virtual(struct lab *lab, const char *state)
 {
     lab_open_virtual(lab, lab_leaf_spine(4, 2, 2), state);
@@ -521,8 +523,9 @@ static unsigned entries(struct lab *lab)
     return count;
 }
 
-/* A group ends with its last full member, even if other members remain; if the full member's port
- * is absent, that is after `multicast.absent`, and the tables are then cleared at once. */
+/* A group ends with its last full member, even if other members remain, and its table entries are
+ * then cleared at once. If the port of the full member is absent, this happens after
+ * `multicast.absent`. */
 START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
 {
     struct lab lab;
@@ -535,7 +538,7 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
     lab_unlink(&lab, "host-0003", 1);
     lab_run_for(&lab, 4);
     ck_assert(is_written(&lab));
-    ck_assert_uint_eq(entries(&lab), 3); /* the two that remain still reach each other */
+    ck_assert_uint_eq(entries(&lab), 3); /* the two remaining members still reach each other */
     lab_run_for(&lab, 2);
     ck_assert(is_written(&lab));
     ck_assert_uint_eq(entries(&lab), 0);
@@ -575,7 +578,7 @@ START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 }
 END_TEST
 
-static uint32_t unresponsive, asked; /* a switch, and the requests for its MFT */
+static uint32_t unresponsive, asked; /* a switch, and the number of requests for its MFT */
 
 static void count_asked(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
@@ -603,7 +606,7 @@ START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
     ck_assert_uint_ge(lab.gets_mft, 9);
     lab.lost = FAB_ATTR_MFT;
     join_in_lab(&lab, "host-0002", 1);
-    lab_run_for(&lab, 35); /* asked in vain after 0, 1, 3, 7, 15 and 31 s */
+    lab_run_for(&lab, 35); /* the manager has asked without success after 0, 1, 3, 7, 15 and 31 s */
     sm_get_multicast(lab.sm, &status);
     ck_assert_uint_eq(status.unresponsive, 1);
     lab_forget_writes(&lab);

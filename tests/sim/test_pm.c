@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The performance manager beside the whole manager, in virtual time: which requests it sends when,
- * and every figure that it tells, computed a second time from the simulated devices.
+ * and whether every figure that it returns equals the one that the test computes from the simulated
+ * devices.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "tests/sim/lab.h"
 
 #define SENT_MOST 8192
-#define EARLY 16 /* ports that are read before their time */
+#define EARLY 16 /* number of ports that are read before their time */
 
 struct sent {
     uint64_t us;
@@ -22,9 +23,9 @@ struct sent {
 };
 static struct {
     struct lab lab;
-    struct transport wire; /* the transport that the pm gets */
+    struct transport wire; /* the transport of the performance manager */
     struct pm *pm;
-    bool narrow; /* devices have PortCounters only */
+    bool narrow; /* devices have only PortCounters */
     struct sent sent[SENT_MOST];
     unsigned count;
 } t;
@@ -67,7 +68,8 @@ static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
     lab->config.counters.interval_s = interval_s;
     lab->config.counters.within_s = 3 * interval_s;
     lab->config.counters.on_errors = CONFIG_ON_ERRORS_REPORT;
-    lab->config.policy.congestion.apply = true; /* the pm then reads FECN and BECN, too */
+    /* the performance manager then reads FECN and BECN, too */
+    lab->config.policy.congestion.apply = true;
     sm_start(lab->sm);
     lab_run(lab, 60, lab_is_ready, "bring-up");
     t.wire = *lab->sim_transport;
@@ -95,7 +97,8 @@ static const struct fab_fabric *fabric(void)
     return fab_sim_fabric(t.lab.sim);
 }
 
-/* Ports are ids of the manager's view, which has the nodes in another order than the cabling. */
+/* Returns the port in the simulation. The manager's view has the nodes in another order than the
+ * simulation. */
 static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
 {
     const struct fab_fabric *f = fabric();
@@ -128,9 +131,10 @@ static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_
     return found;
 }
 
-/* A pass takes one interval, and reads each port with a cable once, by its LID. The time of a port
- * is the share of the interval that its id is of all ids; 16 ports are read before their time,
- * because the pm wakes only when that many are due (but at least once a second). */
+/* Checks the schedule. A pass takes one interval, and reads each linked port once, by its LID. The
+ * time of a port in the interval is proportional to its id. 16 ports may be read before their time,
+ * because the performance manager wakes up only when this number of ports is due (but at least once
+ * a second). */
 static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool narrow)
 {
     const uint64_t interval = interval_s * UINT64_C(1000000);
@@ -166,7 +170,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
             expected += 2;
         }
     }
-    /* each node is once asked for what it can, when its first port is read */
+    /* ClassPortInfo is requested once from each node, when its first port is read */
     for (uint32_t node = 0; node < fabric()->node_count; node++) {
         const struct fab_node *n = &fabric()->nodes[node];
         bool is_switch = fab_fabric_node_is_switch(fabric(), node);
@@ -178,7 +182,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
     uint64_t seen = 0;
     for (unsigned i = 0; i < t.count; i++)
         seen += t.sent[i].us < began + 3 * pass_us;
-    ck_assert_uint_eq(seen, expected); /* and nothing else is asked */
+    ck_assert_uint_eq(seen, expected); /* the performance manager sends no other requests */
     fab_view_unref(v);
     end();
 }
@@ -192,7 +196,7 @@ END_TEST
 
 /* ---- what was read --------------------------------------------------------------------------- */
 
-/* Different numbers, four of which fit into the narrowest counters: those of 4 and 8 bits. */
+/* Returns different numbers, four of which fit into the narrowest counters, of 4 and 8 bits. */
 static uint64_t errors_of(uint32_t port, int counter)
 {
     uint32_t number = (port * 5 + (uint32_t)counter * 3) % 4;
@@ -231,8 +235,8 @@ static void assert_end(const struct pm_link_end *e, uint64_t recent, uint64_t se
         ck_assert_int_eq(e->history[i].time_us - e->history[i + 1].time_us, 10000000);
 }
 
-/* Errors rise at all ports in each of four intervals. Of the last three, which are within
- * counters.within, the rates are computed. */
+/* Errors rise at all ports in each of four intervals. The rates cover the last three, which are
+ * within counters.within. */
 START_TEST(every_counter_of_every_port_is_told)
 {
     struct pm_link link[64];
@@ -290,8 +294,9 @@ static void add_rise(const struct rise *r)
                 fab_sim_counter_add(t.lab.sim, node, r->port, rows[i].which, rows[i].add), FAB_OK);
 }
 
-/* Ports with marks come first, the most marks first; then ports that are throttled; then those
- * that only wait, the longest first. A port that waits for less than 1 % is not listed. */
+/* Marked ports come first, those with most marks first. Then follow ports that are throttled, and
+ * then ports that only wait, those with the longest wait first. A port that waits for less than 1 %
+ * is not listed. */
 START_TEST(congested_ports_are_listed_with_their_figures)
 {
     static const struct rise rise[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs of the manager that are recorded, and the same runs again from nothing but the recording. */
+/* Records runs of the manager, and replays these runs from the recordings alone. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,12 +19,13 @@ struct rig {
     struct loop *loop;
     struct bus *bus;
     struct fab_sim *sim;
-    struct transport *sim_transport, *transport; /* transport: the recorder or the replay */
+    /* transport: the recorder or the replay transport */
+    struct transport *sim_transport, *transport;
     struct sm *sm;
     char folder[32], path[64];
-    char story[STORY_ROOM]; /* events, and the tables that were published */
+    char story[STORY_ROOM]; /* text of all events, and of the tables that were published */
     size_t story_len;
-    bool stopped; /* the recorder says so */
+    bool stopped; /* the recorder has reported that it stopped */
 };
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t len)
@@ -136,7 +137,8 @@ static void end(struct rig *x)
     bus_free(x->bus);
     loop_free(x->loop);
     config_fini(&x->config);
-    if (getenv("REPLAY_KEEP")) { /* to be looked at with fabsim mads */
+    /* keep the recording, so that a developer can read it with fabsim mads */
+    if (getenv("REPLAY_KEEP")) {
         printf("# %s\n", x->path);
         return;
     }
@@ -153,7 +155,7 @@ static void cable(struct rig *x, bool in)
     transport_sim_kick(x->sim_transport);
 }
 
-/* Bring-up, a cable pulled, and put back. */
+/* Brings the fabric up, pulls a cable, and plugs it in again. */
 static void live(struct rig *x, uint64_t pause_us)
 {
     start_sm(x);
@@ -185,15 +187,15 @@ struct outcome {
     char story[STORY_ROOM];
 };
 
-/* With a policy of our own, or that of the recorded run. On a loop in virtual time, which no other
- * loop of this thread may outlive. */
+/* Replays a recording, with a given policy or with that of the recorded run. The loop in virtual
+ * time must be freed before this thread uses another loop. */
 static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, struct outcome *ret)
 {
     struct rig *x = malloc(sizeof(*x));
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    if (quiet) /* times of damaged recordings can be far away */
+    if (quiet) /* the times in damaged recordings can be far in the future */
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,
                                   sizeof(why));
@@ -230,7 +232,7 @@ static void assert_replays(const struct rig *x)
     free(o);
 }
 
-/* A recording of a whole run in virtual time, in x->path. */
+/* Records a whole run in virtual time in the file x->path. */
 static void make_recording(struct rig *x, double loss)
 {
     begin(x, loop_new_virtual());
@@ -275,7 +277,7 @@ START_TEST(same_run_in_real_time)
 }
 END_TEST
 
-/* Light looks come by timers of the run itself, 10 s apart. */
+/* Timers of the run itself start light sweeps, 10 s apart. */
 START_TEST(same_run_with_light_looks)
 {
     struct rig x;
@@ -308,7 +310,8 @@ START_TEST(tells_another_policy)
 }
 END_TEST
 
-/* As after kill -9: what is there is replayed, and what would come after it is not judged. */
+/* Replays a recording that is cut off, as after kill -9. The part that exists is replayed, and what
+ * would follow is not judged. */
 START_TEST(bears_a_cut)
 {
     struct rig x;
@@ -333,8 +336,8 @@ START_TEST(bears_a_cut)
 }
 END_TEST
 
-/* Nothing is delivered that was not recorded, each run ends, and the recording itself still replays
- * without a difference afterwards. */
+/* Replays damaged recordings. The replay delivers no MAD that was not recorded, and ends.
+ * Afterwards, the undamaged recording still replays without a difference. */
 START_TEST(bears_damage)
 {
     struct rig x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent of subnet administration with the real manager on a simulated fabric, and hosts that
- * send requests over a transport of their own, which can lose MADs: tables of any size by RMPP,
- * fairness among hosts, answers before there is a view, and requests that get no answer.
+ * The agent of subnet administration with the real manager on a simulated fabric. Hosts send
+ * requests over transports of their own, which can lose MADs. The tests cover tables of any size by
+ * RMPP, fairness among hosts, answers before there is a view, and requests that get no answer.
  */
 #include <string.h>
 
@@ -32,11 +32,11 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    unsigned count, finished[ASKERS], done; /* the order in which they finished */
+    unsigned count, finished[ASKERS], done; /* the order in which the requests were answered */
     unsigned began[ASKERS], begun;          /* the order in which their tables began to arrive */
     struct fab_prng prng;
     double loss;
-    unsigned refuse;  /* number of sends that fail for lack of room */
+    unsigned refuse;  /* number of sends that the transport refuses because it is busy */
     uint16_t flooder; /* LID of a host whose answers are only counted */
     unsigned told_busy, told_else;
 };
@@ -55,7 +55,8 @@ static void to_agent(uint16_t lid, const uint8_t *bytes)
     transport_hand_up(&here->wire, &mad, 1);
 }
 
-/* An answer arrives as an event of its own, not from within send. */
+/* An answer in flight. It arrives in a later iteration of the loop, and not within the call of
+ * send. */
 struct flight {
     uint16_t lid;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -257,8 +258,8 @@ START_TEST(one_record_at_once)
 }
 END_TEST
 
-/* Requests with a wrong key, invalid requests, and any request while we are not master get no
- * answer. */
+/* Requests with a wrong key and invalid requests get no answer. No request gets an answer while
+ * this manager is not master. */
 START_TEST(some_are_not_answered)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -270,7 +271,7 @@ START_TEST(some_are_not_answered)
     lab_run(&scene.lab, 20, lab_is_idle, "bring-up");
     struct asker *wrong = ask(2, FAB_METHOD_GET, FAB_ATTR_CLASS_PORT_INFO, SM_KEY + 1);
     make_request(mad, wrong, FAB_METHOD_GET, FAB_ATTR_CLASS_PORT_INFO, 0);
-    mad[2] = 1; /* another version of the class */
+    mad[2] = 1; /* an unsupported version of the class */
     to_agent(2, mad);
     mad[2] = 2;
     mad[3] = 0x92; /* an unexpected ACK */
@@ -285,7 +286,8 @@ START_TEST(some_are_not_answered)
 }
 END_TEST
 
-/* One host requests as much as it can; another is still served, and the first is told to wait. */
+/* One host sends as many requests as it can. Another host is still answered, and the first host
+ * gets BUSY. */
 START_TEST(hosts_take_turns)
 {
     open_scene(&scene, true);
@@ -303,19 +305,20 @@ START_TEST(hosts_take_turns)
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    ck_assert_uint_le(place, 2); /* its table was collected in its turn */
+    ck_assert_uint_le(place, 2); /* the agent collected the table of this host in its turn */
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;
         tables += scene.askers[scene.finished[i]].status == 0;
-        ck_assert_uint_le(tables, 1); /* it did not wait for the eight */
+        /* the host did not wait for the eight tables of the other host */
+        ck_assert_uint_le(tables, 1);
     }
     close_scene(&scene);
 }
 END_TEST
 
-/* Slow requests at the rate of the transport: 2,000 of one host, and 20 of others in between. These
- * are answered before the flooding host has got more than its share. */
+/* Two hosts send slow requests at the rate of the transport: one sends 2,000, the other 20 in
+ * between. The 20 requests are answered before the flooding host gets more than its share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -327,7 +330,7 @@ START_TEST(floods_starve_nobody)
         make_request(mad, &flood, FAB_METHOD_GET, FAB_SA_SL2VL_RECORD, 0);
         fab_wire_attr_pack(&fab_wire_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
         fab_base_put_be16(mad + FAB_SA_DATA + 2,
-                          0xfffe); /* no such ports: all records are examined */
+                          0xfffe); /* no port has these LIDs, so all records must be examined */
         fab_base_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
         to_agent(scene.flooder, mad);
         if (i % 100 == 99)
@@ -365,7 +368,8 @@ START_TEST(asked_twice_is_asked_once)
 }
 END_TEST
 
-/* A table in transfer when the fabric changes is complete and that of the old fabric. */
+/* If the fabric changes during the transfer of a table, the table is complete and describes the
+ * fabric before the change. */
 START_TEST(sweeps_and_answers_go_on_together)
 {
     open_scene(&scene, true);
@@ -383,7 +387,7 @@ START_TEST(sweeps_and_answers_go_on_together)
 }
 END_TEST
 
-/* Random MADs of the class; the agent still answers afterwards. */
+/* Sends random MADs of the class. The agent still answers afterwards. */
 START_TEST(noise_does_no_harm)
 {
     static const uint8_t methods[] = {1, 2, 0x12, 0x13, 0x14, 0x15, 0x92, 0x81};
@@ -406,7 +410,8 @@ START_TEST(noise_does_no_harm)
         if (i % 100 == 0)
             lab_run_for(&scene.lab, 0.01);
     }
-    lab_run_for(&scene.lab, 30); /* transfers to hosts that do not answer come to an end */
+    /* transfers to hosts that do not answer have ended after this time */
+    lab_run_for(&scene.lab, 30);
     struct asker *a = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
     wait_for_all();
     ck_assert_uint_eq(records(a), 57);

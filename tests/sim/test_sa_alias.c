@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs with the real manager on a simulated fabric: requested, assigned, refused, kept over
- * a restart, written again to ports that lost them, and usable for paths and multicast groups.
+ * Alias GUIDs with the real manager on a simulated fabric. Hosts request them; the manager assigns
+ * or refuses them, keeps them over a restart, and writes them again to ports that lost them. Alias
+ * GUIDs can be used for paths and multicast groups.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "tests/sim/lab.h"
 
 #define SM_KEY 1
-#define MINE 2 /* the LID of the requesting host; of another one */
+#define MINE 2 /* LID of the requesting host, and LID of another host */
 #define THEIRS 3
 
 static struct lab lab;
@@ -38,7 +39,7 @@ static bool is_answered(struct lab *l)
     return answered;
 }
 
-/* Returns the status of the answer; *ret gets its record. */
+/* Sends a request and returns the status of the answer. *ret gets the record in the answer. */
 static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struct fab_rec *rec,
                         uint64_t mask, const void *record, void *ret)
 {
@@ -52,12 +53,14 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     answered = false;
     transport_hand_up(&wire, &mad, 1);
     lab_run(&lab, 5, is_answered, "an answer");
-    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0); /* no answer shows the key */
+    /* no answer contains the key */
+    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0);
     ck_assert_int_eq(fab_wire_rec_unpack(rec, answer + FAB_SA_DATA, FAB_SA_DATA_LEN, ret), FAB_OK);
     return fab_base_get_be16(answer + 4);
 }
 
-/* Set or Delete of these indexes of a block; guids in, and the resulting ones out. */
+/* Sends a Set or Delete of these indexes of a block. guid[] has the requested GUIDs, and on return
+ * the GUIDs in the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -69,7 +72,7 @@ static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid,
     return status;
 }
 
-/* The GUIDs in the device after that time. */
+/* Returns the GUIDs in the device after this time. */
 static struct fab_guid_block in_device(uint16_t lid, double seconds)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -114,7 +117,7 @@ START_TEST(names_are_given)
     open_all(NULL);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x0e, guid), 0);
     ck_assert_uint_eq(guid[1], 0x1111);
-    ck_assert_uint_ne(guid[2], 0); /* assigned by the manager */
+    ck_assert_uint_ne(guid[2], 0); /* the manager assigned a GUID */
     ck_assert_uint_eq(guid[3], 0x3333);
     ck_assert_uint_eq(guid[4], 0);
     struct fab_guid_block is = in_device(MINE, 0.1);
@@ -185,7 +188,7 @@ START_TEST(names_are_kept)
     lab_run_for(&lab, 0.3);
     sa_stop(sa);
     lab_stop(&lab);
-    lab_power_cycle(&lab); /* devices have lost them */
+    lab_power_cycle(&lab); /* the devices have lost the alias GUIDs */
     lab_begin(&lab, state);
     begin();
     struct fab_guid_block is = in_device(MINE, 1.5);
@@ -219,7 +222,7 @@ static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
     return request(from, method, 0, &fab_wire_mc_member_record, mask, &r, ret);
 }
 
-/* Whether there is such a member, as seen by a host that may see it. */
+/* Returns whether the group has this member, as a host that may see members reads it. */
 static bool is_member(uint64_t guid)
 {
     struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
@@ -268,7 +271,8 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    for (int life = 0; life < 2; life++) { /* an alias that is a member cannot be deleted */
+    /* an alias GUID that is a member of a group cannot be deleted */
+    for (int life = 0; life < 2; life++) {
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, other), FAB_SA_REQ_DENIED);
         other[1] = 0x4444;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services that hosts register with subnet administration: with leases and keys, and visible only
- * to permitted hosts.
+ * Services that hosts register with subnet administration, with leases and keys. Only permitted
+ * hosts see them.
  */
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
@@ -135,7 +135,8 @@ static void join_group(unsigned host, uint64_t low)
         ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56), 0);
 }
 
-/* The record of a block of a switch, asked for by the host; false: there is none. */
+/* Reads the MulticastForwardingTableRecord of a block of a switch, from this host. Returns false if
+ * there is none. */
 static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t position,
                        struct fab_wire_mft_record *ret)
 {
@@ -154,8 +155,8 @@ static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t posi
     return status == 0;
 }
 
-/* MulticastForwardingTableRecords are what the switches hold: of switches on the trees of two
- * groups, and none of the others or of blocks that nothing uses. */
+/* MulticastForwardingTableRecords show what the switches hold. There are records of the switches on
+ * the trees of two groups, and none of other switches or of unused blocks. */
 START_TEST(multicast_tables_are_those_of_the_switches)
 {
     open_scene(false);
@@ -188,7 +189,8 @@ START_TEST(multicast_tables_are_those_of_the_switches)
             }
         }
         ck_assert(!mft_record(host_lid(1), lid, 1, 0, &is));
-        ck_assert(!mft_record(host_lid(1), lid, 0, 1, &is)); /* it has less than 16 ports */
+        /* the switch has fewer than 16 ports */
+        ck_assert(!mft_record(host_lid(1), lid, 0, 1, &is));
     }
     fab_view_unref(v);
     ck_assert_uint_eq(with, 3); /* two leaves and a spine; the hosts of group 6 share a leaf */

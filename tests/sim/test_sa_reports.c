@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscriptions to reports, and the reports when links go down and multicast groups come and go: to
- * hosts that answer, answer late, are gone, or may not get them; services and subscriptions over
- * restarts.
+ * Subscriptions to reports. Reports are sent when links go down and when multicast groups are
+ * created and deleted. The subscribers answer, answer late, are absent, or may not receive the
+ * report. Services and subscriptions survive restarts.
  */
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
@@ -35,12 +35,12 @@ START_TEST(subscriptions_are_listed_and_ended)
     struct fab_wire_inform_info_record got;
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(scene.answer[FAB_SA_DATA + 23], 1);
-    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* a repeated subscription counts once */
+    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* a repeated subscription counts only once */
     ck_assert_uint_eq(inform(host_lid(1), 0, &b), 0);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.trap, 65);
-    ck_assert_uint_eq(got.info.qpn, 0); /* not for untrusted hosts */
+    ck_assert_uint_eq(got.info.qpn, 0); /* hosts without the sa_key do not see the QPN */
     ck_assert_uint_eq(inform_record(host_lid(2), SM_KEY, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.qpn, 1);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 2, &got), FAB_SA_NO_RECORDS);
@@ -50,13 +50,14 @@ START_TEST(subscriptions_are_listed_and_ended)
     ck_assert_uint_eq(inform(300, 0, &a), FAB_SA_REQ_INVALID);
     odd = all_notices(257);
     ck_assert_uint_eq(inform(host_lid(1), 0, &odd),
-                      FAB_SA_REQ_INVALID); /* that trap reveals keys */
+                      FAB_SA_REQ_INVALID); /* this trap discloses keys */
     ck_assert_uint_eq(inform(host_lid(1), SM_KEY, &odd), 0);
     odd = all_notices(128);
     odd.lid_begin = 4000;
     ck_assert_uint_eq(inform(host_lid(1), 0, &odd), FAB_SA_REQ_INVALID);
     a.subscribe = 0;
-    ck_assert_uint_eq(inform(host_lid(2), 0, &a), FAB_SA_REQ_INVALID); /* it has no subscription */
+    /* this host has no subscription */
+    ck_assert_uint_eq(inform(host_lid(2), 0, &a), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
@@ -64,7 +65,7 @@ START_TEST(subscriptions_are_listed_and_ended)
 }
 END_TEST
 
-/* A host goes away and comes back; another gets the reports, in order, once each. */
+/* A host leaves and comes back. Another host gets both reports, in order, and each of them once. */
 START_TEST(subscribers_hear_who_comes_and_goes)
 {
     open_scene(false);
@@ -103,8 +104,8 @@ START_TEST(subscribers_hear_who_comes_and_goes)
 }
 END_TEST
 
-/* A host that does not answer gets the report again and is then removed; others get it at once, and
- * once. */
+/* A host that does not answer gets the report again, and is then removed. Other hosts get the
+ * report at once, and only once. */
 START_TEST(who_does_not_answer_is_dropped)
 {
     open_scene(false);
@@ -133,18 +134,18 @@ START_TEST(who_does_not_answer_is_dropped)
 }
 END_TEST
 
-/* A late answer acknowledges its own report and no other. */
+/* A late answer acknowledges only the report to which it belongs. */
 START_TEST(late_answers_do_no_harm)
 {
     open_scene(false);
     struct fab_inform_info gone = all_notices(65);
-    scene.delay_us = 350000; /* after the second try */
+    scene.delay_us = 350000; /* the answer comes after the second try */
     ck_assert_uint_eq(inform(host_lid(1), 0, &gone), 0);
     lab_unlink(&scene.lab, "leaf-002", 1);
     lab_unlink(&scene.lab, "leaf-002", 2);
     lab_run_for(&scene.lab, 10);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 1);
-    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4); /* two reports, twice each */
+    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4); /* two reports, each sent twice */
     ck_assert_uint_eq(scene.got[0].tid, scene.got[1].tid);
     ck_assert_uint_ne(scene.got[1].tid, scene.got[2].tid);
     close_scene();
@@ -189,8 +190,8 @@ static uint16_t member(unsigned host, uint8_t method, uint16_t pkey, uint64_t mg
     return ask(host_lid(host), method, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 52);
 }
 
-/* Hosts 1 and 4 are in one partition, host 2 in another; all are limited members of the default
- * partition. */
+/* Puts hosts 1 and 4 into one partition, and host 2 into another. All hosts are limited members of
+ * the default partition. */
 static void make_partitions(void)
 {
     char text[400];
@@ -215,7 +216,7 @@ static void all_subscribe(uint16_t trap)
         ck_assert_uint_eq(inform(host_lid(host), 0, &info), 0);
 }
 
-/* Hosts 1, 2, 3 and 4 got so many reports, with that GID. */
+/* Checks how many reports with this GID hosts 1, 2, 3 and 4 got. */
 static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, uint64_t low)
 {
     for (unsigned host = 1; host < 5; host++)
@@ -233,7 +234,8 @@ static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, 
     }
 }
 
-/* The first member creates a group and the last one removes it; others cause no reports. */
+/* The join of the first member creates a group, and the leave of the last member deletes it. Other
+ * joins and leaves cause no reports. */
 START_TEST(groups_are_told_when_made_and_gone)
 {
     const unsigned all[4] = {1, 1, 1, 1}, none[4] = {0};
@@ -274,8 +276,8 @@ START_TEST(groups_of_others_are_not_told)
 }
 END_TEST
 
-/* Host 4 goes away and comes back: host 1 is notified. Hosts that share no P_Key are not, and two
- * limited members share none. */
+/* Host 4 leaves and comes back, and host 1 gets reports. Hosts that share no P_Key with host 4 get
+ * none; two limited members do not share a P_Key. */
 START_TEST(ends_of_others_are_not_told)
 {
     const unsigned blue[4] = {1, 0, 0, 0};
@@ -311,8 +313,8 @@ static uint16_t subscribe_to(unsigned host, uint16_t from, uint16_t to)
     return inform(host_lid(host), 0, &info);
 }
 
-/* A range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0: one LID. Where there are partitions, the
- * subscriber must share one with every port of the range. */
+/* Subscriptions to a range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0 means one LID. If there are
+ * partitions, the subscriber must share one with every port of the range. */
 START_TEST(ranges_of_lids_are_checked)
 {
     open_scene(false);
@@ -321,9 +323,10 @@ START_TEST(ranges_of_lids_are_checked)
     fab_view_unref(v);
     for (unsigned host = 0; host < 5; host++)
         of[host] = host_lid(host);
-    ck_assert_uint_eq(of[2], of[1] + 1); /* what follows relies on this order */
+    ck_assert_uint_eq(of[2], of[1] + 1); /* the following steps assume this order */
     ck_assert_uint_eq(subscribe_to(1, top, 0), 0);
-    ck_assert_uint_eq(subscribe_to(1, top, 0xbfff), 0); /* the end is cut */
+    /* the end of the range is limited to the highest LID */
+    ck_assert_uint_eq(subscribe_to(1, top, 0xbfff), 0);
     ck_assert_uint_eq(subscribe_to(1, (uint16_t)(top + 1), 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, 1, top), 0);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 3);
@@ -331,18 +334,20 @@ START_TEST(ranges_of_lids_are_checked)
     ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* blue as well */
-    ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0); /* the manager is a full member of all */
+    /* the manager is a full member of all partitions */
+    ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
-                      FAB_SA_REQ_INVALID); /* the last of the range */
+                      FAB_SA_REQ_INVALID); /* the last LID of the range */
     ck_assert_uint_eq(subscribe_to(1, of[2], of[4]), FAB_SA_REQ_INVALID); /* the first */
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
-    ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0); /* of all that it may hear of */
+    /* a subscription to all ports about which the host may receive reports */
+    ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);
     close_scene();
 }
 END_TEST
 
-/* The agent and its manager are killed, without a last write to the store, and started again. */
+/* The agent and its manager are killed without a last write to the store, and started again. */
 START_TEST(all_is_there_after_a_restart)
 {
     open_scene(true);

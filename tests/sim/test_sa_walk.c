@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Path answers compared with the devices: a host of 648 requests all paths from the manager (one
- * table, by RMPP), reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs, and
- * follows each path between hosts by these and the topology alone. The path ends where the record
- * says, without a loop; MTU and rate are the lowest on the path; the SL has a VL on each link; and
- * the channel dependencies of all paths contain no cycle.
+ * Compares path records with the devices. One of 648 hosts requests all paths from the manager (one
+ * table, by RMPP), and reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs.
+ * It follows each path between hosts by these tables and the topology alone. Each path must end at
+ * the destination of its record, without a loop; MTU and rate must be the lowest on the path; the
+ * SL must have a VL on each link; and the channel dependencies of all paths must have no cycle.
  */
 #include <string.h>
 
@@ -33,21 +33,22 @@ struct walk {
     uint8_t flight[WINDOW][FAB_MAD_SIZE];
     unsigned flying;
     struct rmpp_receiver table;
-    /* Read from the devices: */
+    /* Members read from the devices. */
     uint32_t owner[LIDS];       /* port id */
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
-    uint8_t (*vl)[16];          /* [by first_vl[node] + in * ports + out] */
+    uint8_t (*vl)[16];          /* the VL for each SL: index first_vl[node] + in * ports + out */
     uint32_t *first_vl;
-    /* Found by following paths: */
+    /* Members found by following paths. */
     bool *seen; /* [HOSTS][HOSTS] */
     struct fab_map waits;
-    uint32_t lanes, mtus, rates; /* bit sets of the values seen */
+    uint32_t lanes, mtus, rates; /* bitsets of the values found */
 };
 static struct walk walk;
 
-/* Check writes a file for each assertion, which would take longer than the rest of this test. */
+/* An assertion without the file that Check writes for each of its assertions, which would take
+ * longer than the rest of this test. */
 #define must(holds)                                                                                \
     do {                                                                                           \
         if (!(holds))                                                                              \
@@ -64,7 +65,7 @@ static void to_agent(const uint8_t *bytes)
     transport_hand_up(&walk.wire, &mad, 1);
 }
 
-/* MADs sent together arrive together, as an event of their own. */
+/* MADs that are sent together arrive together, in a later iteration of the loop. */
 static void arrive(void *ctx)
 {
     uint8_t reply[FAB_MAD_SIZE], replies[WINDOW][FAB_MAD_SIZE];
@@ -112,7 +113,7 @@ static void ask_for_all_paths(void)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* By LID; false: no port has it. */
+/* Reads an attribute of the port with a LID. Returns false if no port has the LID. */
 static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data[FAB_SMP_DATA])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -195,7 +196,7 @@ static void read_all(void)
 struct way {
     uint32_t mbps;
     uint8_t mtu;
-    uint32_t last; /* channel: a sending port and a VL */
+    uint32_t last; /* the last channel: a sending port and a VL */
 };
 
 static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
@@ -205,7 +206,7 @@ static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
                    (out - n->first_port)][sl];
 }
 
-/* Crosses the link of a port. Returns the port at the other end. */
+/* Follows the link of a port. Returns the port at its other end. */
 static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 {
     const struct fab_port_info *info = &walk.info[out];
@@ -247,7 +248,7 @@ static uint32_t host_number(uint32_t port)
     return fab_fabric_port(walk.f, port)->node - walk.f->switch_count;
 }
 
-/* False: not between hosts. */
+/* Checks a path record. Returns false if the path is not between hosts. */
 static bool check_path(const struct fab_wire_path_record *r)
 {
     must(r->slid < LIDS && r->dlid < LIDS);
@@ -287,7 +288,8 @@ static uint32_t check_paths(void)
     return found;
 }
 
-/* Removes channels that wait for none until there are none; what remains is a cycle. */
+/* Removes channels that wait for no other channel, until there are none. Fails if channels remain,
+ * because these contain a cycle. */
 static void check_no_circle(void)
 {
     struct fab_map *m = &walk.waits;
@@ -310,7 +312,8 @@ static void check_no_circle(void)
             }
     }
     for (uint32_t i = 0; i < channels; i++)
-        must(!there[i]); /* the channel of port i / 16, VL i % 16, is in a cycle */
+        /* the channel of port i / 16, VL i % 16, is part of a cycle or leads to one */
+        must(!there[i]);
     free(there);
     free(waits);
 }
@@ -318,7 +321,8 @@ static void check_no_circle(void)
 /* ---- fabrics ----------------------------------------------------------------------------------
  */
 
-/* Some links run at a quarter of their width, and some endports have a smaller MTU. */
+/* Makes a fabric in which some links have a quarter of their width, and some endports a smaller
+ * MTU. */
 static struct fab_builder *motley(struct fab_builder *b)
 {
     struct fab_fabric *f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scenarios themselves: what is wrong in a file is told with its place; the same file and seed give
- * the same run; what does not hold is noticed; and virtual time is none. */
+/* Tests scenarios themselves. An error in a file is reported with its place; the same file and seed
+ * give the same run; a false expectation fails; and virtual time takes no real time. */
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -80,7 +80,7 @@ static struct scenario_result run(const char *text, uint64_t seed)
     "at 70s sweep\n"                                                                               \
     "at 70s expect healthy within 60s\n"
 
-/* All that was sent, every event, and when. */
+/* Plays the scenario, and records all MADs and events with their times. */
 static struct scenario_result run_traced(const char *text, uint64_t seed, char **ret,
                                          size_t *ret_len)
 {
@@ -201,12 +201,12 @@ START_TEST(time_jumps)
     x.timers[1] = loop_timer_new(x.loop, ring_b, &x);
     x.timers[2] = loop_timer_new(x.loop, ring_c, &x);
     loop_timer_set(x.timers[1], 7000000);
-    loop_timer_set(x.timers[1], 5000000); /* set before a: rings before it */
+    loop_timer_set(x.timers[1], 5000000); /* the timer set before `a` fires before it */
     loop_timer_set(x.timers[0], 5000000);
     loop_timer_set(x.timers[2], 1000000);
     ck_assert(loop_timer_pending(x.timers[1]));
     ck_assert_int_eq(loop_work(x.loop, work, done, &x), FAB_OK);
-    ck_assert_int_eq(loop_run(x.loop), FAB_OK); /* until nothing is left */
+    ck_assert_int_eq(loop_run(x.loop), FAB_OK); /* runs until no timer is set */
     ck_assert_str_eq(x.order, "wdcaaa");
     ck_assert(!loop_timer_pending(x.timers[1]));
     ck_assert_uint_eq(clock_now_us() - start, 15000000);

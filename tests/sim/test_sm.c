@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager on a simulated fabric, from power-on: bring-up, restarts, hostile devices. Faults:
- * test_sm_faults.c; other managers and requests: test_sm_others.c.
+ * The manager on a simulated fabric, from power-on: bring-up, restarts, hostile devices.
+ * test_sm_faults.c has the faults, and test_sm_others.c other managers and requests.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ START_TEST(messages_have_names)
         ck_assert_str_eq(name, nodes[i].port);
         sm_place_name(f, 0x11, 2, name);
         ck_assert_str_eq(name, nodes[i].port);
-        sm_place_name(f, 0x11, 5, name); /* it had more ports when it was seen */
+        sm_place_name(f, 0x11, 5, name); /* the node had more ports when it was last seen */
         ck_assert_str_eq(name, "0x0000000000000011/5");
         sm_place_name(f, 0x12, 2, name);
         ck_assert_str_eq(name, "0x0000000000000012/2");
@@ -102,7 +102,7 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
-/* The view says which topology was recognised, and which engines were passed over. */
+/* The view names the recognised topology, and the engines that were passed over. */
 START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;
@@ -126,7 +126,7 @@ START_TEST(says_why_it_took_an_engine)
 }
 END_TEST
 
-/* No engine supports the fabric: there are no tables, the status says so, and the fabric is
+/* No engine supports the fabric. There are no tables, the status says so, and the fabric is
  * published. */
 START_TEST(refuses_in_words)
 {
@@ -170,8 +170,8 @@ static bool is_routed_by_updn(struct lab *lab)
     return routed && lab_is_idle(lab);
 }
 
-/* A task that ends with an error: nothing that it left is written or published as tables, and the
- * next policy is adopted. */
+/* A worker task that ends with an error leaves nothing that is written or published as tables, and
+ * the next policy is adopted. */
 START_TEST(a_failed_computation_leaves_the_tables)
 {
     struct lab lab;
@@ -202,7 +202,7 @@ START_TEST(a_failed_computation_leaves_the_tables)
 }
 END_TEST
 
-/* The event of a failed proof names the engines before it. */
+/* The event of a failed proof names the engines that were tried before. */
 START_TEST(tells_the_whole_chain)
 {
     struct lab lab;
@@ -257,7 +257,7 @@ START_TEST(bears_hostile_mads)
             mad[16] = 0;
             mad[17] = i & 16 ? FAB_ATTR_NOTICE : FAB_ATTR_SM_INFO;
         }
-        if (i & 32) { /* trap 128 or 144 of some LID */
+        if (i & 32) { /* trap 128 or 144 from some LID */
             mad[64] |= 0x80;
             mad[68] = 0;
             mad[69] = i & 64 ? 128 : 144;
@@ -272,13 +272,15 @@ START_TEST(bears_hostile_mads)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     if (status.role ==
-        FAB_SM_MASTER) /* else one of the random packets was a control packet that it had to obey */
+        /* unless one of the random packets was a control packet that the manager had to obey */
+        FAB_SM_MASTER)
         lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
 
-/* On a slow machine (ThreadSanitizer), requests may time out although the answers are right. */
+/* Returns whether the manager is idle and knows all nodes. On a slow machine (ThreadSanitizer),
+ * requests may time out although the answers are correct. */
 static bool is_idle_and_complete(struct lab *lab)
 {
     struct sm_status status;
@@ -286,8 +288,8 @@ static bool is_idle_and_complete(struct lab *lab)
     return status.unresponsive == 0 && lab_is_idle(lab);
 }
 
-/* While answers are spoiled the manager sends no more than a few sweeps' worth of MADs, and when
- * they are right again it brings the fabric up. */
+/* While answers are corrupted, the manager sends no more MADs than a few sweeps need. When the
+ * answers are correct again, it brings the fabric up. */
 START_TEST(bears_answers_that_are_nonsense)
 {
     uint64_t seed = test_seed("nonsense", 21);
@@ -303,7 +305,8 @@ START_TEST(bears_answers_that_are_nonsense)
         lab_run_for(&lab, 0.15);
         struct sm_status status;
         sm_get_status(lab.sm, &status);
-        ck_assert_uint_le(status.smps_sent, 20 * 373); /* a bring-up without faults takes 373 */
+        /* a bring-up without faults needs 373 MADs */
+        ck_assert_uint_le(status.smps_sent, 20 * 373);
         lab.spoil = 0;
         (void)sm_sweep(lab.sm, NULL, NULL);
         lab_run_for(&lab, 0.1);
@@ -371,7 +374,7 @@ START_TEST(keeps_a_port_disabled_over_a_restart)
 }
 END_TEST
 
-/* Our own link fails: no trap reaches us, and nothing answers. */
+/* The manager's own link fails: no trap reaches the manager, and no device answers. */
 START_TEST(survives_isolation)
 {
     struct lab lab;
@@ -417,8 +420,8 @@ START_TEST(takes_a_new_policy)
 }
 END_TEST
 
-/* What a worker task gets belongs to it: it may be freed after the manager is gone, or given back.
- */
+/* The worker task owns the model that it gets. The model may be freed after the manager was freed,
+ * or given back. */
 START_TEST(a_lent_model_has_one_owner)
 {
     for (int given_back = 0; given_back < 2; given_back++) {
@@ -450,12 +453,12 @@ START_TEST(a_lent_model_has_one_owner)
 }
 END_TEST
 
-/* Arbitration tables of the configuration that give a class less than its share are reported, by
- * class; a class that gets its share, or has none, is not. */
+/* The manager reports a class if the configured arbitration tables give it less than its share. It
+ * does not report a class that gets its share or has no share. */
 START_TEST(a_class_below_its_share_is_told_of)
 {
     static const struct {
-        const char *arbitration; /* NULL: made from the shares */
+        const char *arbitration; /* the configured table; NULL: computed from the shares */
         const char *subject;     /* NULL: no event */
     } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

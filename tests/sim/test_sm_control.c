@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager answers to MADs that come in unasked, and what control packets of other managers
- * do to it (IBA 14.4.1), whatever it is doing when they arrive.
+ * What the manager answers to MADs that it did not request, and what control packets of other
+ * managers do to it (IBA 14.4.1), at any time.
  */
 #include <string.h>
 
@@ -30,8 +30,8 @@ static void pack_trap(uint8_t mgmt_class, uint8_t mad[FAB_MAD_SIZE])
     ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
 }
 
-/* The answer goes back the way that the trap came: DrSLID and DrDLID change places (IBA 14.2.2),
- * the D bit is set, and all else is as in the trap. */
+/* The answer to a trap takes the route of the trap back: DrSLID and DrDLID are exchanged (IBA
+ * 14.2.2), the D bit is set, and all other fields are those of the trap. */
 START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 {
     struct lab lab;
@@ -53,7 +53,7 @@ START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 }
 END_TEST
 
-/* Of a trap routed by LID the same bytes are reserved, and stay as they are. */
+/* In a LID-routed trap, these bytes are reserved, and stay unchanged in the answer. */
 START_TEST(a_trap_by_lid_is_repressed)
 {
     struct lab lab;
@@ -69,7 +69,7 @@ START_TEST(a_trap_by_lid_is_repressed)
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     ck_assert_mem_eq(lab.reply, expect, sizeof expect);
-    trap[17] = FAB_ATTR_PORT_INFO; /* no notice: no answer */
+    trap[17] = FAB_ATTR_PORT_INFO; /* this trap is no notice, so it gets no answer */
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     lab_close(&lab);
@@ -95,12 +95,12 @@ static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
     lab_send(lab, OTHER, &head, data);
 }
 
-/* Sends the packet; returns the status of the answer, and the state that it tells. */
+/* Sends the packet. Returns the status of the answer, and the state in the answer. */
 static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, uint8_t *ret_state)
 {
     struct fab_sm_info answer;
     uint8_t told = lab->other.state;
-    if (what != FAB_SM_HANDOVER) /* after which it is in standby */
+    if (what != FAB_SM_HANDOVER) /* after a HANDOVER, the other manager is in standby */
         lab->other.state = sender_state;
     send_control(lab, what, sender_state);
     lab_run_for(lab, 0.005);
@@ -135,7 +135,7 @@ START_TEST(takes_the_mastership_that_is_handed_over)
     lab.other.priority = 0;
     lab_forget_events(&lab);
     ck_assert_uint_eq(control(&lab, FAB_SM_HANDOVER, FAB_SM_MASTER, &state), 0);
-    ck_assert_uint_eq(state, FAB_SM_MASTER); /* at once, not after a look at the fabric */
+    ck_assert_uint_eq(state, FAB_SM_MASTER); /* the manager is master at once, without a sweep */
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
     struct sm_status status;
     sm_get_status(lab.sm, &status);
@@ -168,7 +168,7 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (uint8_t sender = 0; sender < 4; sender++) {
             if (all[i] == FAB_SM_HANDOVER && sender == FAB_SM_MASTER)
-                continue; /* the legal one: see below */
+                continue; /* the legal packet; it is tested below */
             ck_assert_uint_eq(control(&lab, all[i], sender, &state), FAB_SMP_BAD_VALUE);
             ck_assert_uint_eq(state, FAB_SM_MASTER);
         }
@@ -181,7 +181,8 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     ck_assert_uint_eq(state, FAB_SM_MASTER);
     lab_run_for(&lab, 1);
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_eq(after.sweeps, before.sweeps + 1); /* it looks at what it was handed */
+    /* the manager sweeps the fabric that it takes over */
+    ck_assert_uint_eq(after.sweeps, before.sweeps + 1);
     ck_assert_uint_eq(lab.sets, 0);
     free(tables);
     lab_close(&lab);
@@ -196,8 +197,9 @@ static void hand_over(struct lab *lab)
     send_control(lab, FAB_SM_HANDOVER, FAB_SM_MASTER);
 }
 
-/* Whatever the manager is doing when the mastership is handed to it: it sweeps the fabric once more
- * if it is master, and the fabric comes up. Before the first election it trusts nobody. */
+/* The manager gets a HANDOVER at any time during its bring-up. If it is master then, it sweeps the
+ * fabric once more, and the fabric comes up. Before its first election, it trusts no other manager.
+ */
 static void interrupt_bring_up(uint64_t at, uint8_t expect, uint64_t sweeps)
 {
     struct lab lab;
@@ -236,8 +238,8 @@ START_TEST(a_handover_amid_the_writes_makes_another_sweep)
 }
 END_TEST
 
-/* A manager that was disabled does not take over, however long the master is silent, until it is
- * told to stand by again. */
+/* A manager that was disabled does not take over, however long the master does not answer, until a
+ * control packet puts it into standby again. */
 START_TEST(who_is_disabled_takes_over_from_nobody)
 {
     struct lab lab;
@@ -271,7 +273,7 @@ START_TEST(looks_again_when_it_is_told_to_discover)
     ck_assert_uint_eq(state, FAB_SM_DISCOVERING);
     lab_run(&lab, 10, lab_is_standby, "standing by again");
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_gt(after.smps_sent - before.smps_sent, 33); /* each node at least once */
+    ck_assert_uint_gt(after.smps_sent - before.smps_sent, 33); /* each node is read at least once */
     ck_assert_uint_eq(after.master_guid, 0x42);
     ck_assert_uint_eq(lab.sets, 0);
     lab_end_other(&lab);

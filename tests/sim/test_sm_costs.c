@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager costs, counted and not timed: MADs and table writes of a bring-up, of the
- * sweeps, of repairs and of a restart, on fabrics of two sizes. A change that makes one of these
- * counts larger must be meant. In virtual time, and so the same on every machine.
+ * Counts what the manager costs: MADs and table writes of a bring-up, of sweeps, of repairs and of
+ * a restart, on fabrics of two sizes. A change that raises one of these counts must do so on
+ * purpose. The tests run in virtual time, so the counts are the same on every machine.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct size {
     uint32_t leaves, spines, hosts; /* per leaf */
 };
 
-/* Leaf-spine fabrics of which each LFT fits into one block, and one with several. */
+/* Leaf-spine fabrics: some in which each LFT fits into one block, and one with several blocks. */
 static const struct size sizes[] = {{6, 3, 4}, {6, 4, 4}, {12, 6, 8}};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
@@ -35,7 +35,8 @@ static struct size begin(struct lab *lab, int number)
     lab_open_virtual(lab, lab_leaf_spine(z.leaves, z.spines, z.hosts), state);
     lab_stop(lab);
     lab->config.sweep.light_interval_s = 10;
-    /* The scrub reads all the time; tests/attack/test_scrub.c counts what it costs. */
+    /* The scrub is off, because it reads all the time; tests/attack/test_scrub.c counts its MADs.
+     */
     lab->config.sweep.scrub_interval_s = 0;
     lab_begin(lab, state);
     sm_start(lab->sm);
@@ -78,9 +79,9 @@ static uint32_t switches(struct size z)
     return z.leaves + z.spines;
 }
 
-/* A heavy sweep asks each node for NodeInfo, NodeDescription, and PortInfo of each of its ports (an
- * adapter has one, a switch its port 0 as well), each switch for SwitchInfo, and learns by NodeInfo
- * where each link leads that did not show a new switch. */
+/* Returns the MADs of a heavy sweep: from each node NodeInfo, NodeDescription, and PortInfo of each
+ * port (an adapter has one port, a switch also port 0); from each switch SwitchInfo; and NodeInfo
+ * over each link that did not lead to a new switch. */
 static uint64_t heavy(struct size z)
 {
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
@@ -88,7 +89,8 @@ static uint64_t heavy(struct size z)
     return 3 * hosts + 3 * (uint64_t)switches(z) + ports + isls - (switches(z) - 1);
 }
 
-/* While answers are on their way, a new switch is asked over every link on which it was found. */
+/* Returns the number of additional NodeInfo requests: the sweep asks a new switch over each link on
+ * which it finds the switch before the first answer arrives. */
 static uint64_t at_once(struct size z)
 {
     return (uint64_t)z.leaves * z.spines / 8;
@@ -100,8 +102,8 @@ static uint64_t blocks(struct size z)
     return switches(z) * (lids / 64 + 1);
 }
 
-/* Every port is set twice, to configure it and to make it Active, except that the port of the
- * manager and the ports 0 have no link state to change. */
+/* Every port is written twice, to configure it and to make it Active. The port of the manager and
+ * ports 0 are exceptions, because they have no link state to be changed. */
 START_TEST(a_bring_up_writes_each_thing_once)
 {
     struct lab lab;
@@ -139,7 +141,7 @@ START_TEST(a_light_sweep_asks_each_switch_once)
 }
 END_TEST
 
-/* Nothing changed: nothing is computed, published or written. */
+/* If nothing changed, nothing is computed, published or written. */
 START_TEST(a_heavy_sweep_asks_for_each_thing_once)
 {
     struct lab lab;
@@ -165,7 +167,7 @@ START_TEST(a_heavy_sweep_asks_for_each_thing_once)
 }
 END_TEST
 
-/* Computed anew on request, the tables are the same: nothing is read or written. */
+/* If requested tables are the same as before, nothing is read or written. */
 START_TEST(a_reroute_that_changes_nothing_sends_nothing)
 {
     struct lab lab;
@@ -205,9 +207,10 @@ END_TEST
 
 /* ---- repairs ---- */
 
-/* What a fault costs until all is quiet, the sweep that verifies it included. A repair never asks
- * the whole fabric, and no block is written twice. When the link is back, the writes are made in
- * steps in which no mixture of old and new tables has a cycle, so some blocks are written twice. */
+/* Returns the cost of a fault until the manager is idle, including the sweep that checks the
+ * repair. A repair must never read the whole fabric, and no block may be written twice. When the
+ * link comes back, some blocks are written twice, because the writes are made in steps in which no
+ * mixture of old and new tables has a cycle. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);
@@ -240,13 +243,14 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    /* leaf-001 is the root of the labels: two writes remove the spines' detours to it */
+    /* leaf-001 is the root of the labels: two writes remove the detours of the spines to it */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
-    ck_assert_uint_eq(c.port_sets, 4); /* both ends, configured and made Active */
+    ck_assert_uint_eq(c.port_sets, 4); /* both ports, to configure them and to make them Active */
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-002", 2, false);
     ck_assert_uint_le(c.mads, most[_i].lost_host);
-    ck_assert_uint_eq(c.lft_sets, 0); /* its LID stays its own, and so do the routes to it */
+    /* the host keeps its LID, and the routes to it stay the same */
+    ck_assert_uint_eq(c.lft_sets, 0);
     ck_assert_uint_le(c.sets, 1);
     c = fault(&lab, "leaf-002", 2, true);
     ck_assert_uint_le(c.mads, most[_i].regained_host);
@@ -260,7 +264,7 @@ END_TEST
 /* ---- requests in flight ---------------------------------------------------------------------- */
 
 static struct {
-    const struct transport_ops *ops; /* of the simulated fabric */
+    const struct transport_ops *ops; /* functions of the simulated fabric's transport */
     transport_receive *receive;
     void *ctx;
     unsigned count, most; /* requests in flight */
@@ -279,8 +283,8 @@ static void count_received(void *ctx, const struct transport_mad *mads, size_t n
     wire.receive(wire.ctx, mads, n);
 }
 
-/* Devices take 100 ms to answer. A heavy sweep in the background has at most 16 requests in flight,
- * and uses these. */
+/* Devices answer after 100 ms. A background heavy sweep has at most 16 requests in flight, and
+ * makes use of all 16. */
 START_TEST(a_background_sweep_has_few_requests_in_flight)
 {
     struct lab lab;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager on a simulated fabric, through the faults that fabrics have. */
+/* The manager on a simulated fabric, through the faults that occur in fabrics. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,10 +45,10 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
-/* Nodes, ports and states are what they were, and only PortInfo and NodeInfo of far ends differ: a
- * heavy sweep must not take it for the fabric of before. Hosts that change places keep their LIDs,
- * and the routes to them change; a cable between switches that changes places may leave the tables
- * wrong. */
+/* Two cables change places, so that nodes, ports and states are unchanged, and only PortInfo and
+ * NodeInfo at the other ends differ. A heavy sweep must notice this. Hosts that change places keep
+ * their LIDs, and the routes to them change. If cables between switches change places, the old
+ * tables may be wrong. */
 START_TEST(finds_cables_that_changed_places)
 {
     struct lab lab;
@@ -80,8 +80,8 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* The second link fails before the sweep that checks the first repair, unless the machine is busy.
- */
+/* Two links fail one after the other. The second one fails before the sweep that checks the first
+ * repair, unless the machine is busy. */
 START_TEST(mends_tables_in_place)
 {
     struct lab lab;
@@ -90,7 +90,7 @@ START_TEST(mends_tables_in_place)
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
-    ck_assert_uint_eq(lab.sets_by_lid, 0); /* nothing was known of the tables */
+    ck_assert_uint_eq(lab.sets_by_lid, 0); /* the manager did not know the tables */
     sm_on_patch(lab.sm, count, &patches);  /* the listener of sm_on_patch is called */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
@@ -104,10 +104,11 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* to all but those to or from which the link led */
+        /* writes to all switches but those whose route used the link are LID routed */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
-        /* a port probe at one or both ends of the link, and the writes: no sweep */
+        /* the repair costs a port probe at one or both ends of the link, and the writes, but no
+         * sweep */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
@@ -123,9 +124,9 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
-/* A root switch fails: a repair may have no routes between some switches, for which an engine
- * computes tables afterwards. The status keeps the repair as the last reroute, and the record of
- * the refinement names it. */
+/* A root switch fails. The repair may leave some switches without routes to each other, for which
+ * an engine then computes tables. The status keeps the repair as the last reroute, and the record
+ * of the refinement names the repair. */
 START_TEST(a_follow_up_has_its_own_record)
 {
     struct lab lab;
@@ -161,8 +162,7 @@ static bool has_all_plans(struct lab *lab)
     return c.all && !c.under_way && c.all->count == c.cases && c.current == c.cases;
 }
 
-/* A link fails, another one, and then the tables are compared; megabytes 0: without contingencies.
- */
+/* Returns the tables after the failures of two links. megabytes 0: without contingencies. */
 static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
 {
     struct lab lab;
@@ -177,7 +177,8 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
         ck_assert_int_eq(strstr(e->message, "by a contingency plan") != NULL, megabytes > 0);
-        sm_get_contingencies(lab.sm, &c); /* they belong to the state before the fault */
+        /* the contingencies belong to the state before the fault */
+        sm_get_contingencies(lab.sm, &c);
         ck_assert(c.all == NULL || c.current == 0);
         lab_assert_good(&lab);
         lab_run(&lab, 3, lab_is_idle, "the look that checks");
@@ -198,7 +199,8 @@ START_TEST(mends_by_a_plan_at_hand)
 }
 END_TEST
 
-/* The most paths between hosts on a link in one direction, by walking each of them. */
+/* Returns the largest number of paths between hosts on a link in one direction, by following each
+ * path. */
 static uint64_t most_paths(const struct fab_view *v)
 {
     const struct fab_fabric *f = v->fabric;
@@ -255,7 +257,7 @@ START_TEST(has_a_plan_for_every_case)
 }
 END_TEST
 
-/* A rebalance tells the congestion product of the old tables and of the new ones, which is lower.
+/* A rebalance reports the congestion product of the old tables and of the new ones, which is lower.
  */
 START_TEST(a_rebalance_tells_its_gain)
 {
@@ -293,7 +295,7 @@ static bool has_begun(struct lab *lab)
     return c.all && c.under_way && c.all->count > 0;
 }
 
-/* While plans are computed, the manager says how far it is and what memory that takes. */
+/* While plans are computed, the status shows the progress and the memory in use. */
 START_TEST(tells_of_plans_under_way)
 {
     struct lab lab;
@@ -401,7 +403,7 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
-/* Only one of its neighbours has sent a trap before a trap of another node comes. */
+/* Only one neighbour of the switch has sent a trap when a trap of another node arrives. */
 START_TEST(finds_out_that_a_switch_is_off)
 {
     struct lab lab;
@@ -412,7 +414,7 @@ START_TEST(finds_out_that_a_switch_is_off)
     for (uint8_t port = 1; port <= 6; port++)
         ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
     struct fab_sim_delivery mail;
-    while (fab_sim_receive(lab.sim, &mail)) /* traps that were lost */
+    while (fab_sim_receive(lab.sim, &mail)) /* discards the traps, as if they were lost */
         ;
     ck_assert_uint_eq(fab_sim_repeat_traps(lab.sim) > 0, true);
     transport_sim_kick(lab.sim_transport);
@@ -434,7 +436,8 @@ START_TEST(finds_out_that_a_switch_is_off)
 }
 END_TEST
 
-/* The switch's links are up, but it answers nothing: found by a trap of a neighbour. */
+/* The links of the switch are up, but the switch does not answer. The trap of a neighbour leads the
+ * manager to it. */
 START_TEST(does_without_a_switch_that_hangs)
 {
     struct lab lab;

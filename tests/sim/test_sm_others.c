@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager on a simulated fabric, beside other managers, and with requests of operators. */
+/* The manager on a simulated fabric beside other managers, and requests of operators. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
-/* The other manager writes its own tables meanwhile. */
+/* The other manager writes its own tables while it is master. */
 START_TEST(takes_over_again_from_a_better_manager)
 {
     struct lab lab;
@@ -170,7 +170,8 @@ START_TEST(refuses_to_cut_itself_off)
     } cases[] = {
         {"leaf-001", 1, FAB_E_DENIED}, /* our own link */
         {"host-0001", 1, FAB_E_DENIED},
-        {"host-0010", 1, FAB_E_DENIED}, /* it could not be reached to be enabled */
+        /* the manager could not reach the port to enable it again */
+        {"host-0010", 1, FAB_E_DENIED},
         {"leaf-001", 99, FAB_E_NOT_FOUND},
         {"leaf-001", 0, FAB_E_NOT_FOUND},
     };
@@ -188,7 +189,8 @@ START_TEST(refuses_to_cut_itself_off)
 }
 END_TEST
 
-/* Requests in quick succession: each knows of those before it, though no sweep came between. */
+/* Requests come in quick succession. Each takes account of the previous ones, although no sweep ran
+ * in between. */
 START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
 {
     struct lab lab;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager and P_Key tables: ports that have no room for all partitions are named, and hold as
- * many as fit. An adapter of the simulated fabric has room for 64 P_Keys, a port of a switch
- * for 32. */
+/* The manager and P_Key tables. If a port has no room for all its partitions, an event names the
+ * port, and the port gets as many P_Keys as fit. An adapter of the simulated fabric has room for 64
+ * P_Keys, a switch port for 32. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static uint64_t port_guid(struct lab *lab, const char *name)
     return fab_fabric_port(f, fab_fabric_port_id(f, lab_node(lab, name), 1))->guid;
 }
 
-/* Full members of partitions 1 to `count`: one host, or (NULL) all hosts. */
+/* Makes one host, or all hosts (NULL), full members of partitions 1 to `count`. */
 static void use_partitions(struct lab *lab, const char *host, unsigned count)
 {
     char text[8192], who[40] = "ALL_CAS";
@@ -48,7 +48,7 @@ static unsigned told(struct lab *lab, const char *subject)
     return count;
 }
 
-/* How many P_Keys a host holds by the tables that were published. */
+/* Returns how many P_Keys a host has in the published tables. */
 static uint32_t held(struct lab *lab, const char *host)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -67,7 +67,7 @@ START_TEST(full_tables_are_told_of)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     use_partitions(&lab, "host-0006",
-                   31); /* and the default one: as many as the switch has room for */
+                   31); /* with the default partition, as many as the switch port has room for */
     ck_assert_uint_eq(told(&lab, NULL), 0);
     ck_assert_uint_eq(held(&lab, "host-0006"), 32);
     use_partitions(&lab, "host-0006", 32);
@@ -82,7 +82,8 @@ START_TEST(full_tables_are_told_of)
     ck_assert_uint_eq(told(&lab, "leaf-002/2"), 1);
     ck_assert_uint_eq(told(&lab, "host-0006/1"), 1);
     ck_assert_uint_eq(held(&lab, "host-0006"), 64);
-    ck_assert_uint_eq(held(&lab, "host-0007"), 1); /* others have the default partition alone */
+    /* the other hosts are only in the default partition */
+    ck_assert_uint_eq(held(&lab, "host-0007"), 1);
     use_partitions(&lab, "host-0006", 5);
     ck_assert_uint_eq(told(&lab, NULL), 0);
     ck_assert_uint_eq(held(&lab, "host-0006"), 6);
@@ -90,14 +91,15 @@ START_TEST(full_tables_are_told_of)
 }
 END_TEST
 
-/* So many ports are named one by one; how many more there are is told in one event. */
+/* The first ports with full tables are named one by one; one event gives the number of the others.
+ */
 START_TEST(many_full_tables_are_counted)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
-    use_partitions(&lab, NULL, 40); /* 24 ports of switches before hosts */
+    use_partitions(&lab, NULL, 40); /* 24 switch ports with hosts */
     ck_assert_uint_eq(told(&lab, NULL), FAB_PARTITION_OVERFLOWS + 1);
     ck_assert_uint_eq(told(&lab, "fabric"), 1);
     const struct lab_event *last = NULL;
@@ -112,8 +114,8 @@ START_TEST(many_full_tables_are_counted)
 }
 END_TEST
 
-/* A switch that acknowledges enforcement at a port and does not enforce there is told of once,
- * whichever port it is, the last one too; ports between switches are not to enforce. */
+/* A switch acknowledges enforcement at a port, but does not enforce. The manager reports it once,
+ * whichever port it is, also the last one. Ports between switches need not enforce. */
 START_TEST(switches_that_do_not_enforce_are_told_of)
 {
     static const struct {
@@ -148,8 +150,8 @@ START_TEST(switches_that_do_not_enforce_are_told_of)
 }
 END_TEST
 
-/* A manager that starts reads the P_Key tables, and writes none that is right already: of the first
- * block as of the second one, which a host needs for more than 32 P_Keys. */
+/* A manager that starts reads the P_Key tables, and writes no table that is already correct. This
+ * holds for the first block and for the second one, which a host with more than 32 P_Keys needs. */
 START_TEST(right_tables_are_not_written_again)
 {
     struct lab lab;
@@ -157,7 +159,8 @@ START_TEST(right_tables_are_not_written_again)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     use_partitions(&lab, "host-0004", 40);
-    ck_assert_uint_ge(lab.sets_pkeys, 2 + 1); /* both blocks of the host, one of its switch port */
+    /* both blocks of the host, and one block of its switch port */
+    ck_assert_uint_ge(lab.sets_pkeys, 2 + 1);
     ck_assert_uint_gt(lab.gets_pkeys, 0);
     lab_stop(&lab);
     lab_begin(&lab, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come back are repaired back: no sweep and no engine run before the last write, and the
- * tables are those of before, byte for byte. Random fabrics lose and regain links at random, while
- * each write that the manager sends is judged: whatever the order in which the writes under way
+ * Links that come back are repaired back: no sweep and no engine runs before the last write, and
+ * the tables are those before the failure, byte for byte. Random fabrics lose and regain links at
+ * random, and the test judges each write of the manager: in whatever order the writes in flight
  * take effect, no mixture of tables may have a loop or a cycle of channel dependencies, or lose a
- * pair that the manager did not announce.
+ * pair of endports that the manager did not announce.
  */
 #include <string.h>
 
@@ -28,11 +28,11 @@ struct judge {
     struct flight flight[WRITES];
     unsigned flights;
     bool on;             /* false: the writes are not judged */
-    bool lossless;       /* no mixture may lose a pair of endports that has a path .. */
-    bool drains;         /* .. unless the repair has to let entries drop packets for a time */
-    uint64_t round;      /* SMPs sent before the round that writes */
-    uint64_t allowed;    /* pairs of endports that had no path when it began */
-    unsigned judgements; /* mixtures that were judged */
+    bool lossless;       /* no mixture may lose a pair of endports that has a path, */
+    bool drains;         /* unless the repair must let entries drop packets for a while */
+    uint64_t round;      /* number of SMPs sent before the round that writes */
+    uint64_t allowed;    /* number of pairs of endports without a path when the round began */
+    unsigned judgements; /* number of mixtures judged */
     unsigned lft_writes, port_writes, gets_of_tables;
 };
 
@@ -79,8 +79,8 @@ static uint64_t count_lost(const struct fab_fabric *f, const struct fab_lids *li
     return lost;
 }
 
-/* Judges the tables in the devices with a random part of the writes under way. begins: this is the
- * first write of a round. */
+/* Judges the tables in the devices together with a random part of the writes in flight. begins:
+ * this is the first write of a round. */
 static void judge_mixture(struct lab *lab, struct judge *j, bool begins)
 {
     struct fab_fabric *f = lab_devices(lab);
@@ -172,7 +172,7 @@ static void watch(struct lab *lab, const struct fab_mad *head, const uint8_t *da
     bool begins = j->round != lab->sm->run.sent_before;
     j->round = lab->sm->run.sent_before;
     if (begins)
-        j->flights = 0; /* the others were given up */
+        j->flights = 0; /* the manager gave up the other writes */
     if (j->on && lab->sm->run.round->probes)
         judge_mixture(lab, j, begins);
     if (head->attr_id == FAB_ATTR_LFT)
@@ -195,7 +195,8 @@ static uint64_t smps(struct lab *lab)
     return status.smps_sent;
 }
 
-/* A trap whose route leads over a failed link is lost, and repeated. */
+/* Waits until the manager is idle. A trap whose route uses a failed link is lost, and the device
+ * repeats it. */
 static void settle(struct lab *lab, const char *what)
 {
     lab_repeat_traps(lab);
@@ -203,7 +204,7 @@ static void settle(struct lab *lab, const char *what)
     lab_run_for(lab, 0.2);
 }
 
-/* The manager probes both ends, verifies the link, and writes. */
+/* The manager probes both ends, verifies the link, and writes the tables. */
 START_TEST(a_link_comes_back_without_a_sweep)
 {
     struct lab lab;
@@ -227,7 +228,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
     ck_assert_uint_eq(last.links_gained, 1);
     ck_assert_uint_eq(last.links_lost, 0);
     ck_assert_uint_gt(last.blocks, 0);
-    /* two probes, four requests to verify the link, each end to Armed and to Active */
+    /* two probes, four requests to verify the link, and each port to Armed and to Active */
     ck_assert_uint_le(e->smps_sent - sent, 18 + 12 + 4 + 4 + last.blocks);
     ck_assert_uint_eq(j.port_writes, 4);
     ck_assert_str_eq(lab_await(&lab, 1, "link-up")->subject, "leaf-003/8");
@@ -237,7 +238,8 @@ START_TEST(a_link_comes_back_without_a_sweep)
     settle(&lab, "the sweep that checks the repair");
     ck_assert_uint_eq(lab.sets_lft, 0);
     ck_assert_uint_eq(lab.sets_port_info, 0);
-    ck_assert_ptr_null(lab_event(&lab, "tables-published")); /* neither an engine nor a proof */
+    /* neither an engine nor a whole proof ran */
+    ck_assert_ptr_null(lab_event(&lab, "tables-published"));
     ck_assert_ptr_null(lab_event(&lab, "link-down"));
     ck_assert_uint_eq(sm_census(lab.sm).active_links, 18 * 6 + 18 * 6);
     ck_assert_uint_gt(j.judgements, last.blocks);
@@ -304,7 +306,7 @@ static void turn(struct lab *lab, struct links *l, uint32_t i)
 
 enum step { LOSSES, RETURNS, BOTH, STEPS };
 
-/* Loses or regains up to three links at the same time. */
+/* Removes or restores up to three links at the same time. */
 static void change_some(struct lab *lab, struct links *l, enum step step)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -349,7 +351,7 @@ static struct fab_builder *some_fabric(uint64_t seed, const char **ret_engine)
     return b;
 }
 
-/* Plays one random fabric. Counts the returns that were repaired back. */
+/* Plays one random fabric, and counts the returns of links that were repaired back. */
 static void play(uint64_t seed, unsigned steps, struct judge *j, unsigned *ret_back)
 {
     struct lab lab;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager changes tables that switches hold: other engines, other roots, links that come back.
- * After every single write that a switch acknowledges, the mixture of old and new tables in the
- * devices is judged by libfabmgr/verify: no loop, no cycle of channel dependencies, and pairs
- * without a path only as the event paths-paused says.
+ * The manager changes tables that switches hold: another engine, other root switches, links that
+ * come back. After every write that a switch acknowledges, libfabmgr/verify judges the mixture of
+ * old and new tables in the devices: it must have no loop and no cycle of channel dependencies, and
+ * may have pairs without a path only as the event paths-paused announced.
  *
- * So that the judge itself is tested, the same tables are also replaced switch by switch in a
- * random order, in a copy. Some of these mixtures must have a loop or a cycle.
+ * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
+ * Some of these mixtures must have a loop or a cycle.
  *
- * TRANSITION_ROUNDS=300 in the environment makes that many transitions per family of fabrics.
+ * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
+ * fabrics.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,12 +22,13 @@
 
 static struct {
     uint32_t changes, writes, lost, paused, unsafe;
-    uint64_t lost_before; /* pairs without a path before the change */
+    uint64_t lost_before; /* number of pairs without a path before the change */
     uint8_t *before;      /* the tables before the change */
     bool watching;
 } seen;
 
-/* The number of pairs that the last event paths-paused announced; 0: there is none. */
+/* Returns the number of pairs that the last event paths-paused announced; 0: there is no such
+ * event. */
 static uint64_t announced(const struct lab *lab)
 {
     const struct lab_event *e = lab_event(lab, "paths-paused");
@@ -142,7 +144,7 @@ static const struct family {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Other roots or another engine. */
+/* Sets other root switches or another engine. */
 static void change_engine(struct lab *lab, const struct family *fam, struct fab_prng *prng)
 {
     static uint64_t root;
@@ -157,7 +159,8 @@ static void change_engine(struct lab *lab, const struct family *fam, struct fab_
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
 }
 
-/* Some links fail and come back, one after the other. The writes are judged when they come back. */
+/* Some links fail and come back, one after the other. The writes are judged while the links come
+ * back. */
 static void lose_links(struct lab *lab, struct fab_prng *prng)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -176,7 +179,7 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
         lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
                    fab_fabric_port(f, lost[i])->num);
     begin(lab);
-    /* Pairs are not counted: while links come up, they gain paths. */
+    /* Pairs are not counted, because pairs gain paths while links come up. */
     seen.lost_before = UINT32_MAX;
     end(lab, prng);
 }
@@ -192,7 +195,7 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     sm_start(lab.sm);
     lab_run(&lab, 20, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < changes; i++) {
-        if (i == 0) { /* once, so that no link is held down because it flaps */
+        if (i == 0) { /* only once, so that no link is held down for flapping */
             lose_links(&lab, prng);
             continue;
         }
@@ -239,8 +242,8 @@ static uint64_t generation(struct lab *lab)
     return status.generation;
 }
 
-/* A switch answers no writes while tables change. Returns whether the view that follows says that
- * the tables in the devices are wrong. It must agree with the judge. */
+/* A switch answers no writes while tables change. Returns whether the next view says that the
+ * tables in the devices are wrong. The view must agree with the judge. */
 static bool fails_to_write(struct fab_prng *prng, const char *name)
 {
     struct lab lab;
@@ -260,8 +263,9 @@ static bool fails_to_write(struct fab_prng *prng, const char *name)
     change_engine(&lab, &(struct family){.engines = {"updn"}}, prng);
     for (unsigned i = 0; i < 2000 && generation(&lab) == before; i++)
         lab_run_for(&lab, 0.002);
-    bool written = generation(&lab) > before; /* other roots may give the same tables */
-    lab.silent = NULL;                        /* for the judge: the switch forwards as before */
+    bool written = generation(&lab) > before; /* other root switches may give the same tables */
+    /* for the judge, the switch answers again; it has forwarded packets all the time */
+    lab.silent = NULL;
     lab_judge(&lab, NULL, &v);
     struct fab_view *view = sm_view(lab.sm);
     bool good = fab_verify_verdict_good(&view->verdict);
@@ -291,7 +295,8 @@ START_TEST(the_view_tells_what_failed_writes_left)
     static const char *const silent[] = {"core-001", "spine-003", "leaf-004", "spine-006"};
     struct fab_prng prng;
     uint32_t bad = 0;
-    fab_base_prng_init(&prng, 1700); /* not drawn: some roots leave no wrong mixture */
+    /* a fixed seed, because with some root switches no mixture is wrong */
+    fab_base_prng_init(&prng, 1700);
     for (unsigned i = 0; i < sizeof silent / sizeof *silent; i++)
         bad += fails_to_write(&prng, silent[i]);
     ck_assert_uint_gt(bad, 0);

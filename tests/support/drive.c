@@ -117,7 +117,8 @@ struct programming {
     int status; /* the first failure */
 };
 
-/* The path to a port: that of its node, or for adapters the path that ends at this port. */
+/* Returns the path to a port: the path to its node, or for adapters the path that ends at this
+ * port. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
     const struct fab_port *at = fab_fabric_port(p->f, port);
@@ -150,7 +151,7 @@ static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t
                       fab_fabric_port(p->f, port)->num, data));
 }
 
-/* The port that owns the node's LID, or FAB_NONE. */
+/* Returns the port that owns the node's LID, or FAB_NONE. */
 static uint32_t lid_owner(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t first = f->nodes[node].first_port;
@@ -174,7 +175,8 @@ static void set_ports(struct programming *p, uint8_t state)
     }
 }
 
-/* The output ports of all switches towards a node, by a breadth-first search from it. */
+/* Finds the output ports of all switches towards a node, by a breadth-first search from this node.
+ */
 static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, size_t stride)
 {
     uint32_t *queue = calloc(f->node_count, sizeof *queue), head = 0, tail = 0;

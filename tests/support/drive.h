@@ -10,7 +10,7 @@
 #include "libfabmgr/sim/sim.h"
 
 struct drive_answer {
-    struct fab_discover_ask ask; /* its path is invalid when it is delivered */
+    struct fab_discover_ask ask; /* the request; its path is invalid when the answer is delivered */
     int status;
     uint8_t data[FAB_SMP_DATA];
 };
@@ -18,29 +18,29 @@ struct drive {
     struct fab_sim *sim;
     uint32_t node; /* the manager's port */
     uint8_t port;
-    uint32_t window; /* most questions in flight; 0: 64 */
-    uint32_t tries;  /* tries for each question; 0: 1 */
+    uint32_t window; /* maximum number of requests in flight; 0: 64 */
+    uint32_t tries;  /* number of tries for each request; 0: 1 */
     bool shuffle;    /* answers arrive in random order, by the seed */
     uint64_t seed;
-    uint64_t limit; /* number of questions after which to give up; 0: none */
-    /* May change an answer; NULL: no changes. */
+    uint64_t limit; /* number of requests after which the discovery is given up; 0: no limit */
+    /* Called for each answer, which it may change; NULL: no changes. */
     void (*mangle)(void *ctx, struct drive_answer *answer);
     void *ctx;
     /* Counters: */
     uint64_t asked, node_infos, node_descs, switch_infos, port_infos;
 };
 
-/* Runs a discovery until it is done. LIMIT: more questions than the limit. */
+/* Runs a discovery until it is complete. Returns LIMIT if it needs more requests than the limit. */
 int drive(struct drive *r, struct fab_discover *d);
-/* A Get or Set of subnet management along a path; data in and out. Returns the status of the
- * answer; -1: no answer. */
+/* Sends a Get or Set of subnet management along a path. `data` has the attribute, and on return the
+ * attribute in the answer. Returns the status of the answer; -1: no answer. */
 int drive_smp(struct drive *r, const struct fab_path *path, uint8_t method, uint16_t attr_id,
               uint32_t attr_mod, uint8_t data[FAB_SMP_DATA]);
-/* A full discovery from the manager's port. */
+/* Runs a full discovery from the manager's port. */
 int drive_whole(struct drive *r, struct fab_fabric **ret_fabric);
-/* Programs the fabric in the simplest way: the LID of a node is its id + 1 (at adapters: on the
- * first port with a link), shortest paths, all links Active, our LID as the SM's. f: the fabric
- * that drive_whole found. */
+/* Programs the fabric in a simple way: the LID of a node is its id + 1 (at adapters: on the first
+ * linked port), all paths are shortest paths, all links become Active, and the SM LID is that of
+ * the manager. f: the fabric that drive_whole found. */
 int drive_program(struct drive *r, const struct fab_fabric *f);
 /* Puts the manager at the first adapter port with a link. */
 void drive_sit(struct drive *r);

@@ -51,7 +51,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* -F repeats the headings above the changed lines. The lines become diagnostics of TAP. */
+/* Prints the difference; -F repeats the headings above the changed lines. The lines become
+ * diagnostics of TAP. */
 static void print_diff(const char *path, const char *text)
 {
     char is[] = "/tmp/fabricd-golden-XXXXXX", command[1200];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Golden files: texts that a test expects, in files below the source tree. A test fails if its text
+ * Golden files: texts that a test expects, in files in the source tree. A test fails if its text
  * differs from the file, and prints the difference as a unified diff. With UPDATE_GOLDEN=1 in the
- * environment it rewrites the file instead.
+ * environment, it rewrites the file instead.
  */
 #ifndef TESTS_SUPPORT_GOLDEN_H
 #define TESTS_SUPPORT_GOLDEN_H
@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fails the test unless `text` is what the file holds; file: relative to the source tree. */
+/* Fails the test unless `text` equals the content of the file. file: relative to the source tree.
+ */
 void golden_compare(const char *file, const char *text);
-/* Writes the path of a file of the source tree. */
+/* Writes the path of a file in the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
 
 /* FNV-1a, to shorten long tables to one number. Begin with GOLDEN_HASH. */

@@ -2,9 +2,10 @@
 /*
  * A host that joins or leaves a multicast group through libibumad, as programs of any vendor do:
  *
- *      mc_member join|leave SM-LID MGID-HIGH MGID-LOW P_KEY PREFIX PORT-GUID [JOIN-STATE]
+ *     mc_member join|leave SM-LID MGID-HIGH MGID-LOW P_KEY PREFIX PORT-GUID [JOIN-STATE]
  *
- * Numbers can have any base. Prints "STATUS MLID JOIN-STATE" of the answer in hexadecimal.
+ * Numbers can be decimal, octal or hexadecimal. Prints "STATUS MLID JOIN-STATE" of the answer in
+ * hexadecimal.
  */
 #include <infiniband/umad.h>
 #include <stdio.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A host that registers with subnet administration through libibumad. It runs one command after the
- * other and prints a line for each.
+ * other, and prints a line for each.
  *
- *      set ID NUMBER [KEY]     registers a service with that number in its data
- *      get ID                  prints the number, or the status
- *      delete ID [KEY]
- *      churn SECONDS           sets services 1 to 60 in turn with rising numbers, and prints each
- *                              that is confirmed; ends early if one fails
- *      subscribe TRAP, unsubscribe TRAP
- *      join NUMBER, leave NUMBER   a multicast group of that number
- *      alias PLACE GUID
- *      listen SECONDS [deaf]   prints reports, and answers them unless "deaf"
+ *     set ID NUMBER [KEY]     registers a service with this number in its data
+ *     get ID                  prints the number, or the status
+ *     delete ID [KEY]
+ *     churn SECONDS           sets services 1 to 60 in turn with rising numbers, and prints each
+ *                             confirmed one; ends early if one fails
+ *     subscribe TRAP, unsubscribe TRAP
+ *     join NUMBER, leave NUMBER   a multicast group with this number
+ *     alias PLACE GUID
+ *     listen SECONDS [deaf]   prints reports, and answers them unless "deaf"
  *
- * SIM_HOST names the port. A simulated fabric delivers unsolicited MADs only to the client that is
- * an SM. So a listening host claims to be one, and answers SMInfo requests with the state "not
+ * SIM_HOST names the port. A simulated fabric delivers unsolicited MADs only to a client that is an
+ * SM. So a listening host registers as an SM, and answers SMInfo requests with the state "not
  * active".
  */
 #include <fcntl.h>
@@ -30,7 +30,8 @@
 #include "libfabmgr/wire/sa.h"
 
 #define QP1_QKEY 0x80010000
-#define TRY_MS 1000 /* a request that was already carried out is refused when it is repeated */
+/* a request that was carried out already would be refused if it were repeated */
+#define TRY_MS 1000
 #define TRIES 4
 #define NO_ANSWER 0xffff
 #define CHURNED 60
@@ -93,7 +94,7 @@ static const uint8_t *receive(int ms)
     return umad_recv(port_id, room, &len, ms) < 0 ? NULL : umad_get_mad(room);
 }
 
-/* Returns the status; data gets the attribute of the answer. */
+/* Sends a request and returns the status of the answer; data gets the attribute of the answer. */
 static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t data[FAB_SA_DATA_LEN])
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -209,7 +210,8 @@ static unsigned alias(unsigned place, uint64_t guid)
                                           .block = (uint8_t)(place / 8)};
     uint64_t mask = fab_wire_rec_component(&fab_wire_guid_info_record, "LID") |
                     fab_wire_rec_component(&fab_wire_guid_info_record, "BlockNum") |
-                    UINT64_C(1) << (4 + place % 8); /* these components follow four others */
+                    /* the components of these GUIDs follow four others */
+                    UINT64_C(1) << (4 + place % 8);
     r.table.guid[place % 8] = guid;
     (void)fab_wire_rec_pack(&fab_wire_guid_info_record, &r, data, sizeof data);
     return ask(FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, mask, data);
@@ -220,7 +222,7 @@ static void answer_sminfo(const uint8_t *request)
     uint8_t mad[FAB_MAD_SIZE];
     memcpy(mad, request, sizeof mad);
     mad[3] = FAB_METHOD_GET_RESP;
-    mad[4] |= 0x80; /* direction bit: an answer */
+    mad[4] |= 0x80; /* sets the bit that marks an answer */
     memset(mad + 64, 0, 64);
     memset(room, 0, sizeof room);
     memcpy(umad_get_mad(room), mad, sizeof mad);
@@ -262,7 +264,7 @@ static bool is_number(const char *text)
     return text != NULL && text[0] >= '0' && text[0] <= '9';
 }
 
-/* Runs the command at argv[0]. Returns how many arguments it used. */
+/* Runs the command at argv[0]. Returns the number of arguments used. */
 static int run(char **argv)
 {
     const char *what = argv[0];

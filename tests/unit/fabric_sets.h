@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of fabrics on which engines for any topology are tested: random ones, damaged trees, grids,
- * families. Each fabric is passed to a check function, which consumes it.
+ * Sets of fabrics on which engines for any topology are tested: random fabrics, damaged trees,
+ * grids, and topology families. Each fabric is passed to a check function, which frees it.
  */
 #ifndef TESTS_UNIT_FABRIC_SETS_H
 #define TESTS_UNIT_FABRIC_SETS_H
@@ -10,7 +10,7 @@
 
 typedef void fabric_set_check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx);
 
-/* 1 to 40 switches; some fabrics are damaged, some have several LIDs for each port. */
+/* Fabrics of 1 to 40 switches. Some are damaged, and some have several LIDs for each port. */
 static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_check *check,
                                      void *ctx)
 {
@@ -32,7 +32,7 @@ static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Trees of two to four levels with varying GUIDs; the first one is whole. */
+/* Trees of two to four levels with different GUIDs. The first tree is not damaged. */
 static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
                                     void *ctx)
 {
@@ -54,7 +54,7 @@ static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_ch
     }
 }
 
-/* Tori, meshes and rings: each torus with hosts and without, and as a mesh. */
+/* Tori, meshes and rings: each torus with and without hosts, and as a mesh. */
 static inline void fabric_set_grids(fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
@@ -78,8 +78,8 @@ static inline void fabric_set_damaged_grids(uint64_t seed, fabric_set_check *che
         check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
 }
 
-/* Two levels, aggregation nodes on all switches, hosts on spines; every second fabric is damaged.
- */
+/* Trees of two levels, with aggregation nodes at all switches and hosts at spines. Every second
+ * fabric is damaged. */
 static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_check *check,
                                      void *ctx)
 {
@@ -95,7 +95,7 @@ static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Consumes b: the whole fabric, then damaged ones. */
+/* Takes over b. Makes the fabric without damage, then damaged ones. */
 static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, const char *what,
                                  fabric_set_check *check, void *ctx)
 {
@@ -106,7 +106,7 @@ static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, c
     fab_fabric_unref(f);
 }
 
-/* Dragonflies, a hypercube, HyperX, a full mesh of more than 64, rails. */
+/* Dragonflies, a hypercube, HyperX, a full mesh of more than 64 switches, and rails. */
 static inline void fabric_set_families(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     struct fab_prng prng;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fabrics for unit tests: reading, sealing, and comparing field by field. */
+/* Functions for fabrics in unit tests: they read, seal, and compare fabrics field by field. */
 #ifndef TESTS_UNIT_FABRICS_H
 #define TESTS_UNIT_FABRICS_H
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Seals and frees the builder. */
+/* Seals the builder into a fabric, and frees the builder. */
 static inline struct fab_fabric *sealed(struct fab_builder *b)
 {
     struct fab_fabric *f = NULL;
@@ -37,7 +37,7 @@ static inline struct fab_fabric *leaf_spine(uint32_t leaves, uint32_t spines, ui
     return sealed(b);
 }
 
-/* Reads a topology text that must be valid. */
+/* Reads a topology file, which must be valid. */
 static inline struct fab_fabric *read_fabric(const char *text, size_t len)
 {
     struct fab_builder *b = NULL;
@@ -91,7 +91,7 @@ static inline void assert_same_fabric(const struct fab_fabric *x, const struct f
         assert_same_attr(&fab_wire_attr_switch_info, &x->switches[i], &y->switches[i], i);
 }
 
-/* Asserts the invariants of every snapshot. */
+/* Checks the invariants of a snapshot. */
 static inline void assert_sound(const struct fab_fabric *f)
 {
     uint32_t links = 0, next = 0;

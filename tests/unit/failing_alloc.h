@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocations that fail on demand. Include once in a test that is linked with
+ * Allocations that fail on demand. Include this file once in a test that is linked with
+ *
  *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
- * Everything of libfabmgr, the test and Check (each assertion!) then allocates through here: a
- * scenario must not assert.
+ *
+ * All allocations of libfabmgr, of the test and of Check then pass these functions. A scenario must
+ * not assert, because Check allocates memory for each assertion.
  */
 #ifndef TESTS_UNIT_FAILING_ALLOC_H
 #define TESTS_UNIT_FAILING_ALLOC_H
@@ -19,7 +21,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
 static uint64_t alloc_calls;                /* so far */
-static uint64_t alloc_fail_at = UINT64_MAX; /* the call of this number fails */
+static uint64_t alloc_fail_at = UINT64_MAX; /* number of the allocation that fails */
 
 static int alloc_fails(void)
 {
@@ -41,9 +43,9 @@ void *__wrap_realloc(void *old, size_t size)
     return alloc_fails() ? NULL : __real_realloc(old, size);
 }
 
-/* Runs `scenario` with its first allocation failing, then its second, and so on until it needs no
- * more: each time it must say NOMEM and leave nothing behind (which the sanitizer checks). Returns
- * how many allocations it has. */
+/* Runs `scenario` with its first allocation failing, then with its second, and so on until no
+ * allocation fails. Each time, the scenario must return NOMEM and free everything (which the
+ * sanitizer checks). Returns the number of allocations of the scenario. */
 static uint64_t fail_each_allocation(int (*scenario)(void), int nomem)
 {
     for (uint64_t n = 0;; n++) {

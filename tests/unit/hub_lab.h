@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hub of `fabsim serve` over a small fabric, without sockets, and its clients. */
+/* A hub of `fabsim serve` with a small fabric and clients, without sockets. */
 #ifndef TESTS_UNIT_HUB_LAB_H
 #define TESTS_UNIT_HUB_LAB_H
 
@@ -24,8 +24,8 @@ enum {
 };
 #define LOST 110
 
-/* Two leaves, two spines, two hosts at each leaf, and an owner that keeps the last packet of each
- * client. */
+/* The fabric has two leaves, two spines, and two hosts at each leaf. The owner keeps the last
+ * packet of each client. */
 struct lab {
     struct fab_fabric *f;
     struct hub hub;
@@ -87,7 +87,7 @@ static inline uint32_t word(const uint8_t *p)
     return v;
 }
 
-/* Returns the datagram as answered; its type is 0 if it was refused. */
+/* Sends a control datagram. Returns the answer, whose type is 0 if the request was refused. */
 static inline uint8_t *control(struct lab *x, uint32_t pid, uint32_t id, uint32_t type,
                                uint8_t d[80])
 {
@@ -97,7 +97,7 @@ static inline uint8_t *control(struct lab *x, uint32_t pid, uint32_t id, uint32_
     return d;
 }
 
-/* Connects a client. Returns its id, or -1. */
+/* Connects a client. Returns its id, or -1 if the hub refused the client. */
 static inline int come(struct lab *x, uint32_t pid, const char *node, bool is_sm)
 {
     uint8_t d[80] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session, its requests and their results, for the tests of the session. */
+/* A session with its requests and their results, for the tests of the session. */
 #ifndef TESTS_UNIT_MADS_SESSION_H
 #define TESTS_UNIT_MADS_SESSION_H
 
@@ -55,7 +55,8 @@ static inline struct fab_mads *session(uint32_t window, uint32_t retries)
     return fab_mads_new(&config);
 }
 
-/* Turns a request into its response: GetResp with a changed high half of the TID, as kernels do. */
+/* Turns a request into its response: GetResp, with another high half of the TID, as kernels set it.
+ */
 static inline void answer(uint8_t mad[FAB_MAD_SIZE], uint16_t status, uint8_t first)
 {
     uint8_t data[FAB_SMP_DATA] = {first};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multicast trees on a fabric where members come and go and links fail, and their judge: a walk
- * over the tables as switches forward packets. */
+/* Multicast trees on a fabric whose members join and leave and whose links fail. A judge checks the
+ * tables: it follows packets as switches forward them. */
 #ifndef TESTS_UNIT_MCAST_WORLD_H
 #define TESTS_UNIT_MCAST_WORLD_H
 
@@ -26,9 +26,9 @@ struct walk {
     const struct fab_fabric *f;
     const struct fab_blocks *tables;
     uint16_t mlid;
-    bool *named;    /* [port_count] by the entry of its switch */
-    uint16_t *came; /* [port_count] how often a packet came in by this port, or went out to an
-                       endport */
+    bool *named; /* [port_count] whether the MFT entry of the switch contains the port */
+    /* [port_count] how often a packet came in by this port, or left through it to an endport */
+    uint16_t *came;
     uint32_t steps;
 };
 
@@ -60,7 +60,7 @@ static inline void walk_take(struct walk *w, uint16_t mlid)
     }
 }
 
-/* A packet that came in by `in` leaves by all other ports of the entry. */
+/* Forwards a packet that came in by port `in` to all other ports of the entry. */
 static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
 {
     const struct fab_node *n = &w->f->nodes[sw];
@@ -96,15 +96,16 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* Members are endports, by number: adapters' ports, then switches' port 0. */
+/* Members are numbers of endports: first ports of adapters, then ports 0 of switches. */
 struct world {
-    struct fab_fabric *whole, *now; /* without faults, and with them */
+    struct fab_fabric *whole, *now; /* the fabric without faults, and with the present faults */
     struct fab_mcast_trees *trees;
     struct fab_prng r;
     uint32_t ends;
-    uint32_t *end;             /* port ids in the fabric without faults */
-    uint8_t (*member)[GROUPS]; /* [ends] 1 receives, 2 sends only */
-    uint64_t *dead;            /* bitset of ports in the fabric without faults */
+    uint32_t *end;             /* [ends] port ids in the fabric without faults */
+    uint8_t (*member)[GROUPS]; /* [ends] 1: receives packets; 2: only sends packets */
+    /* bitset of the ports of failed links, in the fabric without faults */
+    uint64_t *dead;
 };
 
 static inline void world_fini(struct world *w)
@@ -127,7 +128,7 @@ static inline uint64_t guid_of(const struct world *w, uint32_t end)
     return fab_fabric_port(w->whole, w->end[end])->guid;
 }
 
-/* The id, in the present snapshot, of the switch that the endport is attached to, or FAB_NONE. */
+/* Returns the id, in the present snapshot, of the switch of an endport, or FAB_NONE. */
 static inline uint32_t switch_of(const struct world *w, uint32_t port)
 {
     if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, fab_fabric_port(w->now, port)->node))
@@ -136,7 +137,7 @@ static inline uint32_t switch_of(const struct world *w, uint32_t port)
     return peer < w->now->switch_count && fab_fabric_port_is_up(w->now, port) ? peer : FAB_NONE;
 }
 
-/* The connected components of the switches. */
+/* Finds the connected components of the switches. */
 static inline void find_components(const struct world *w, uint32_t *island)
 {
     const struct fab_fabric *f = w->now;
@@ -156,7 +157,8 @@ static inline void find_components(const struct world *w, uint32_t *island)
     }
 }
 
-/* A packet from one member reaches all receivers that the tree reaches, once, and no other port. */
+/* Checks that a packet from one member reaches each receiver that the tree reaches exactly once,
+ * and no other port. */
 static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
 {
     uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));
@@ -169,7 +171,8 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
             continue;
         unsigned shall = w->member[to][group] == 1 &&
                          fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
-        if (walk->came[out] != shall) /* (Check writes a file for each assertion) */
+        /* (no assertion of Check here, because Check writes a file for each assertion) */
+        if (walk->came[out] != shall)
             ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
                          w->now->nodes[fab_fabric_port(w->now, port)->node].desc,
                          w->now->nodes[fab_fabric_port(w->now, out)->node].desc, walk->came[out],
@@ -177,7 +180,8 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
     }
 }
 
-/* The tree reaches all members of one component (adapters with two ports may belong to several). */
+/* Checks that the tree reaches all members of one component. (An adapter with two ports may belong
+ * to several components.) */
 static inline void judge_reach(const struct world *w, uint32_t group, const uint32_t *island)
 {
     uint32_t reached = FAB_NONE, missing = 0, members = 0, lost[400];
@@ -209,7 +213,7 @@ static inline void judge_group(struct world *w, struct walk *walk, const uint32_
             judge_from(w, walk, group, from);
 }
 
-/* One group, or all: GROUPS. */
+/* Checks one group, or all groups if `group` is GROUPS. */
 static inline void judge(struct world *w, uint32_t changed)
 {
     uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
@@ -252,7 +256,7 @@ static inline uint32_t change_member(struct world *w)
     return group;
 }
 
-/* The fabric with the present dead links, discovered from the first adapter. */
+/* Makes the snapshot with the present failed links, as it is discovered from the first adapter. */
 static inline void look(struct world *w)
 {
     struct fab_builder *b = fab_fabric_builder_from(w->whole);
@@ -294,7 +298,7 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
     fab_base_bits_put(w->dead, fab_fabric_port(w->whole, port)->peer, dead);
 }
 
-/* A link, or all links of a switch, die or return; more return than die. */
+/* Lets a link, or all links of a switch, fail or return. More links return than fail. */
 static inline uint32_t change_fabric(struct world *w)
 {
     bool dies =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof a second time, slowly and by another method: every pair is followed by itself, and the
- * dependencies are collected in a matrix. For small fabrics, to test the proof.
+ * A second implementation of the proof, for tests of the proof on small fabrics. It is slow and
+ * uses another method: it follows each pair by itself, and collects the dependencies in a matrix.
  */
 #ifndef TESTS_UNIT_NAIVE_H
 #define TESTS_UNIT_NAIVE_H
@@ -62,7 +62,8 @@ static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
     return n->reached[to];
 }
 
-/* The number of switches that the packet passes; 0: none; -1: it does not arrive. */
+/* Returns the number of switches that the packet passes; 0: none; -1: the packet does not arrive.
+ */
 static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
 {
     const struct fab_fabric *f = n->f;

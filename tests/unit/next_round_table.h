@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The choice of the next round as a table: every combination of facts that the scenarios of
- * tests/sim reach, also with other seeds. run_scenarios fails when it meets one that is not here.
+ * tests/sim reach, also with other seeds. run_scenarios fails if it reaches a combination that this
+ * table does not have.
  */
 #ifndef TESTS_UNIT_NEXT_ROUND_TABLE_H
 #define TESTS_UNIT_NEXT_ROUND_TABLE_H
 
 #include "fabricd/sm/core/next_round.h"
 
-enum { /* struct sm_facts, in its order */
+enum { /* the members of struct sm_facts, in their order */
        KNOWN = 1 << 0,
        SETTLING = 1 << 1,
        READY = 1 << 2,

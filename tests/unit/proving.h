@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of one engine pass the proof, for the whole fabric and with each fault in turn. */
+/* Checks that the tables of an engine pass the proof, for the fabric without faults and with each
+ * single fault. */
 #ifndef TESTS_UNIT_PROVING_H
 #define TESTS_UNIT_PROVING_H
 
@@ -73,7 +74,7 @@ static inline bool is_trunk(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->node < f->switch_count && naive_is_channel(f, port);
 }
 
-/* The fabric without the link of `port`. f stays. */
+/* Returns the fabric without the link of `port`. f stays valid. */
 static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint32_t port)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -85,7 +86,7 @@ static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint3
     return sealed(b);
 }
 
-/* The fabric without the switch and its endports. */
+/* Returns the fabric without the switch and its endports. */
 static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint32_t sw)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -102,7 +103,7 @@ static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint
     return sealed(b);
 }
 
-/* Number of pairs of switches whose SL differs between `now` and `before`. */
+/* Returns the number of pairs of switches whose SL differs between `now` and `before`. */
 static inline uint64_t changed_sls(const struct made *before, const struct made *now)
 {
     uint64_t changed = 0;
@@ -169,7 +170,8 @@ static inline struct tally switch_faults(const char *engine, const struct made *
     return t;
 }
 
-/* Consumes f. Each fault of one link or switch is routed, passes the proof and changes no SL. */
+/* Frees f. For each fault of one link or switch, the engine must route the fabric, the tables must
+ * pass the proof, and no SL may change. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -182,7 +184,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     made_fini(&before);
 }
 
-/* The fabric without some links and switches. f stays. */
+/* Returns the fabric without some links and switches. f stays valid. */
 static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng,
                                              unsigned cables, unsigned switches)
 {
@@ -206,8 +208,8 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
     return now;
 }
 
-/* Consumes f. Several faults at once are routed, or refused with a reason; at most `odd` percent of
- * the routed ones may fail the proof. */
+/* Frees f. After several faults at once, the engine must route the fabric or refuse it with a
+ * reason; at most `odd` percent of the routed fabrics may fail the proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {
@@ -223,7 +225,7 @@ static inline void mostly_survives(const char *engine, struct fab_fabric *f, str
     made_fini(&before);
 }
 
-/* The tables and VLs do not depend on the order of discovery. Consumes f. */
+/* Frees f. Checks that tables and VLs do not depend on the order of discovery. */
 static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f,
                                         struct fab_prng *prng)
 {
@@ -242,7 +244,7 @@ static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f
     made_fini(&b);
 }
 
-/* Other GUIDs give other coordinates, and tables that are as good. Consumes f. */
+/* Frees f. Other GUIDs lead to other coordinates. Checks that the tables are as good. */
 static inline void bears_other_guids(const char *engine, struct fab_fabric *f,
                                      struct fab_prng *prng, const char *what)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fabric with traffic classes, routed. */
+/* A routed fabric with traffic classes. */
 #ifndef TESTS_UNIT_QOS_WORLD_H
 #define TESTS_UNIT_QOS_WORLD_H
 
@@ -30,7 +30,7 @@ static inline void add_class(struct fab_classes *c, const char *name, uint8_t sh
     ck_assert_msg(fab_policy_classes_add(c, &k, &n, &e) == FAB_OK, "%s", e.message);
 }
 
-/* Consumes f; classes: those beside the default one. */
+/* Takes over f. classes: number of classes besides the default class. */
 static inline struct world world_of(struct fab_fabric *f, unsigned classes)
 {
     struct world w = {.f = f, .t = fab_target_new()};

@@ -17,18 +17,22 @@
 #define RMPP_CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 
 struct rmpp_receiver_config {
-    struct fab_rmpp_config sender; /* of the sender: how long the receiver waits follows from it */
-    uint32_t window;               /* segments that it allows beyond the last ACK, at least 1 */
-    size_t limit;                  /* largest transfer that it accepts, in bytes */
+    /* configuration of the sender, from which the timeouts of the receiver follow */
+    struct fab_rmpp_config sender;
+    /* number of segments beyond the last ACK that the receiver permits, at least 1 */
+    uint32_t window;
+    /* maximum size of a transfer that the receiver accepts, in bytes */
+    size_t limit;
 };
 struct rmpp_receiver {
     struct rmpp_receiver_config config;
     uint8_t head[FAB_SA_DATA]; /* headers of the first segment */
-    uint8_t *data;             /* owned: the data received so far, without headers */
+    uint8_t *data;             /* the data received so far, without headers; owned by this struct */
     size_t len, room;
-    uint32_t got, window_last; /* segment numbers: the last received in order, the last that the
-                                  window allows */
-    uint32_t announced;        /* PayloadLength of the first segment; 0: not given */
+    /* segment numbers: the last segment received in order, and the last one that the window permits
+     */
+    uint32_t got, window_last;
+    uint32_t announced; /* PayloadLength of the first segment; 0: not given */
     uint64_t deadline;
     enum fab_rmpp_state state;
 };
@@ -41,11 +45,11 @@ static inline struct fab_rmpp rmpp_get(const uint8_t *mad)
     return h;
 }
 
-/* Writes an answer to the MAD with this RMPP header. */
+/* Writes a reply to the MAD with this RMPP header. */
 static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *reply)
 {
     h.version = 1;
-    h.resp_time = 31; /* no time is given */
+    h.resp_time = 31; /* 31: no response time is given */
     h.flags = FAB_RMPP_ACTIVE;
     memset(reply, 0, FAB_MAD_SIZE);
     memcpy(reply, mad, FAB_SA_DATA);
@@ -53,7 +57,7 @@ static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *re
                              FAB_RMPP_DATA - FAB_RMPP_AT);
 }
 
-/* Returns the time after which the receiver gives up: a sender with the same configuration has then
+/* Returns the time after which the receiver gives up. A sender with the same configuration has then
  * given up, too. */
 static inline uint64_t rmpp_deadline(const struct rmpp_receiver_config *config, uint64_t now)
 {
@@ -143,9 +147,9 @@ static inline bool rmpp_end_transfer(struct rmpp_receiver *r, uint8_t fault, con
     return true;
 }
 
-/* Handles a MAD of the transfer. True: the caller sends reply, an ACK, STOP or ABORT, to the
- * sender. If a segment arrives again, its ACK was lost. The receiver then acknowledges it again,
- * even after the end of the transfer. */
+/* Handles a MAD of the transfer. Returns true if the caller must send `reply` (an ACK, STOP or
+ * ABORT) to the sender. If a segment arrives again, its ACK was lost. The receiver then
+ * acknowledges the segment again, even after the end of the transfer. */
 static inline bool rmpp_receiver_input(struct rmpp_receiver *r, uint64_t now,
                                        const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {
@@ -169,7 +173,7 @@ static inline bool rmpp_receiver_input(struct rmpp_receiver *r, uint64_t now,
     return true;
 }
 
-/* Fails the transfer if no segment came for (retries + 1) * timeout_us. */
+/* Fails the transfer if no segment arrived for (retries + 1) * timeout_us. */
 static inline void rmpp_receiver_expire(struct rmpp_receiver *r, uint64_t now)
 {
     if (r->state == FAB_RMPP_GOING && now >= r->deadline)

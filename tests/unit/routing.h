@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the tests of addressing, routing, proof and plan: odd fabrics, damage, one target. */
+/* Functions for the tests of addressing, routing, proof and plan. They make irregular and damaged
+ * fabrics, and the target of a fabric. */
 #ifndef TESTS_UNIT_ROUTING_H
 #define TESTS_UNIT_ROUTING_H
 
@@ -27,7 +28,7 @@ static inline struct drawing *draw_new(void)
     return d;
 }
 
-/* All return indices into the drawing. */
+/* These functions add a node or link, and return an index into the drawing. */
 static inline uint32_t draw_node(struct drawing *d, uint32_t ref)
 {
     ck_assert_uint_lt(d->count, DRAW_NODES);
@@ -64,7 +65,7 @@ static inline struct fab_fabric *draw_done(struct drawing *d)
     return sealed(b);
 }
 
-/* A k-ary n-dimensional grid (n <= 3), wrapped round or not. */
+/* Makes a grid of n dimensions (n <= 3), as a torus or as a mesh. */
 static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_t hosts)
 {
     struct drawing *d = draw_new();
@@ -85,7 +86,8 @@ static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_
     return draw_done(d);
 }
 
-/* Two-level tree with an aggregation node on every switch, and hosts on the spines too. */
+/* Makes a tree of two levels with an aggregation node at every switch, and with hosts also at the
+ * spines. */
 static inline struct fab_fabric *modern_tree(uint32_t leaves, uint32_t spines, uint32_t hosts,
                                              uint32_t spine_hosts, uint32_t parallel)
 {
@@ -113,8 +115,8 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 
 /* ---- damage and disguise --------------------------------------------------------------------- */
 
-/* Consumes f. Pulls each cable between switches with the probability `cables`, removes each switch
- * with `switches`. May leave islands. */
+/* Frees f. Pulls each cable between switches with the probability `cables`, and removes each switch
+ * with the probability `switches`. The result may be partitioned. */
 static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
                                          double switches)
 {
@@ -145,7 +147,7 @@ static inline uint64_t new_guid(uint64_t guid, uint64_t salt)
     return salt == 0 ? guid : fab_base_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
-/* The same fabric told in another order, and under other GUIDs when salt is not 0. */
+/* Makes the same fabric in another order of discovery, and with other GUIDs if salt is not 0. */
 static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_prng *prng,
                                         uint64_t salt)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view with routes, subnet administration over it, and requests. */
+/* A view with routes, subnet administration of this view, and requests. */
 #ifndef TESTS_UNIT_SA_PLACE_H
 #define TESTS_UNIT_SA_PLACE_H
 
@@ -20,7 +20,7 @@ struct place {
     struct fab_sa_request req;
 };
 
-/* Consumes f. lmc: of adapters. */
+/* Frees f. lmc: LMC of the adapter ports. */
 static inline struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc,
                                       bool proven, struct fab_classes *classes)
 {
@@ -94,7 +94,8 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
  * number. */
 static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t room)
 {
-    static struct fab_sa_query q; /* used again: nothing of the last request may count */
+    /* static, so that data of the previous request remain in it; they must have no effect */
+    static struct fab_sa_query q;
     uint8_t bytes[FAB_REC_MAX];
     uint32_t budget = 1u << 30, count = 0;
     ck_assert_uint_eq(fab_sa_begin(x->sa, &x->req, &q), 0);
@@ -134,7 +135,7 @@ static inline uint16_t get(struct place *x, uint8_t answer[FAB_MAD_SIZE])
     uint16_t status = fab_sa_get(x->sa, bytes, &req, 1000, answer);
     ck_assert_uint_eq(fab_base_get_be16(answer + 4), status);
     ck_assert_uint_eq(fab_base_get_be64(answer + 8), 99);
-    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0); /* no SM_Key in answers */
+    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0); /* answers contain no SM_Key */
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small simulated fabric for its unit tests: two leaves, two spines, two hosts at each leaf. */
+/* A small simulated fabric for unit tests of the simulator: two leaves, two spines, and two hosts
+ * at each leaf. */
 #ifndef TESTS_UNIT_SIM_LAB_H
 #define TESTS_UNIT_SIM_LAB_H
 
@@ -12,30 +13,32 @@
 
 struct lab {
     struct fab_fabric *f, *found;
-    struct drive r; /* we are at the first host */
+    struct drive r; /* the manager is at the first host */
     struct fab_path *paths;
     uint32_t leaf; /* our leaf */
-    uint8_t up;    /* its port to a spine */
+    uint8_t up;    /* port of `leaf` to a spine */
     uint32_t spine;
 };
 struct lab lab_new(void);     /* as after power-on */
-struct lab lab_managed(void); /* LIDs are node ids + 1, all links Active */
-struct lab lab_manager(void); /* and a manager is attached at our port */
+struct lab lab_managed(void); /* LIDs are node ids + 1, and all links are Active */
+/* as lab_managed, and a manager is attached to the port of the first host */
+struct lab lab_manager(void);
 void lab_free(struct lab *x);
-uint32_t uplink(const struct lab *x); /* a port of our leaf to a spine, other than `up` */
+uint32_t uplink(const struct lab *x); /* returns a port of the leaf to a spine, other than `up` */
 
-/* By directed route; data in and out. Returns the SMP status; -1: no answer. */
+/* Sends a request by directed route. `data` has the attribute, and on return the attribute of the
+ * answer. Returns the SMP status; -1: no answer. */
 int get(struct lab *x, uint32_t node, uint16_t attr, uint32_t mod, uint8_t *data);
 int set(struct lab *x, uint32_t node, uint16_t attr, uint32_t mod, uint8_t *data);
 struct fab_port_info port_info(struct lab *x, uint32_t node, uint8_t port);
 int set_states(struct lab *x, uint32_t node, uint8_t port, uint8_t state, uint8_t phys);
-/* NodeInfo by LID: as fab_sim_send. */
+/* Sends a Get of NodeInfo by LID, as fab_sim_send does. */
 int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid);
-/* By LID and the tables; data: FAB_GS_DATA bytes from offset 64, in and out. Returns the status;
- * -1: no answer. */
+/* Sends a request of general services by LID. data: FAB_GS_DATA bytes from offset 64, and on return
+ * those of the answer. Returns the status; -1: no answer. */
 int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_t attr,
        uint32_t mod, uint64_t key, uint8_t *data);
-/* Counts the traps of that number that arrived; *ret and *ret_mail get the last one, unless
+/* Counts the arrived traps with this number. *ret and *ret_mail get the last one, unless they are
  * NULL. */
 unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret,
                struct fab_sim_delivery *ret_mail);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the tests of the store: a state directory a test, under TMPDIR; sets of leases, events,
- * views. */
+/* Functions for the tests of the store: a state directory for each test, in TMPDIR, and sets of
+ * leases, events and views. */
 #ifndef TESTS_UNIT_STATE_DIR_H
 #define TESTS_UNIT_STATE_DIR_H
 
@@ -47,7 +47,7 @@ static inline struct store *reopen(struct store *s)
     return open_store();
 }
 
-/* One number from the database, read as an operator would. */
+/* Reads a number from the database, as an operator would. */
 static inline int64_t ask(const char *sql)
 {
     sqlite3 *db = NULL;
@@ -72,7 +72,7 @@ static inline void change(const char *sql)
 
 #define GUID(n) (UINT64_C(0x0002c90300000000) + (n))
 
-/* Set number `round`: 200 ports, LIDs that differ in every set. */
+/* A set of leases has 200 ports. The LIDs differ in every set. */
 #define SET_SIZE 200
 static inline void fill_set(struct fab_lease *leases, unsigned round)
 {
@@ -123,7 +123,7 @@ static inline struct fab_builder *leaf_spine(void)
     return b;
 }
 
-/* A view of what the builder holds, LIDs in order of port id. */
+/* Makes a view of the fabric in the builder. LIDs are in the order of port ids. */
 static inline struct fab_view *make_view(const struct fab_builder *b, uint64_t generation,
                                          uint32_t lid)
 {

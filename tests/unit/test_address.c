@@ -75,7 +75,7 @@ START_TEST(ranges_are_aligned)
 }
 END_TEST
 
-/* Sets LIDs in the devices of a copy. Consumes f. */
+/* Sets LIDs in the devices of a copy. Frees f. */
 static struct fab_fabric *carrying(struct fab_fabric *f, const struct fab_lids *lids)
 {
     struct fab_fabric *c = NULL;
@@ -113,7 +113,7 @@ START_TEST(lids_of_devices_are_kept)
 }
 END_TEST
 
-/* Four endports at one switch, for cases made by hand: ends[] are their ports, by GUID. */
+/* Makes four endports at one switch. ends[] gets their port ids, in the order of GUIDs. */
 static struct fab_fabric *four_ends(uint32_t ends[4], const uint16_t carry[4])
 {
     struct drawing *d = draw_new();
@@ -175,7 +175,7 @@ START_TEST(leases_hold_while_ports_are_away)
         {.port_guid = 0xdead, .lid = 1},
         {.port_guid = 0xbeef, .lid = 3},
         {.port_guid = fab_fabric_port(f, ends[0])->guid, .lid = 40},
-        {.port_guid = 0xf00d, .lid = 0xffffffff}, /* invalid leases change nothing */
+        {.port_guid = 0xf00d, .lid = 0xffffffff}, /* invalid leases have no effect */
         {.port_guid = 0xf00e, .lid = 0xbfff, .lmc = 255},
         {.port_guid = fab_fabric_port(f, ends[1])->guid, .lid = 0xc000},
     };
@@ -196,7 +196,8 @@ START_TEST(absent_leases_give_way_when_it_gets_tight)
     struct fab_lease leases[] = {{.port_guid = 0xdead, .lid = 1}, {.port_guid = 0xbeef, .lid = 2}};
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0, 0, 0, 0});
     struct result r;
-    f->switches[0].linear_fdb_cap = 6; /* LIDs 1..5 for four endports and a switch */
+    /* so only LIDs 1 to 5 are available, for four endports and a switch */
+    f->switches[0].linear_fdb_cap = 6;
     ck_assert_int_eq(try_assign(f, 0, leases, 2, &r), FAB_OK);
     ck_assert_uint_eq(r.lids.top, 5);
     result_fini(&r);

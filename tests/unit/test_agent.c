@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent between a session and a transport that the test plays. */
+/* The agent between a session and a transport that the test implements. */
 #include <string.h>
 
 #include "fabricd/agent/agent.h"
@@ -13,7 +13,7 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    unsigned sent_count, busy; /* busy: so many sends are refused */
+    unsigned sent_count, busy; /* busy: number of sends that the transport refuses */
     int answers, timeouts, unsolicited;
     struct fab_path path;
 };
@@ -88,7 +88,7 @@ static void run_for(struct fixture *f, uint64_t us)
     loop_timer_free(t);
 }
 
-/* The answer to what was sent as the n-th. */
+/* Returns the answer to the n-th MAD that was sent. */
 static struct transport_mad answer_to(const struct fixture *f, unsigned n)
 {
     struct transport_mad m = f->sent[n];
@@ -123,9 +123,10 @@ START_TEST(keeps_what_a_busy_transport_did_not_take)
         ask(&f);
     agent_pump(f.agent);
     ck_assert_uint_eq(f.sent_count, 0);
-    run_for(&f, 20000); /* it is tried again without anything coming in */
+    run_for(&f, 20000); /* the agent tries again, although no MAD arrives */
     ck_assert_uint_eq(f.sent_count, 3);
-    ck_assert_uint_ne(f.sent[0].bytes[15], f.sent[1].bytes[15]); /* TIDs: none was sent twice */
+    /* no transaction ID was used twice */
+    ck_assert_uint_ne(f.sent[0].bytes[15], f.sent[1].bytes[15]);
     close_fixture(&f);
 }
 END_TEST
@@ -202,7 +203,8 @@ static void note_sender(void *ctx, const struct transport_mad *mad)
     ++*(int *)ctx;
 }
 
-/* One that reads counters and one that answers queries share the wire with subnet management. */
+/* An agent that reads counters and an agent that answers queries share the transport with subnet
+ * management. */
 START_TEST(each_class_has_its_agent)
 {
     const struct fab_mads_config config = {
@@ -239,12 +241,12 @@ START_TEST(each_class_has_its_agent)
     struct transport_mad other = query;
     other.bytes[1] = 0x09;
     struct transport_mad counters = answer_to(&f, 1);
-    counters.bytes[4] = 0; /* no direction bit there */
+    counters.bytes[4] = 0; /* clears the bit that marks an answer */
     const struct transport_mad batch[] = {query, counters, other, query, answer_to(&f, 0)};
     transport_hand_up(&f.transport, batch, 5);
     ck_assert_int_eq(f.answers, 2);
     ck_assert_int_eq(queries, 2);
-    ck_assert_int_eq(f.unsolicited, 1); /* of a class that nobody has */
+    ck_assert_int_eq(f.unsolicited, 1); /* a MAD of a class without an agent */
     agent_free(sa);
     transport_hand_up(&f.transport, &query, 1);
     ck_assert_int_eq(queries, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Room base: every container against a simple model of it, and cursors at the ends of their
- * buffers.
+ * The containers of libfabmgr/base, each compared with a simple model, and cursors at the ends of
+ * their buffers.
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ START_TEST(reader_error_sticks)
     struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
     ck_assert_uint_eq(fab_base_read_u32(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
-    ck_assert_uint_eq(fab_base_read_u8(&r), 0); /* the error is kept, although one byte is left */
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0); /* the error stays, although one byte is left */
     ck_assert_ptr_null(fab_base_read_bytes(&r, 0));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
 }
@@ -331,13 +331,14 @@ END_TEST
 
 START_TEST(prng_gives_the_published_sequence)
 {
-    /* xoshiro256** from state {1, 2, 3, 4}, as its authors' code gives it. */
+    /* The first numbers of xoshiro256** from state {1, 2, 3, 4}, as computed by its authors' code.
+     */
     struct fab_prng p = {.s = {1, 2, 3, 4}};
     ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(11520));
     ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(0));
     ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(1509978240));
     ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(1215971899390074240));
-    /* splitmix64 from 0 starts with these. */
+    /* The first numbers of splitmix64 from 0. */
     fab_base_prng_init(&p, 0);
     ck_assert_uint_eq(p.s[0], UINT64_C(0xe220a8397b1dcdaf));
     ck_assert_uint_eq(p.s[1], UINT64_C(0x6e789e6aa1b965f4));

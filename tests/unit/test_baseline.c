@@ -57,7 +57,7 @@ static bool same_place(const struct fab_place *a, const struct fab_place *b)
            (a->is_switch || a->port_guid == b->port_guid);
 }
 
-/* By exhaustive search: is there a link in `f` like this one? */
+/* Returns whether `f` has a link like this one; compares with every link. */
 static bool is_in(const struct fab_fabric *f, const struct fab_place *place)
 {
     struct fab_place other;
@@ -108,7 +108,8 @@ START_TEST(a_device_is_judged_by_guids_and_place)
         {{0x1, 0x1, 0x2, 19, 21, true}, FAB_UNAPPROVED_LINK, 0, 0},
         {{0x3, 0x3, 0x1, 1, 9, true}, FAB_UNAPPROVED_SWITCH, 0, 0},
         {{0x3, 0x3, 0x1, 1, 7, true}, FAB_UNAPPROVED_SWITCH, 0, 0x100},
-        {{0x1, 0x1, 0x2, 20, 21, false}, FAB_UNAPPROVED_PORT, 0, 0}, /* a host as that switch */
+        /* a host with the GUID of this switch */
+        {{0x1, 0x1, 0x2, 20, 21, false}, FAB_UNAPPROVED_PORT, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fab_unapproved u = {0};
@@ -178,7 +179,7 @@ static void approve_all(struct fab_baseline *b, const struct fab_fabric *f)
     free(list);
 }
 
-/* Fabrics of two seeds have the same GUIDs at other places. */
+/* Fabrics of two seeds have the same GUIDs at different places. */
 static void compare_two(uint64_t seed)
 {
     struct fab_fabric *first = random_fabric(seed), *second = random_fabric(seed + 1000000);

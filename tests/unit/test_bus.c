@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bus numbers events, hands them to all in order, and keeps that order when a handler
- * publishes.
+ * The bus numbers events, passes them to all subscribers in order, and keeps this order if a
+ * handler publishes an event.
  */
 #include <string.h>
 
@@ -36,7 +36,8 @@ static void publish(struct bus *b, const char *type, const char *message)
     bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = type, .message = message});
 }
 
-/* Answers the first "outer" with two more, whose texts live on its stack only. */
+/* Publishes two more events after the first event "outer". Their texts are only on the stack of
+ * this function. */
 static void publish_in_turn(void *ctx, const struct event *e)
 {
     struct record *r = ctx;
@@ -92,7 +93,7 @@ START_TEST(all_subscribers_see_one_order)
 }
 END_TEST
 
-/* A flood of traps must use up no numbers of the journal. */
+/* A flood of debug events must not use up sequence numbers of the journal. */
 START_TEST(debug_events_take_no_numbers)
 {
     struct bus *b = bus_new(41);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice among engines: no engine is better than the chosen one, whatever the order of
- * discovery; complete fabrics are not compared; if memory runs out, nothing changes.
+ * The choice among engines. No engine is better than the chosen one, whatever the order of
+ * discovery. If a fabric is complete, engines are not compared. If memory runs out, nothing
+ * changes.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -39,7 +40,8 @@ static void choice_fini(struct fab_engine_choice *t)
     fab_verify_verdict_fini(&t->verdict);
 }
 
-/* Runs the first engine of the chain that takes f; the test then makes the choice. Consumes f. */
+/* Runs the first engine of the chain that supports f. The test then makes the choice. Takes over f.
+ */
 static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
 {
     char why[80];
@@ -73,8 +75,8 @@ static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
     return q.all.max * q.shift.max;
 }
 
-/* Runs every engine of the chain by itself: none that passes the proof on one VL is better than the
- * choice. Returns true if none is equally good. */
+/* Runs every engine of the chain by itself. No engine that passes the proof on one VL may be better
+ * than the choice. Returns true if no other engine is equally good. */
 static bool assert_best(struct chosen *c, const char *what)
 {
     uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
@@ -162,7 +164,8 @@ START_TEST(no_comparison_if_whole_configured_or_large)
 }
 END_TEST
 
-/* Four hosts and three links up at each leaf: the closed form gives one link twice the load. */
+/* Each leaf has four hosts and three links up, so D-mod-k gives one link twice the load of the
+ * others. */
 START_TEST(uneven_trees_are_improved)
 {
     struct chosen c;

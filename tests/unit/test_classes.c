@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traffic classes: rules of fabricd.yaml, OpenSM's qos-policy.conf, and tables of OpenSM's options.
- */
+/* Traffic classes: rules in fabricd.yaml, qos-policy.conf of OpenSM, and tables of OpenSM's
+ * options. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ START_TEST(qos_policy_of_opensm)
     ck_assert_uint_eq(c->rule[6].service.range[0].first, 0x1060cbc);
     ck_assert_uint_eq(c->rule[8].pkey.range[0].first, 0x7fff);
     ck_assert_uint_ne(c->rule[10].either, 0);
-    const struct fab_class_rule *rest = &c->rule[11]; /* what no rule matches */
+    const struct fab_class_rule *rest = &c->rule[11]; /* paths that no rule matches */
     ck_assert_uint_eq(c->class[rest->class].sl, 3);
     ck_assert_uint_eq(rest->from | rest->to | rest->service.count | rest->pkey.count, 0);
     ck_assert_uint_eq(c->notes, 0);

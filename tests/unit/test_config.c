@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration: defaults, every key, and every kind of mistake with its place.
+ * The configuration: the defaults, every key, and every kind of error with its place.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -426,7 +426,7 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
-/* "..." at its end stands for anything. */
+/* Returns the number of characters to compare; "..." at the end of `want` matches any rest. */
 static size_t compared(const char *want)
 {
     size_t len = strlen(want);
@@ -447,7 +447,7 @@ END_TEST
 
 /* ---- other files that the settings name ---- */
 
-/* Writes a file and the settings that name it; returns its path. */
+/* Writes a file, and returns the path of a settings file that names this file. */
 static const char *beside(const char *text, const char *settings, char *yaml, size_t len)
 {
     static char path[64];
@@ -460,7 +460,8 @@ static const char *beside(const char *text, const char *settings, char *yaml, si
     return path;
 }
 
-/* Loads the settings and returns what was logged meanwhile; why[0] is 0 if they were accepted. */
+/* Loads the settings, and returns what was logged meanwhile. why[0] is 0 if the settings were
+ * accepted. */
 static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
 {
     static char text[16384];
@@ -489,7 +490,7 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Of what is ignored in these files, the first lines are named and the others counted. */
+/* If lines of these files are ignored, the first of them are logged, and the others are counted. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {
@@ -530,7 +531,7 @@ START_TEST(what_is_ignored_is_logged)
 }
 END_TEST
 
-/* A mistake in such a file is told with the key, the file and the place in it. */
+/* An error in such a file is reported with the key, the file and the place in the file. */
 static const struct {
     const char *settings, *text, *why;
 } wrong_files[] = {
@@ -577,8 +578,8 @@ START_TEST(other_files_arrive)
 }
 END_TEST
 
-/* A file with keys must not be readable by others. A refused file leaves the old settings as they
- * are. */
+/* A file with keys must not be readable by others. If the file is refused, the old settings stay.
+ */
 START_TEST(a_file_with_keys_must_be_private)
 {
     static const mode_t open_modes[] = {0640, 0604, 0660, 0606};
@@ -650,7 +651,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : ".");
     ck_assert_msg(config_load(path, &c, why, sizeof(why)) == FAB_OK, "%s", why);
     config_fini(&c);
-    /* With the comment sign taken off, every line of it is a setting, and each is the default. */
+    /* Without its comment sign, every line of this file is a setting with its default value. */
     size_t used = 0, room = 0;
     char *line = NULL;
     FILE *file = fopen(path, "r");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings while memory runs out: the error says so, with the name of the file. */
+/* Settings while memory runs out. The error says so, and has the name of the file. */
 #include <string.h>
 
 #include "fabricd/config/config.h"
@@ -15,7 +15,7 @@ static const char text[] = "listen: [unix:/tmp/a.sock, 'tls:[fe80::1]:1']\n"
                            "congestion: {table: [0, 0x8002]}\n"
                            "qos: {classes: [{name: storage, share: 40, match: [pkey=1, to=a]}]}\n";
 
-/* The copies of the C library allocate unseen by the wraps of malloc(). */
+/* These functions of the C library allocate memory without the wrapped malloc(). */
 char *__wrap_strdup(const char *from);
 char *__wrap_strndup(const char *from, size_t most);
 

@@ -96,9 +96,9 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
     return &c->adapter[0];
 }
 
-/* With a fan-in of n, 2 n senders are throttled if there are so many: the table's last entry leaves
- * each two thirds of its share, and marks outweigh the timer. More senders never make the increase
- * smaller or the table's last entry faster. */
+/* With a fan-in of n, 2 n senders are throttled, if there are so many. The last entry of the table
+ * leaves each sender two thirds of its share, and marks arrive faster than the timer lowers the
+ * index. More senders never make the increase smaller or the last entry faster. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -155,7 +155,8 @@ START_TEST(what_is_set_by_hand_stands)
         ck_assert_int_eq(a->sl[3].increase, v[FAB_CONGESTION_INCREASE]);
         ck_assert_int_eq(a->sl[3].trigger, v[FAB_CONGESTION_TRIGGER_THRESHOLD]);
         ck_assert_int_eq(a->sl[3].min, v[FAB_CONGESTION_MIN]);
-        ck_assert_int_eq(a->table.limit, end ? 127 : 1); /* as far as the device has entries */
+        /* as far as the table of the device permits */
+        ck_assert_int_eq(a->table.limit, end ? 127 : 1);
         fab_congestion_fini(&c);
     }
     fab_fabric_unref(f);
@@ -199,7 +200,7 @@ START_TEST(off_is_off)
 }
 END_TEST
 
-/* A device with a short table gets one that fits and reaches as low a rate. */
+/* A device with a short table gets a table that fits and reaches the same lowest rate. */
 START_TEST(short_tables_reach_as_far)
 {
     struct fab_fabric *f = leaf_spine(4, 4, 8);
@@ -277,7 +278,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 70"));
     uint32_t fan_in = kinds;
-    /* a persistent incast needs no advice unless other traffic waits for it */
+    /* a persistent incast is a reason for advice only if other traffic waits because of it */
     seen = (struct fab_congestion_observed){
         .congested_endports = 1, .persistent_endports = 1, .slowed = 9};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
@@ -287,13 +288,13 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.persistent_endports = 0; /* an incast that ends */
+    seen.persistent_endports = 0; /* an incast that has ended */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     /* another program sets devices */
     assumed.changed = 2;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "2 devices had other settings"));
-    /* all advices at once fit */
+    /* all kinds of advice at once fit into the buffer */
     seen = (struct fab_congestion_observed){.congested_endports = 1,
                                             .persistent_endports = 1,
                                             .slowed = 65,

@@ -57,7 +57,7 @@ static void counts(bool back)
     ck_assert_uint_eq(log.entry[1].dlid, 21);
     ck_assert_uint_eq(log.entry[2].dlid, 20);
 
-    /* the same count as before: only the entries show that the counter was reset */
+    /* the counter is the same as before, so only the entries show that it was reset */
     is.time_stamp = 130 * TICKS;
     is.count = back ? 2 : 9;
     put(&is, 3, 22, 125 * TICKS);
@@ -82,11 +82,11 @@ START_TEST(clocks_come_round)
     uint64_t at = log.entry[0].at_us;
     ck_assert_uint_ge(at, 970 * SECOND - 100);
     ck_assert_uint_le(at, 970 * SECOND + 100);
-    /* after another wrap, the entry is not younger */
+    /* after the clock has wrapped once more, the entry is not younger */
     is.time_stamp = 0u - 10 * TICKS;
     (void)read_ca(&log, &is, 5380 * SECOND);
     ck_assert_uint_eq(log.entry[0].at_us, at);
-    /* and an old entry is not counted as an event */
+    /* an old entry does not count as a new event */
     put(&is, 1, 21, is.time_stamp - 300 * TICKS);
     is.count = 3;
     is.time_stamp += TICKS;
@@ -146,7 +146,8 @@ START_TEST(crowds_have_each_sender_once)
 }
 END_TEST
 
-/* Any bytes: entries in order, within bounds, and never more events than the counter allows. */
+/* Reads random bytes. The entries must be in order and within bounds, and the number of events must
+ * not exceed the counter. */
 START_TEST(any_readings)
 {
     struct fab_prng r;

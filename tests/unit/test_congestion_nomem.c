@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation fails in turn: in computing settings, RoCE settings and the fan-in of
- * partitions, in the traffic model, and in the daemon's computation with its devices. Each time the
- * result is NOMEM and nothing leaks (with sanitizers).
+ * Every allocation fails in turn: in the computation of settings, of RoCE settings and of the
+ * fan-in of partitions, in the traffic model, and in the computation of the daemon. Each time the
+ * result is NOMEM, and nothing leaks (which the sanitizers check).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "tests/unit/failing_alloc.h"
 
 static struct fab_fabric *f;
-static struct fab_policy policy; /* with classes and partitions */
+static struct fab_policy policy; /* a policy with classes and partitions */
 static struct fab_target *target;
 static struct config config;
 static struct loop *loop;
@@ -58,7 +58,7 @@ static int crowds(void)
     return fab_partition_incast(f, &target->pkeys, crowd);
 }
 
-/* Three senders to one end for a while. */
+/* Three senders send to one endport for a while. */
 static int traffic(void)
 {
     struct fab_traffic_flow flows[3];
@@ -86,22 +86,22 @@ static int traffic(void)
 
 /* ---- the daemon's ---------------------------------------------------------------------------- */
 
-static struct fab_view *view; /* for all of these */
+static struct fab_view *view; /* the view that all these functions use */
 
 static void nothing(void *ctx)
 {
     (void)ctx;
 }
 
-/* In virtual time, where jobs of the worker run at once; devices report table sizes, which count in
- * the second computation. */
+/* Computes in virtual time, in which jobs of the worker run at once. Devices report the sizes of
+ * their tables, which the second computation uses. */
 static int daemon_computes(void)
 {
     const struct fab_mads_config mads = {.window_start = 1, .window_max = 1, .timeout_us = 1};
     struct cc cc = {.in = {.loop = loop, .config = &config}};
     cc.mads = fab_mads_new(&mads);
     int r = cc.mads ? cc_begin(&cc, view) : FAB_E_NOMEM;
-    (void)loop_run(loop); /* as long as there are events */
+    (void)loop_run(loop); /* runs until no event is left */
     for (uint32_t i = 0; i < cc.device_count; i++)
         cc.devices[i].table_blocks = 1;
     if (r == FAB_OK && cc.generation != 0) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings over thousands of random fabrics: trees of any taper, tori, dragonflies and random
- * graphs, with links of any rate, devices with any table size, any profile, and fan-ins by setting,
- * class and partition. Every value is within its field. A slower endport, a larger fan-in or a
- * longer path never makes a delay shorter. A small change of the fabric changes few settings.
+ * Computes settings for thousands of random fabrics: trees of any taper, tori, dragonflies and
+ * random graphs, with links of any rate, devices with any table size, any profile, and fan-ins from
+ * the settings, from classes and from partitions. Every value must fit into its field. A slower
+ * endport, a larger fan-in or a longer path must not make a delay shorter. A small change of the
+ * fabric must change few settings.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/congestion/congestion.h"
@@ -11,8 +12,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* Check records each assertion that holds in a file; for millions of assertions that takes longer
- * than the tests. */
+/* An assertion that does nothing if it holds. Check would record each assertion in a file, which
+ * takes longer than the tests. */
 #define HOLDS(x)                                                                                   \
     do {                                                                                           \
         if (!(x))                                                                                  \
@@ -208,7 +209,7 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* The fan-in exceeds no known limit, except for rounding up by at most a half. */
+/* Checks that the fan-in exceeds no known limit, except by rounding up by at most a half. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
@@ -288,8 +289,8 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* The increase grows with the fan-in, and the timer may become shorter with it: the delay after a
- * mark lasts no less, up to one tick of the timer. */
+/* If the increase grows with the fan-in, the timer may become shorter. Checks that the delay after
+ * a mark still lasts as long, except for one tick of the timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -306,7 +307,7 @@ static void held_no_shorter(const struct fab_congestion_adapter *was,
 
 typedef void comparison(const struct fab_congestion_adapter *was,
                         const struct fab_congestion_adapter *now);
-/* Applies to each adapter but `except`. */
+/* Calls the function for each adapter but `except`. */
 static void each(const struct scene *s, const struct fab_congestion *a,
                  const struct fab_congestion *b, uint32_t except, comparison *compare)
 {
@@ -444,8 +445,8 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* One fabric in so many crosses a rounding step (of hops, endports or the slowest rate) and then
- * changes much. */
+/* One in this number of fabrics crosses a rounding step (of hops, endports or the slowest rate), so
+ * that many settings change. */
 START_TEST(a_cable_less_changes_few_settings)
 {
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",

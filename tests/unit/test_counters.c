@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error counters: rises at every width, full counters, cleared counters, and thresholds. */
+/* Error counters: increases of counters of every width, counters at their maximum, cleared
+ * counters, and thresholds. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/health/counters.h"
 #include "tests/unit/testing.h"
@@ -31,7 +32,7 @@ START_TEST(rises_are_differences)
         {0, 0, 0},
         {5, 5, 0},
         {5, 17, 12},
-        {17, 5, 5},         /* cleared, and 5 since then */
+        {17, 5, 5},         /* the counter was cleared, and rose by 5 since then */
         {UINT64_MAX, 0, 1}, /* wrapped */
         {UINT64_MAX - 2, 7, 10},
         {UINT64_C(1) << 61, 3, 3},
@@ -61,7 +62,8 @@ START_TEST(narrow_ones_fill_up)
 }
 END_TEST
 
-/* Sets the bits of one counter by the table of room wire: only that counter must be read. */
+/* Sets the bits of one counter by the table of libfabmgr/wire. Only this counter may then be read.
+ */
 START_TEST(each_counter_has_its_own_place)
 {
     for (int i = 0; i < FAB_COUNTERS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl: what its output looks like as text and as JSON, whatever names the fabric has, and how
- * it reads its arguments.
+ * fabricctl: its output as text and as JSON with any names in the fabric, and its parsing of
+ * arguments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,8 @@ START_TEST(text_is_aligned)
 }
 END_TEST
 
-/* Each byte that is not UTF-8 becomes U+FFFD, whose UTF-8 has three bytes: no name is cut. */
+/* Each byte that is not UTF-8 becomes U+FFFD, which has three bytes in UTF-8. No name may be cut.
+ */
 START_TEST(texts_of_bad_bytes_are_complete)
 {
     char *text = NULL, want[3 * 64 + 16] = "Name:         ", bad[65] = "";
@@ -109,7 +110,8 @@ START_TEST(texts_of_bad_bytes_are_complete)
 }
 END_TEST
 
-/* A table is kept until its widths are known: all rows of a large one are printed, in order. */
+/* A table is stored until the widths of its columns are known. All rows of a large table are
+ * printed, in order. */
 START_TEST(large_tables_are_whole)
 {
     enum { ROWS = 3000 };

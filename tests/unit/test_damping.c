@@ -7,7 +7,7 @@
 static const struct fab_damping_rule rule = {
     .flaps = 3, .within_us = 60, .hold_down_us = 10, .max_hold_down_us = 70};
 
-/* The link goes down, and is up again `later`. */
+/* The link goes down, and comes up again after `later`. */
 static bool bounce(struct fab_damping *d, uint64_t at, uint64_t later)
 {
     bool held = fab_health_damping_down(d, &rule, at);
@@ -46,7 +46,8 @@ START_TEST(a_flap_while_held_down_restarts_the_time)
         (void)bounce(&d, t, 0);
     ck_assert_uint_eq(fab_health_damping_due(&d), 112);
     ck_assert(!fab_health_damping_down(&d, &rule, 111));
-    ck_assert_uint_eq(fab_health_damping_due(&d), 0); /* the link is down: no end is known */
+    /* the link is down, so the end of the hold-down is not known */
+    ck_assert_uint_eq(fab_health_damping_due(&d), 0);
     fab_health_damping_up(&d, 120);
     fab_health_damping_up(&d, 125); /* known */
     ck_assert_uint_eq(fab_health_damping_due(&d), 130);
@@ -67,7 +68,7 @@ START_TEST(hold_downs_double_up_to_the_maximum)
         fab_health_damping_release(&d, fab_health_damping_due(&d));
         ck_assert(!d.held);
         t = d.released_us + rule.max_hold_down_us -
-            1; /* just before the earlier hold-downs stop counting */
+            1; /* 1: just before the time at which the earlier hold-downs no longer count */
         ck_assert(!fab_health_damping_is_clear(&d, &rule, t));
     }
 }
@@ -97,12 +98,12 @@ START_TEST(flaps_before_a_reset_do_not_count)
     ck_assert(!bounce(&d, 106, 0));
     ck_assert(bounce(&d, 107, 0));
     ck_assert_uint_eq(d.hold_down_us, 10);
-    ck_assert_uint_eq(d.flaps, 6); /* the total still has them */
+    ck_assert_uint_eq(d.flaps, 6); /* the total still includes these flaps */
 }
 END_TEST
 
-/* Invariants: a link is never held down with fewer flaps than the rule says, hold-downs are within
- * their limits, and end hold_down_us after the link came up. */
+/* Checks that a link is never held down after fewer flaps than the rule says, that hold-downs are
+ * within their limits, and that they end hold_down_us after the link came up. */
 START_TEST(random_flaps_keep_the_invariants)
 {
     struct fab_prng prng;

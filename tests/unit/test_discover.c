@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the simulated fabric: it finds what was built, whatever the order of responses, with
- * the fewest possible queries; unresponsive nodes are reported and delay nothing; hostile devices
- * do not prevent its end; a targeted sweep finds the same as a heavy sweep.
+ * Discovery of the simulated fabric. It finds the fabric that was built, whatever the order of
+ * responses, with the smallest possible number of requests. Unresponsive nodes are reported and
+ * delay nothing. Hostile devices cannot prevent the end of the discovery. A targeted sweep finds
+ * the same as a heavy sweep.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct bench {
     struct drive r;
 };
 
-/* The expected result: discovery cannot find an adapter's port without a link. */
+/* Returns the expected result. Discovery cannot find a port of an adapter that has no link. */
 static struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric *built,
                                  const struct drive *r)
 {
@@ -307,7 +308,7 @@ START_TEST(we_are_silent)
 }
 END_TEST
 
-/* All SMPs to one switch are lost, except NodeInfo. */
+/* Loses all SMPs to one switch, except NodeInfo. */
 static void half_dead(void *ctx, struct drive_answer *a)
 {
     const uint8_t *port = ctx;
@@ -373,7 +374,7 @@ static void random_bytes(struct fab_prng *p, uint8_t *data)
         data[i] = (uint8_t)fab_base_prng_next(p);
 }
 
-/* A valid NodeInfo of a device that does not exist. */
+/* Makes a valid NodeInfo of a device that does not exist. */
 static void invented_node(struct fab_prng *p, uint8_t *data, bool few)
 {
     uint64_t guid = few ? 1 + fab_base_prng_below(p, 6) : fab_base_prng_next(p) | 1;
@@ -613,7 +614,7 @@ START_TEST(scoped_sees_what_whole_sees)
 }
 END_TEST
 
-/* Pairs of cables are swapped: p-q and r-s become p-s and r-q. */
+/* Swaps pairs of cables: p-q and r-s become p-s and r-q. */
 static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *prng,
                                       struct faults *faults, uint32_t moved[2])
 {
@@ -657,7 +658,7 @@ static void moved_by_seed(uint64_t seed)
     struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
     fab_fabric_unref(activate_and_look(&after, look(&after)));
-    for (unsigned i = 0; i < 2; i++) { /* the new links were trained just now */
+    for (unsigned i = 0; i < 2; i++) { /* the new links were trained just before */
         const struct fab_port *port = fab_fabric_port(swapped, moved[i]);
         fab_sim_unlink(after.sim, port->node, port->num);
         fab_sim_relink(after.sim, port->node, port->num);
@@ -680,7 +681,7 @@ START_TEST(scoped_sees_cables_that_moved)
 }
 END_TEST
 
-/* After one link of a fat tree is lost, only its two switches are asked. */
+/* After the loss of one link of a fat tree, only the two switches of this link are read. */
 START_TEST(scoped_asks_little)
 {
     struct bench x = bench_new(fat_tree(8, 3), 1);
@@ -696,7 +697,8 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* only one of the two switches is a suspect: at the far end, that one port is read */
+    /* only one of the two switches is a suspect; of the other switch, only the port of this link is
+     * read */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);
@@ -707,7 +709,7 @@ START_TEST(scoped_asks_little)
 }
 END_TEST
 
-/* The port of a switch by which the route to it enters. */
+/* Returns the port of a switch by which the route to this switch enters. */
 static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
 {
     struct fab_path *paths = NULL;
@@ -726,8 +728,8 @@ static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
     return found;
 }
 
-/* The route to a leaf uses an unresponsive spine, and the leaf's link to that spine is lost, too.
- */
+/* The route to a leaf uses an unresponsive spine, and the leaf has also lost its link to this
+ * spine. */
 START_TEST(scoped_goes_round_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
@@ -748,7 +750,7 @@ START_TEST(scoped_goes_round_who_is_silent)
 }
 END_TEST
 
-/* A switch is off, and it is the only suspect: its neighbours show that it is off. */
+/* A switch is off, and it is the only suspect. Its neighbours show that it is off. */
 START_TEST(scoped_asks_around_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);

@@ -21,7 +21,7 @@ static void lab_open(void)
     drive_sit(&lab.r);
     ck_assert_int_eq(drive_whole(&lab.r, &lab.base), FAB_OK);
     ck_assert_int_eq(fab_discover_places_of(lab.base, NULL, &lab.places), FAB_OK);
-    /* The last adapter claims the GUIDs of the one before it. */
+    /* The last adapter claims the GUIDs of the adapter before it. */
     uint32_t last = lab.built->node_count - 1;
     struct fab_node_info as = lab.built->nodes[last - 1].info;
     as.local_port = 0;
@@ -102,7 +102,7 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-/* The device cannot allocate that table at first, then it can. */
+/* The device at first cannot allocate the table, and later it can. */
 static void table_without_room(const struct fab_path *path, uint16_t attr_id)
 {
     uint8_t data[FAB_SMP_DATA] = {0};

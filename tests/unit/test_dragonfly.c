@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engines "dragonfly" and "dragonfly+" on whole and damaged fabrics: every path passes the
- * proof. */
+/* The engines "dragonfly" and "dragonfly+" on fabrics with and without damage. The tables must pass
+ * the proof. */
 #include "tests/unit/proving.h"
 
 static struct fab_fabric *dragonfly(uint32_t groups, uint32_t size, uint32_t global, uint32_t hosts,

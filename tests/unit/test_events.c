@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of events: every row is complete, every format names fields that are there, and what is
- * emitted has severity, type, message and fields of its row, also after it waited.
+ * The table of events. Every row is complete, and every format names only fields of its row. An
+ * emitted event has the severity, type, message and fields of its row, also if the bus queued it.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
-/* Fills in values that a row's message can be formatted from. */
+/* Fills in values from which the message of a row can be formatted. */
 static void make_event(const struct event_row *row, uint64_t number, const char *text,
                        struct event_field field[16], struct event *ret)
 {
@@ -143,7 +143,7 @@ START_TEST(an_event_has_what_its_row_says)
     ck_assert_int_eq(bus_subscribe(b, emit_once_more, &last), FAB_OK);
     ck_assert_int_eq(bus_subscribe(b, keep, &last), FAB_OK);
     emit(b);
-    ck_assert_uint_eq(last.count, 2); /* the second one waited for the first */
+    ck_assert_uint_eq(last.count, 2); /* the second event waited until the first was passed on */
     ck_assert_str_eq(event_rows[EVENT_link_unhealthy].type, "link-unhealthy");
     ck_assert_int_eq((int)last.event.severity, EVENT_WARNING);
     ck_assert_uint_eq(last.event.guid, 7);

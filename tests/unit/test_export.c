@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports: each format on a small fabric, in pieces and as a whole, with the worst possible names.
- * tests/integration/test_exports.sh tests that other programs can read them.
+ * Exports: each format on a small fabric, in pieces and as a whole, with names that could break the
+ * formats. tests/integration/test_exports.sh tests that other programs can read them.
  */
 #include "libfabmgr/export/export.h"
 
 #include "tests/unit/routing.h"
 
-/* Made-up numbers of channels: the port id of the sending port. The caller frees them. */
+/* Makes numbers of channels: the port id of the sending port. The caller frees them. */
 static struct fab_verify_numbers numbers_of(const struct fab_fabric *f)
 {
     struct fab_verify_numbers n = {1, calloc(f->port_count, sizeof(uint32_t))};
@@ -100,8 +100,8 @@ START_TEST(each_format)
 }
 END_TEST
 
-/* Three VLs: the SL follows the destination, packets from an ISL use the next VL, and one host has
- * two VLs. */
+/* Three VLs: the SL depends on the destination, packets from an ISL use the next VL, and one host
+ * has two VLs. */
 START_TEST(lanes)
 {
     struct fab_policy p;
@@ -124,8 +124,8 @@ START_TEST(lanes)
     fab_fabric_edit_port(f, t->lids.owner[3])->info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
-    /* 2 spines with 3 ports, 3 leaves with 6, each from all ports and port 0; a line for each
-     * host */
+    /* 2 spines with 3 ports and 3 leaves with 6 ports, each from all ports and port 0, and one line
+     * for each host */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");
@@ -167,7 +167,7 @@ START_TEST(slurm_groups)
 }
 END_TEST
 
-/* Two hosts with two adapters each; names that break formats; adapters without a name. */
+/* Two hosts with two adapters each; names that could break formats; adapters without a name. */
 START_TEST(names)
 {
     static const char *const descs[] = {"node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0",
@@ -205,7 +205,8 @@ START_TEST(names)
 }
 END_TEST
 
-/* Numbers at the end of names are ranges, of one width; other names stand alone. */
+/* Names that differ only in a number at their end are joined to a range, if the numbers have the
+ * same width. Other names are listed one by one. */
 START_TEST(slurm_names)
 {
     static const char *const descs[] = {"gpu8",    "gpu9",          "gpu10", "gpu011",
@@ -250,7 +251,8 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
-/* Not by strstr, which AddressSanitizer makes read the whole text at each call. */
+/* Counts lines without strstr, because AddressSanitizer makes strstr read the whole text in each
+ * call. */
 static unsigned lines(const char *text)
 {
     unsigned count = 0;
@@ -259,8 +261,9 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* What does not depend on the tables is as it was, dumps of tables show what differs, and nothing
- * becomes longer than a line for each pair of endpoints or each entry. */
+/* Checks exports of damaged tables: parts that do not depend on the tables are unchanged, dumps of
+ * tables show the damage, and nothing is longer than a line for each pair of endports or each
+ * entry. */
 static void assert_bounds(const struct fab_fabric *f, const struct fab_target *t, char *const *good,
                           char *const *bad)
 {
@@ -290,8 +293,8 @@ static void free_all(char **text)
         free(text[i]);
 }
 
-/* Tables with cycles and dead ends are written as they are. With the right tables the exports are
- * the same as before, byte for byte. */
+/* Tables with cycles and dead ends are exported as they are. With the correct tables, the exports
+ * are the same as before, byte for byte. */
 START_TEST(broken_tables)
 {
     struct fab_prng prng;

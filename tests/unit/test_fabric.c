@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric: what the builder accepts and refuses, that a snapshot does not depend on the order in
- * which it was built, copies, partitioned fabrics, differences, and which adapters count as
- * aggregation nodes.
+ * The fabric: what the builder accepts and refuses; that a snapshot does not depend on the order in
+ * which it was built; copies; partitioned fabrics; differences; and which adapters are aggregation
+ * nodes.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -187,7 +187,7 @@ static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port 
         ck_assert_int_eq(fab_fabric_builder_set_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
 }
 
-/* NodeInfo as a discovery receives it that reached the node by a random port. */
+/* Adds a node with NodeInfo as a discovery receives it by a random port of the node. */
 static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint32_t id,
                          struct fab_prng *prng)
 {
@@ -299,7 +299,7 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     fab_fabric_edit_port(clone, host)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert(!fab_fabric_port_is_up(clone, fab_fabric_port(clone, host)->peer));
-    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy is a copy */
+    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy did not change */
     ck_assert_uint_eq(fab_fabric_port_by_guid(clone, fab_fabric_port(f, host)->guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);
@@ -390,7 +390,7 @@ static void assert_changes(const struct fab_fabric *old, const struct fab_fabric
     free(got);
 }
 
-/* Two connected switches, and a host at the second one. */
+/* Makes two connected switches, and a host at the second one. */
 static struct fab_builder *small(void)
 {
     struct fab_builder *b = fab_fabric_builder_new();

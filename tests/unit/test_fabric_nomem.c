@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of the fabric, policy and view rooms fails once, in turn: each call then returns
- * NOMEM, does not touch its results and (under the sanitizers) loses no memory.
+ * Every allocation in libfabmgr/fabric, policy and view fails once, in turn. Each call then returns
+ * NOMEM, does not change its results, and leaks no memory (which the sanitizers check).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
@@ -9,8 +9,8 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* The status, unless a result came without success or success without a result: scenarios must not
- * assert. */
+/* Returns the status, or an error if a call failed with a result or succeeded without a result.
+ * Scenarios must not assert. */
 static int agree(int status, bool result)
 {
     return (status == FAB_OK) == result ? status : FAB_E_INVAL;
@@ -128,7 +128,7 @@ static int run_next(void)
     return status == FAB_OK ? r : status;
 }
 
-/* The manager's port is at a switch without links. */
+/* The manager's port is at a switch without links to other switches. */
 static int run_island(void)
 {
     struct fab_fabric *f = NULL, *island = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Families of generated fabrics: the counts that generate.h documents (nodes, links, degrees,
- * diameter), names, limits, and that an engine routes about 500 hosts of each with a positive
- * verdict.
+ * diameter), names and limits. An engine routes a fabric of about 500 hosts of each family, and the
+ * tables pass the proof.
  */
 #include "tests/unit/routing.h"
 
@@ -14,7 +14,7 @@
 struct measure {
     uint32_t hosts, switches, trunks;
     uint32_t least, most; /* ISLs of a switch */
-    uint32_t diameter;    /* the most ISLs on a shortest path between hosts */
+    uint32_t diameter;    /* maximum number of ISLs on a shortest path between hosts */
 };
 
 static uint32_t trunks_of(const struct fab_fabric *f, uint32_t sw)
@@ -37,7 +37,8 @@ static bool has_host(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* The distance from one switch to the farthest switch with a host; all must be reachable. */
+/* Returns the distance from one switch to the farthest switch with a host. All of these must be
+ * reachable. */
 static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t *far,
                              uint32_t *queue)
 {
@@ -140,7 +141,7 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
     }                                                                                              \
     END_TEST
 
-NEW(leaf_spine) /* their counts are in test_generate.c */
+NEW(leaf_spine) /* test_generate.c checks the counts of these families */
 NEW(fat_tree)
 
 #define MANY UINT32_MAX
@@ -276,7 +277,7 @@ static const struct fab_dragonfly_spec no_dragonfly[] = {
 
 FAMILY(dragonfly)
 
-/* Any two groups have the same number of links, at as many different switches as possible. */
+/* All pairs of groups have the same number of links, at as many different switches as possible. */
 START_TEST(groups_are_connected_evenly)
 {
     struct fab_dragonfly_spec spec = {9, 4, 4, 1, 1};

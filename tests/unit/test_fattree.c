@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine for fat trees: shifts without conflicts, the proof on damaged trees of many shapes,
- * and which entries a fault moves.
+ * and the entries that change after a fault.
  */
 #include "libfabmgr/route/fattree/tree.h"
 #include "tests/unit/naive.h"
@@ -16,7 +16,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* NULL: the engine refuses; why[] has the reason. */
+/* Returns NULL if the engine refuses the fabric; why[] then has the reason. */
 static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, char why[200])
 {
     struct fab_policy p = defaults(lmc);
@@ -45,7 +45,7 @@ static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
 struct hosts {
-    uint32_t *port, count; /* by LID, or in the order of calls */
+    uint32_t *port, count; /* [count] the ports, by LID or in the order of calls */
 };
 
 static bool is_host(const struct fab_fabric *f, uint32_t port)
@@ -66,7 +66,7 @@ static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_ta
     return h;
 }
 
-/* The most flows on one link when host i sends to host i + k. */
+/* Returns the maximum number of flows on a link when host i sends to host i + k. */
 static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, const struct hosts *h,
                       uint32_t k, uint32_t *load)
 {
@@ -126,7 +126,7 @@ START_TEST(parallel_links_are_free_of_conflict)
 }
 END_TEST
 
-/* In the order of the tree, whatever the GUIDs. */
+/* The tables follow the order of the tree, whatever the GUIDs are. */
 START_TEST(guids_do_not_matter)
 {
     struct fab_prng prng;
@@ -342,7 +342,8 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* Topologies other than trees are either taken, and pass the proof, or refused with a reason. */
+/* The engine supports a topology that is no tree, and its tables pass the proof, or the engine
+ * refuses it with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
     struct fab_prng prng;
@@ -393,7 +394,7 @@ struct moved {
     uint64_t entries, blocks, switches, hit, innocent;
 };
 
-/* Returns whether the path from sw to the LID uses a port of either end of the link. */
+/* Returns whether the path from sw to the LID uses a port of the link, at either end. */
 static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint32_t sw,
                    uint32_t lid, uint32_t cable)
 {
@@ -446,8 +447,8 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Whole trees: a failed link moves only entries that used it; links of the root and links above it
- * may also move entries for upper switches. Consumes f. */
+/* Frees f, a tree without damage. A failed link may change only entries that used it. If it is a
+ * link of the root or above the root, entries for upper switches may change, too. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -513,8 +514,8 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* When a switch fails: of the entries of remaining switches for remaining LIDs, those that used the
- * switch must move, and few others do. */
+/* Checks a failed switch: of the entries of the remaining switches for the remaining LIDs, those
+ * that used the failed switch must change, and few others may change. */
 /* Ports exchange their LIDs: all of them, or one in ten. */
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {
@@ -530,8 +531,8 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
     ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
-/* With scattered LIDs neither rows nor parts of them can be copied; each endport is reached over
- * the same links as before, whichever LID it has. */
+/* With scattered LIDs, the engine can copy neither rows nor parts of rows. Each endport must be
+ * reached over the same links as before, whichever LID it has. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;

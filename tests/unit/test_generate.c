@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generated fabrics: the counts and the links of trees, names that sort, limits, and the properties
- * of random fabrics: connected, reproducible, irregular.
+ * Generated fabrics: the counts and the links of trees, names that sort in the right order, limits,
+ * and the properties of random fabrics (connected, reproducible, irregular).
  */
 #include "libfabmgr/fabric/generate.h"
 
@@ -145,7 +145,7 @@ START_TEST(fat_trees_have_their_counts)
 }
 END_TEST
 
-/* All leaves of a subtree have the same parents, once each. */
+/* All leaves of a subtree have the same parents, and each parent once. */
 START_TEST(fat_tree_ranks_are_what_they_seem)
 {
     struct fab_fat_tree_spec spec = {4, 3, 1, 1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results of pure functions of libfabmgr, compared with golden files in tests/unit/golden: tables
- * of all engines, plans of writes, local repairs with their orders, contingencies, figures of
- * quality, exports and congestion settings. UPDATE_GOLDEN=1 rewrites the files. Other tests check
- * what must hold of any such result; this one notices that a result changed.
+ * Compares results of pure functions of libfabmgr with golden files in tests/unit/golden: tables of
+ * all engines, plans of writes, local repairs with their orders, contingencies, quality figures,
+ * exports and congestion settings. UPDATE_GOLDEN=1 rewrites the files. Other tests check what must
+ * hold for any such result; this test notices that a result has changed.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct world {
     FILE *out;
     struct fab_fabric *f;
     struct fab_policy policy;
-    struct fab_target *whole; /* of the first engine that takes the fabric */
+    struct fab_target *whole; /* tables of the first engine that supports the fabric */
     uint64_t seen[16];        /* digests of LFTs whose repairs and plans are printed */
     unsigned seen_count;
 };
@@ -60,7 +60,7 @@ static uint64_t hash_vls(const struct fab_vls *v)
     return hash;
 }
 
-/* NULL: the engine does not take the fabric. */
+/* Returns NULL if the engine does not support the fabric. */
 static struct fab_target *tables_of(struct world *w, const struct fab_fabric *f,
                                     const struct fab_route_engine *engine, char *why, size_t len)
 {
@@ -177,7 +177,7 @@ static void print_table(struct world *w, const struct fab_congestion_table *t)
     fprintf(w->out, "    table of %u entries, digest %016" PRIx64 "\n", t->limit + 1u, digest);
 }
 
-/* Each setting is explained for the first port that has it. */
+/* Prints the explanation of each setting, for the first port that has the setting. */
 static void print_congestion(struct world *w)
 {
     static const char *const names[] = {"off", "balanced", "incast", "collective"};
@@ -383,7 +383,8 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     fprintf(w->out, "  repairs, labels by %s\n", fab_repair_label_source(r));
     print_contingencies(w, r, &lft);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        if (is_isl(w->f, port) && isls++ % 8 == 0) { /* the last three, then fewer */
+        /* prints all of the last three, and fewer of the others */
+        if (is_isl(w->f, port) && isls++ % 8 == 0) {
             dead[2] = dead[1];
             dead[1] = dead[0];
             dead[0] = port;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC: framing of a stream cut at any byte, time-outs, percent encoding, and cleaning of UTF-8.
+ * gRPC: framing of a stream that is cut at any byte, timeouts, percent encoding, and replacement of
+ * invalid UTF-8.
  */
 #include <string.h>
 

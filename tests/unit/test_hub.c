@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hub of `fabsim serve`: which client gets which MAD, which control requests are accepted, and
- * that each lost MAD is reported.
+ * The hub of `fabsim serve`: to which client it delivers each MAD, which control requests it
+ * accepts, and that it reports each lost MAD.
  */
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
@@ -135,7 +135,7 @@ START_TEST(requests_to_the_sm_and_back)
 }
 END_TEST
 
-/* An SA table may be shorter than a MAD; no other MAD may have another length. */
+/* An SA response may be shorter than a MAD; no other MAD may have another length. */
 START_TEST(short_tables)
 {
     struct lab x;
@@ -190,7 +190,7 @@ START_TEST(lost_comes_back)
 }
 END_TEST
 
-/* The answer of another client is lost on its way: the requester is notified, not the answering
+/* The answer of another client is lost. The hub notifies the requester, and not the answering
  * client. */
 START_TEST(lost_answer)
 {
@@ -210,8 +210,8 @@ START_TEST(lost_answer)
 }
 END_TEST
 
-/* A client that has a request and disconnects, or does not answer, has the request returned as
- * lost; a requester that disconnects gets nothing. */
+/* If a client that has received a request disconnects or does not answer, the hub returns the
+ * request as lost. A requester that disconnects gets nothing. */
 START_TEST(unanswered)
 {
     struct lab x;
@@ -253,7 +253,7 @@ START_TEST(full_client)
 }
 END_TEST
 
-/* libumad2sim crashes an SM that gets a MAD of a class that it has not registered. */
+/* libumad2sim crashes an SM that receives a MAD of a class that it has not registered. */
 START_TEST(classes_nobody_registered)
 {
     struct lab x;

@@ -25,7 +25,7 @@ static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *set
                                fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node);
 }
 
-/* Distances to the nearest hosts, by repeated passes over all links. */
+/* Computes the distances to the nearest hosts, by repeated passes over all links. */
 static void naive_levels(const struct fab_fabric *f, uint32_t *level)
 {
     bool more = true;
@@ -56,7 +56,7 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* No switch has lost more than the limit of its links in any direction. */
+/* Checks that no switch has lost more than the limit of its links in any direction. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {
@@ -205,7 +205,7 @@ START_TEST(a_switch_keeps_its_uplinks)
 }
 END_TEST
 
-/* A link that is excluded and down counts against the limit. */
+/* A link that is excluded and down counts for the limit. */
 START_TEST(what_is_down_counts)
 {
     struct fab_fabric *f = fat_tree(8, 2, 1); /* leaves with 4 uplinks */

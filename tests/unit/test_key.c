@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files: made once with a random key, private to their user, and refused if they are not. */
+/* Key files: fabricd makes them once, with a random key. Only their owner may read them; otherwise
+ * fabricd refuses them. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ START_TEST(the_m_key_file_is_written_and_read)
 }
 END_TEST
 
-/* A file of one kind of key is not taken for the other. */
+/* A file with one kind of key is not accepted as a file with the other kind. */
 START_TEST(the_cc_key_has_a_file_of_its_own)
 {
     struct store_m_key m = {.generation = 1, .current = 0xab, .generated = true}, is;
@@ -313,8 +314,7 @@ START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 }
 END_TEST
 
-/* Every single changed or missing byte is refused, or read as another valid file; nothing crashes.
- */
+/* Changes or removes every single byte. The file is then refused, or read as another valid file. */
 START_TEST(random_damage_to_the_m_key_file_is_survived)
 {
     static const char *const files[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lengths of legal paths, compared with the definition for one destination and one switch at a
- * time, on all sets of fabrics; rows that are said to be equal are equal, and descends[] is right.
+ * Compares the lengths of legal paths with those computed by the definition, for one destination
+ * and one switch at a time, on all sets of fabrics. Rows that are reported as equal must be equal,
+ * and descends[] must be correct.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/fabric_sets.h"
@@ -72,7 +73,7 @@ static void check_batch(const struct fab_updown *s, const uint32_t *destinations
     free(descends);
 }
 
-/* Batches of different sizes, with destinations in any order. */
+/* Checks batches of different sizes, with destinations in any order. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     (void)lmc;

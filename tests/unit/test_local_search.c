@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables after local search: they still pass the proof, no path is longer, neither the greatest
- * load of all-to-all nor the worst shift is greater, and they do not depend on the order of
- * discovery. Where possible they are better.
+ * Tables after the local search. They must still pass the proof. No path may be longer, and neither
+ * the maximum load of all-to-all nor the worst shift may be greater. The tables must not depend on
+ * the order of discovery. Where possible they are better.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -44,7 +44,7 @@ static uint64_t hops(const struct fab_quality *q)
     return sum;
 }
 
-/* Consumes f. Returns false if the engine refuses f. */
+/* Takes over f. Returns false if the engine refuses f. */
 static bool run(const char *engine, struct fab_fabric *f, const char *what, struct improved *ret)
 {
     struct improved p = {.made = made_by(engine, f)};
@@ -158,7 +158,7 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
-/* Every load and every shift are at their bounds, so that nothing can be improved. */
+/* Every load and every shift equals its lower bound, so nothing can be improved. */
 START_TEST(perfect_tables_stay)
 {
     struct improved p;
@@ -172,8 +172,8 @@ START_TEST(perfect_tables_stay)
 }
 END_TEST
 
-/* Two leaves with four hosts each, four spines, one link missing: (4 * 4) / 3, rounded up to whole
- * LIDs. */
+/* Two leaves with four hosts each, four spines, and one missing link. The bound is (4 * 4) / 3,
+ * rounded up to whole LIDs. */
 START_TEST(one_link_less)
 {
     struct improved p;

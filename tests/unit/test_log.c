@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines: one a call, with a prefix for journald or a time, and nothing in them that acts.
+ * Log lines: one line for each call, with a prefix for journald or a time, and without characters
+ * on which a terminal acts.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -52,7 +53,7 @@ START_TEST(long_text_is_cut_between_characters)
 }
 END_TEST
 
-/* What the two lines of `say` are written as, with stderr in a file. */
+/* Returns the two lines that `say` writes, with stderr in a file. */
 static void capture(bool journal, char *ret, size_t len)
 {
     char path[] = "/tmp/test-log-XXXXXX", stream[64];

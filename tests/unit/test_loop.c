@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop: its account of turns, and work beside it. */
+/* The loop: its statistics of iterations, and background work. */
 #include "fabricd/loop/loop.h"
 
 #include <check.h>
@@ -17,7 +17,7 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    atomic_int left; /* set by jobs, which run side by side */
+    atomic_int left; /* set by jobs that run at the same time */
     int done;
 };
 
@@ -125,7 +125,7 @@ static void on_alarm(void *ctx)
         loop_stop(a->loop);
 }
 
-/* Also times just below a second, which have the most microseconds. */
+/* Also tests times just below a second, which have the most microseconds. */
 START_TEST(timers_are_not_early)
 {
     struct alarm alarm[] = {{.after_us = 20000}, {.after_us = 999999}, {.after_us = 1000000}};
@@ -179,7 +179,7 @@ static void note_done(void *ctx)
     d->done++;
 }
 
-/* Also of work that nobody began: whoever owns what it works on waits for it. */
+/* done() is called even for work that no worker has begun, because the owner waits for it. */
 START_TEST(what_is_done_is_told_at_the_end)
 {
     struct desk d = {.loop = loop_new()};
@@ -307,13 +307,13 @@ START_TEST(an_owner_may_go_before_its_tasks)
         start_sum(l, &o, i == 0 ? LOOP_TASK_SHORT : LOOP_TASK_LONG);
     loop_tasks_orphan(&o.tasks);
     ck_assert(!loop_tasks_any(&o.tasks));
-    loop_free(l); /* which ends what it has */
+    loop_free(l); /* loop_free ends the remaining tasks */
     ck_assert_int_eq(o.done + o.dropped, 0);
     ck_assert_int_eq(o.dropped_without_owner, 3);
 }
 END_TEST
 
-/* On real workers, one of which is not begun when the loop goes. */
+/* Tasks on real workers, of which one is not begun when the loop is freed. */
 START_TEST(every_task_ends_with_the_loop)
 {
     struct loop *l = loop_new();

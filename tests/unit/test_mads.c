@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session, step by step. test_mads_window.c tests its window and whole conversations.
+ * The session, step by step. test_mads_window.c tests the window and whole conversations.
  */
 #include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
@@ -9,7 +9,7 @@
  */
 
 /* The kernel refuses a second request with the same TID while it waits for the response to the
- * first. */
+ * first one. */
 START_TEST(the_transport_gives_up_before_the_next_try)
 {
     struct fab_mads *m = session(4, 3);
@@ -77,7 +77,7 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
         ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes,
-                                 true)); /* a request that failed is not a received request */
+                                 true)); /* a failed request is not an unsolicited request */
     }
     ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
                              false)); /* malformed: swallowed */
@@ -111,8 +111,8 @@ START_TEST(answers_that_do_not_fit_are_ignored)
     fab_mads_submit(m, &req);
     fab_mads_output(m, 0, mad, &to);
     answer(mad, 0, 0);
-    /* TID (3 places), attribute, class, modifier, method, hop count, initial path (2 places), D
-     * bit, DrSLID, DrDLID */
+    /* offsets of TID (3 bytes), attribute, class, modifier, method, hop count, initial path (2
+     * bytes), D bit, DrSLID, DrDLID */
     static const size_t spoil[] = {15, 14, 12, 17, 1, 23, 3, 7, 129, 130, 4, 32, 35};
     for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
         memcpy(wrong, mad, sizeof wrong);
@@ -127,8 +127,8 @@ START_TEST(answers_that_do_not_fit_are_ignored)
 }
 END_TEST
 
-/* A host sees the TIDs of the requests to its own port. Those of later requests do not follow from
- * them: before, they differed in the upper 12 bits only, by one. */
+/* A host sees the TIDs of the requests to its own port. It must not be able to derive the TIDs of
+ * later requests. In earlier versions, TIDs differed only in the upper 12 bits, by one. */
 START_TEST(tids_cannot_be_guessed_from_earlier_ones)
 {
     enum { COUNT = 64 };
@@ -172,7 +172,7 @@ START_TEST(many_requests_in_flight_are_found)
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
         ck_assert(fab_mads_output(m, 1, mads[i], &to));
     }
-    for (size_t i = 0; i < 3 * COUNT; i++) /* more slots than the window */
+    for (size_t i = 0; i < 3 * COUNT; i++) /* more slots than the window has */
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
     for (size_t i = 0; i < COUNT; i++) {
         size_t k = i * 7 % COUNT;
@@ -199,7 +199,7 @@ START_TEST(timeouts_double_and_end)
         ck_assert(fab_mads_output(m, now, mad, &to));
         if (try == 0)
             memcpy(first, mad, sizeof first);
-        ck_assert_mem_eq(mad, first, sizeof mad); /* the same MAD, the same TID */
+        ck_assert_mem_eq(mad, first, sizeof mad); /* the retry is the same MAD with the same TID */
         uint64_t deadline = now + ((uint64_t)TIMEOUT << try);
         ck_assert_uint_eq(fab_mads_deadline(m), deadline);
         fab_mads_expire(m, deadline - 1);
@@ -355,11 +355,11 @@ START_TEST(cancel_forgets_everything_quietly)
     fab_mads_output(m, 0, mads[0], &to);
     answer(mads[0], FAB_SMP_BUSY, 0);
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE,
-                   false); /* BUSY: waits before the retry */
+                   false); /* BUSY: the session waits before it tries again */
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);
-    fab_mads_output(m, 0, mads[2], &to); /* in flight, like 1; 3 is queued */
+    fab_mads_output(m, 0, mads[2], &to); /* this request is in flight, like 1; 3 is queued */
     fab_mads_cancel_all(m);
     ck_assert(fab_mads_idle(m));
     ck_assert_uint_eq(fab_mads_deadline(m), UINT64_MAX);
@@ -376,8 +376,8 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
-/* Two callers have requests in every state; the requests of one are cancelled. The other gets all
- * its responses, and slots can be used again. */
+/* Two callers have requests in every state. The requests of one caller are cancelled. The other
+ * caller gets all its responses, and the slots can be used again. */
 START_TEST(cancels_those_of_one)
 {
     struct fab_mads *m = session(8, 8);
@@ -394,7 +394,7 @@ START_TEST(cancels_those_of_one)
         answer(mads[i], FAB_SMP_BUSY, 0);
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
     }
-    for (int i = 2; i < 4; i++) /* lost, will be sent again */
+    for (int i = 2; i < 4; i++) /* lost, so they will be sent again */
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, true);
     fab_mads_expire(m, TIMEOUT / 2); /* some are late */
     fab_mads_cancel(m, &o[1]);
@@ -452,8 +452,8 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 }
 END_TEST
 
-/* The first try is LID-routed, retries take the directed route; a response to either is accepted.
- */
+/* The first try is LID routed, and the retries use the directed route. The session accepts a
+ * response to either. */
 START_TEST(what_is_lost_by_lid_goes_along_its_path)
 {
     struct fab_mads *m = session(4, 2);
@@ -484,13 +484,13 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
 }
 END_TEST
 
-/* The last tries carry the other keys that the device may have, one each. */
+/* The last tries carry the other keys that the device may have, one key each. */
 START_TEST(the_last_tries_have_other_keys)
 {
     static const struct {
         uint32_t retries;
         uint64_t last[FAB_MADS_LAST_KEYS];
-        uint8_t sent[5]; /* the key of each try; 0: no further try */
+        uint8_t sent[5]; /* index of the key of each try; 0: no further try */
     } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
                  {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},
                  {0, {2, 0}, {1, 2}},       {0, {0, 0}, {1}}};

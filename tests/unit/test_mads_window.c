@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session's window, and whole conversations over a simulated wire that delays, reorders, loses,
- * duplicates, refuses and returns MADs, in virtual time, at random by seed. Whatever the wire does,
- * every request ends exactly once, with its own response.
+ * The window of the session, and whole conversations in virtual time over a simulated wire that
+ * delays, reorders, loses, duplicates, refuses and returns MADs at random. Whatever the wire does,
+ * every request must end exactly once, with its own response.
  */
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"
@@ -10,7 +10,7 @@
 /* ---- the window -------------------------------------------------------------------------------
  */
 
-/* Sends all MADs that the session allows into wire[]; returns how many they are. */
+/* Sends all MADs that the session permits into wire[]. Returns their number. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
 {
     struct fab_mad_addr to;
@@ -44,13 +44,13 @@ START_TEST(window_doubles_then_halves_then_creeps)
     for (uint32_t i = 0; i < 128; i++)
         fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, true);
     ck_assert_uint_eq(stats_of(m).window,
-                      64); /* 128 losses within one round trip halve the window once */
+                      64); /* 128 losses within one round trip halve the window only once */
     now += 2;
     for (uint32_t expected = 64; expected < 70; expected++) {
         ck_assert_uint_eq(pump(m, now, wire), expected);
         answer_all(m, ++now, wire, expected);
     }
-    for (uint32_t i = 0; i < 10; i++) { /* repeated losses: down to the floor */
+    for (uint32_t i = 0; i < 10; i++) { /* repeated losses lower the window to its minimum */
         uint32_t n = pump(m, ++now, wire);
         for (uint32_t k = 0; k < n; k++)
             fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[k], FAB_MAD_SIZE, true);
@@ -60,8 +60,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
 }
 END_TEST
 
-/* Unresponsive devices do not delay others: long before its time-out, a late request stops
- * counting. */
+/* Unresponsive devices do not delay others: long before its timeout, a late request no longer
+ * counts for the window. */
 START_TEST(late_ones_make_room)
 {
     static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];
@@ -127,7 +127,7 @@ END_TEST
 #define CROWD 150
 #define FLIGHTS 2048
 
-/* A MAD in flight to us: a response, a duplicate, or a request of ours that is returned. */
+/* A MAD on its way to the session: a response, a duplicate, or a returned request. */
 struct flight {
     uint64_t arrives;
     bool failed, used;
@@ -178,7 +178,7 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
             continue;
         f->used = true;
         f->failed = failed;
-        /* Mostly quick, sometimes later than timeouts. */
+        /* Most delays are short, and some are longer than the timeouts. */
         uint64_t latest = fab_base_prng_chance(&w->prng, w->slow) ? 8 * TIMEOUT : TIMEOUT / 2;
         f->arrives = w->now + fab_base_prng_below(&w->prng, latest);
         memcpy(f->mad, mad, FAB_MAD_SIZE);
@@ -186,7 +186,7 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
     }
 }
 
-/* Decides what happens to a request. */
+/* Decides at random what happens to a request. */
 static void carry(struct world *w, uint8_t mad[FAB_MAD_SIZE])
 {
     if (fab_base_prng_chance(&w->prng, w->loss))
@@ -213,8 +213,8 @@ static struct flight *first_to_arrive(struct world *w)
     return first;
 }
 
-/* One event: sends what is allowed, then handles the next arrival or deadline. False: everything
- * has ended. */
+/* Handles one event: sends what the session permits, then handles the next arrival or deadline.
+ * Returns false if everything has ended. */
 static bool step(struct world *w)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast groups: joins and leaves with their component masks and selectors; groups that are
- * created and removed; and multicast LIDs: none is lost, none is used twice, and they are shared
+ * created and deleted; and multicast LIDs: none is lost, none is used twice, and groups share them
  * when they run short.
  */
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "libfabmgr/mcast/groups.h"
 #include "tests/unit/fabrics.h"
 
-#define JOIN 0x10003u           /* MGID, PortGID, JoinState */
-#define CREATE (JOIN | 0x30c4u) /* Q_Key, TClass, P_Key, SL, FlowLabel */
+#define JOIN 0x10003u /* MGID, PortGID, JoinState */
+/* a join with the components Q_Key, TClass, P_Key, SL and FlowLabel */
+#define CREATE (JOIN | 0x30c4u)
 #define IPV4 UINT64_C(0xff12401bffff0000)
 #define IPV6 UINT64_C(0xff12601bffff0000)
 #define PREFIX UINT64_C(0xfe80000000000000)
@@ -86,7 +87,7 @@ START_TEST(a_full_member_makes_a_group)
     r.join_state = FAB_JOIN_FULL;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
     ck_assert_uint_eq(answer.mlid, 0xc000);
-    ck_assert_uint_eq(answer.mtu, 4); /* the most that the port can */
+    ck_assert_uint_eq(answer.mtu, 4); /* the largest MTU that the port supports */
     ck_assert_uint_eq(answer.rate, 7);
     ck_assert_uint_eq(answer.life, 0x12);
     ck_assert_uint_eq(answer.scope, 2);
@@ -112,11 +113,12 @@ START_TEST(states_add_up_and_are_taken_away)
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), 0);
     ck_assert_uint_eq(answer.join_state, FAB_JOIN_SENDER | FAB_JOIN_NON_MEMBER);
     s.join_state = FAB_JOIN_FULL;
-    ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID); /* it is not that */
+    /* the port is not a member with this join state */
+    ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = FAB_JOIN_NON_MEMBER;
     struct fab_mcast_request less = asking(&s, JOIN);
     ck_assert_uint_eq(fab_mcast_groups_leave(w.g, &less, &answer), 0);
-    ck_assert_uint_eq(answer.join_state, FAB_JOIN_NON_MEMBER); /* what was taken away */
+    ck_assert_uint_eq(answer.join_state, FAB_JOIN_NON_MEMBER); /* the join state that was removed */
     ck_assert_uint_eq(answer.port_gid[1], host(&w, 2));
     ck_assert_uint_eq(answer.mgid[1], r.mgid[1]);
     ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2); /* still a sender */
@@ -146,7 +148,8 @@ static const struct {
     {0x30, FAB_SELECT_LESS, 5, 0, 0, 0, 0, true},
     {0x30, FAB_SELECT_LESS, 4, 0, 0, 0, 0, false},
     {0x30, FAB_SELECT_BEST, 0, 0, 0, 0, 0, true},
-    {0x20, 0, 5, 0, 0, 0, 0, true},                  /* without its selector it does not count */
+    /* without its selector, the value is ignored */
+    {0x20, 0, 5, 0, 0, 0, 0, true},
     {0x300, 0, 0, FAB_SELECT_MORE, 4, 0, 0, true},   /* 30 Gb/s */
     {0x300, 0, 0, FAB_SELECT_MORE, 12, 0, 0, false}, /* 56 Gb/s */
     {0x300, 0, 0, FAB_SELECT_LESS, 12, 0, 0, true},
@@ -176,14 +179,14 @@ START_TEST(ranges_are_looked_at)
     r.qkey = 1;
     ck_assert_uint_eq(join(&w, &r, JOIN | 4, &answer), FAB_SA_REQ_INVALID);
     struct fab_mcast_request weak = asking(&r, JOIN);
-    weak.mtu = 3; /* its port could not take the packets */
+    weak.mtu = 3; /* the port could not receive the packets */
     ck_assert_uint_eq(fab_mcast_groups_join(w.g, &weak, &answer), FAB_SA_REQ_INVALID);
     world_fini(&w);
 }
 END_TEST
 
-/* Rates as PathRecord and MCMemberRecord number them (IBA 15.2.5.16 and later annexes), in Mbit/s.
- */
+/* Rates in Mbit/s by their encoding in PathRecord and MCMemberRecord (IBA 15.2.5.16 and later
+ * annexes). */
 static const uint32_t speed_of_rate[25] = {
     [2] = 2500,    [3] = 10000,   [4] = 30000,   [5] = 5000,    [6] = 20000,   [7] = 40000,
     [8] = 60000,   [9] = 80000,   [10] = 120000, [11] = 14000,  [12] = 56000,  [13] = 112000,
@@ -240,7 +243,7 @@ START_TEST(a_new_group_has_the_most_that_fits)
     ck_assert_uint_eq(answer.rate, 4); /* 30 Gb/s */
     r = record(&w, 1, IPV4, 2);
     r.mtu_selector = FAB_SELECT_EXACTLY;
-    r.mtu = 5; /* more than its port can */
+    r.mtu = 5; /* more than the port supports */
     ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
     r.mtu_selector = FAB_SELECT_MORE;
     r.mtu = 4;
@@ -276,7 +279,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_uint_eq(g->is.sl, 2);
     ck_assert_uint_eq(g->is.pkey, 0x8011);
     ck_assert_uint_eq(g->is.hop_limit, 255);
-    /* it outlives its members, until the configuration drops it */
+    /* a configured group stays without members, until the configuration no longer has it */
     struct fab_wire_mc_member_record r = record(&w, 1, jobs[0], jobs[1]), answer;
     r.pkey = 0x8011;
     struct fab_mcast_request ask = asking(&r, JOIN);
@@ -294,7 +297,7 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
-/* A group is charged to its creator until it ends, a membership to its requester. */
+/* A group counts for its creator until it ends, and a membership for its requester. */
 START_TEST(ports_are_charged)
 {
     struct world w = world_of(64);
@@ -339,18 +342,19 @@ START_TEST(restored_groups_of_one_member_are_charged_to_it)
         }
     }
     ck_assert_int_eq(fab_mcast_groups_restored(w.g), FAB_OK);
-    for (size_t i = 0; i < w.g->groups; i++) { /* a group has no port and no JoinState */
+    /* record 0 of a group has no port and no JoinState */
+    for (size_t i = 0; i < w.g->groups; i++) {
         const struct fab_wire_mc_member_record *is = &w.g->group[i]->is;
         ck_assert_uint_eq(is->port_gid[0] | is->port_gid[1] | is->join_state | is->proxy_join, 0);
     }
     ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
-    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2); /* not the proxy membership */
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2); /* without the proxy membership */
     ck_assert_uint_eq(w.g->memberships, 6);
     world_fini(&w);
 }
 END_TEST
 
-/* RFC 4391, section 4: the MGID of an IP group holds its P_Key. */
+/* RFC 4391, section 4: the MGID of an IP group contains its P_Key. */
 START_TEST(ip_groups_have_the_key_of_their_mgid)
 {
     static const struct {
@@ -364,10 +368,10 @@ START_TEST(ip_groups_have_the_key_of_their_mgid)
         {UINT64_C(0xff1e601b80140000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12401b00000000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not of IP */
-        {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the least valid key */
+        {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the lowest valid key */
         {UINT64_C(0xff12a01b80130000), 0x8000, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12a01b80140000), 0x0000, FAB_SA_REQ_INVALID},
-        {UINT64_C(0xff02401b80110000), 0xffff, 0}, /* a well-known MGID has no P_Key */
+        {UINT64_C(0xff02401b80110000), 0xffff, 0}, /* a well-known MGID contains no P_Key */
     };
     struct world w = world_of(64);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -417,14 +421,14 @@ START_TEST(lids_are_shared_when_they_run_short)
 {
     struct world w = world_of(16);
     struct fab_wire_mc_member_record r, answer;
-    for (uint32_t i = 0; i < 14; i++) { /* two are kept from these */
+    for (uint32_t i = 0; i < 14; i++) { /* two LIDs are reserved */
         r = record(&w, 1, IPV6, UINT64_C(0x1ff000000) + i);
         ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
         ck_assert_uint_eq(answer.mlid, 0xc000 + i);
     }
     r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
-    ck_assert_uint_lt(answer.mlid, 0xc00e); /* of another solicited node */
+    ck_assert_uint_lt(answer.mlid, 0xc00e); /* the LID of another solicited-node group */
     uint16_t shared = answer.mlid;
     r = record(&w, 2, UINT64_C(0xff12000000000000), 0);
     for (uint32_t i = 14; i < 16; i++) {
@@ -434,7 +438,8 @@ START_TEST(lids_are_shared_when_they_run_short)
     }
     r.mgid[1]++;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_NO_RESOURCES);
-    /* members of groups that share a LID are reached until the last of the groups is removed */
+    /* The members of groups that share an MLID are reached until the last of these groups is
+     * deleted. */
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 2)));
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 1)));
     r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
@@ -445,7 +450,7 @@ START_TEST(lids_are_shared_when_they_run_short)
 }
 END_TEST
 
-/* Compares the use of LIDs by groups, by counts, and by trees. */
+/* Compares three counts of the MLIDs in use: by groups, by the counters, and by trees. */
 static void judge_lids(const struct world *w)
 {
     uint32_t users[64] = {0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees: a packet from each member reaches every other member exactly once, reaches no
- * other port, and does not come back; while members join and leave and links and switches fail and
- * return.
+ * Multicast trees. A packet from each member must reach every other member exactly once and no
+ * other port, while members join and leave, and links and switches fail and return.
  */
 #include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"
@@ -27,7 +26,7 @@ START_TEST(every_member_is_reached_once_through_all_changes)
         live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
     live(leaf_spine(6, 4, 4), seed, 1500);
     live(leaf_spine(4, 1, 3), seed, 500);
-    live(leaf_spine(2, 1, 36), seed, 300); /* ports in all three positions of the tables */
+    live(leaf_spine(2, 1, 36), seed, 300); /* ports in all three positions of an MFT block */
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
     ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);
@@ -66,7 +65,7 @@ START_TEST(a_join_moves_its_branch_only)
     leave(&w, host + 9, 0);
     leave(&w, host + 8, 0);
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
-    /* two at one leaf need no spine */
+    /* two members at one leaf need no spine */
     leave(&w, host + 4, 0);
     join(&w, host + 1, 0, 1);
     uint32_t used = 0;
@@ -79,8 +78,9 @@ START_TEST(a_join_moves_its_branch_only)
 }
 END_TEST
 
-/* A spine with a smaller table is no way for the MLIDs beyond it, nor is a root without the entry;
- * the distances for a root and for an entry do not pass for those of another. */
+/* A spine with a small table cannot be used for MLIDs beyond this table, neither as root nor in
+ * between. Stored distances are for one root and one table entry, and must not be used for another.
+ */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };
@@ -106,7 +106,7 @@ START_TEST(high_mlids_go_round_small_tables)
         const uint16_t *hops = fab_mcast_distances_to(&d, rows[i].root, rows[i].slot);
         for (uint32_t sw = 0; sw < 5; sw++)
             ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
-        if (rows[i].slot >= d.least) { /* kept for the next call */
+        if (rows[i].slot >= d.least) { /* distances that are stored for the next call */
             ck_assert_uint_eq(d.avoid_root, rows[i].root);
             ck_assert_uint_eq(d.avoid_slot, rows[i].slot);
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While tables of multicast trees are written, in any order, a packet never goes in a loop, and no
- * new branch leads into an unresponsive switch.
+ * While multicast tables are written, in any order, no packet loops, and no new branch leads into
+ * an unresponsive switch.
  */
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
 
-/* No port receives a packet twice, and no packet loops, whichever member sends. With `before`:
- * every port that was a member and still is receives each packet, too. */
+/* Checks that no port receives a packet twice and no packet loops, whichever member sends. With
+ * `before`: every port that was a member and still is one receives each packet. */
 static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
     for (uint32_t group = 0; group < GROUPS; group++) {
@@ -34,7 +34,7 @@ static void judge_transition(struct world *w, struct walk *walk, uint8_t (*befor
     }
 }
 
-/* Applies one step of a plan in random order, and walks the tables after each write. */
+/* Applies one step of a plan in random order, and checks the tables after each write. */
 static void write_stage(struct world *w, struct fab_blocks *held,
                         const struct fab_plan_mft_ops *ops, uint8_t (*before)[GROUPS])
 {
@@ -52,7 +52,7 @@ static void write_stage(struct world *w, struct fab_blocks *held,
     free(order);
 }
 
-/* Switches held nothing at first. Returns the number of writes. */
+/* Writes all tables; the switches held nothing at first. Returns the number of writes. */
 static size_t write_all(struct world *w, struct fab_blocks *held, uint8_t (*before)[GROUPS])
 {
     uint64_t groups[FAB_MFT_GROUPS / 64] = {1};
@@ -91,7 +91,7 @@ static void assert_written(const struct world *w, const struct fab_blocks *held)
                               at(want, held->block[i].id, held->block[i].number, k));
 }
 
-/* Everything is written by plans; after one, the next has nothing to do. */
+/* All tables are written by plans. After a plan, the next plan is empty. */
 START_TEST(no_loops_while_writes_are_under_way)
 {
     uint64_t seed = test_seed("nothing_goes_in_circles_on_the_way", 3);
@@ -122,7 +122,7 @@ START_TEST(no_loops_while_writes_are_under_way)
 }
 END_TEST
 
-/* Nothing new is expected of a switch that takes no writes; the others are written. */
+/* An unresponsive switch gets no new branch; the other switches are written. */
 START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
 {
     uint64_t seed = test_seed("nothing_new_leads_into_a_unresponsive_switch", 4);
@@ -141,11 +141,13 @@ START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
                                           .groups = groups};
     struct fab_plan_mft plan;
     fab_base_bits_set(unresponsive, 0);
-    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it holds what it should */
+    /* the switch holds what it should hold */
+    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     fab_plan_mft_forget(&held, 0);
-    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it may hold anything */
+    /* the contents of the switch's table are not known */
+    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_READ].count, 0);
     for (size_t i = 0; i < plan.stage[FAB_MFT_SECOND].count; i++) {
         const struct fab_plan_mft_op *op = &plan.stage[FAB_MFT_SECOND].op[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of hosts: as the manager expands them, and as fabricctl makes them.
+ * Lists of hosts: how the manager expands them, and how fabricctl makes them.
  */
 #include "fabricd/rpc/names.h"
 

@@ -47,8 +47,8 @@ START_TEST(what_scenarios_reach)
 }
 END_TEST
 
-/* A repair waits for nothing; a sweep that is overdue, or a repair that is not possible, turns the
- * probes into targets. */
+/* A repair waits for no other round. If a sweep is overdue, or no repair is possible, targeted
+ * sweeps replace the probes. */
 START_TEST(probes_come_first)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -71,7 +71,7 @@ START_TEST(nothing_begins_while_traps_settle)
 }
 END_TEST
 
-/* Before anything is known only a heavy sweep makes sense. */
+/* If no fabric is known, only a heavy sweep is useful. */
 START_TEST(an_unknown_fabric_is_swept)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -85,7 +85,7 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* By urgency; the first line whose facts are all there is taken. */
+/* The rules in the order of urgency. The first row applies of which all facts are true. */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

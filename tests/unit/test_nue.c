@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine that takes any topology on any number of VLs: the proof on thousands of fabrics, the
- * acyclic CDG against a naive search for cycles, independence of the order of discovery, short
- * paths.
+ * The engine "nue", which supports any topology on any number of VLs: the proof on thousands of
+ * fabrics, the acyclic CDG compared with a naive search for cycles, independence of the order of
+ * discovery, and short paths.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "libfabmgr/route/nue/search.h"
@@ -36,7 +36,7 @@ static void assert_proven(const struct fab_fabric *f, const struct fab_target *t
     fab_verify_verdict_fini(&v);
 }
 
-/* Consumes f. vls: OperationalVLs of PortInfo. Returns the number of VLs in use. */
+/* Takes over f. vls: OperationalVLs as in PortInfo. Returns the number of VLs in use. */
 static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const char *what)
 {
     struct fab_policy p;
@@ -55,7 +55,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* On one VL, and on as many as the links have. Consumes f. */
+/* Takes over f. Checks the engine on one VL, and on as many VLs as the links have. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -63,7 +63,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     check_lanes(f, lmc, 5, what);
 }
 
-/* On the number of VLs that follows from the next random number. */
+/* Checks the engine on a number of VLs that the next random number determines. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     check_lanes(f, lmc, (uint8_t)(1 + fab_base_prng_below(prng, 5)), what);
@@ -128,7 +128,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* With aggregation nodes on spines, too, paths between hosts are as short as the links allow. */
+/* Paths between hosts are as short as the links permit, also if spines have aggregation nodes. */
 START_TEST(trees_have_no_detours)
 {
     struct fab_policy p;
@@ -310,8 +310,8 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Whether the arc may be combined with all alternatives of its head and with the arcs by which the
- * chosen paths enter s. */
+/* Returns whether the arc may be combined with all alternatives of the switch to which it leads,
+ * and with the arcs by which the chosen paths enter s. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -328,8 +328,8 @@ static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return true;
 }
 
-/* The alternatives are the arcs of paths of equal length that fit; the chosen arc is one. Returns
- * how many arcs of that length do not fit. */
+/* Checks that the alternatives are the arcs of paths of equal length that can be combined, and that
+ * the chosen arc is one of them. Returns how many arcs of this length cannot be combined. */
 static unsigned check_alternatives(const struct fab_nue *d)
 {
     unsigned unfit = 0;
@@ -347,8 +347,8 @@ static unsigned check_alternatives(const struct fab_nue *d)
     return unfit;
 }
 
-/* The paths to all switches with hosts, then their alternatives: with more dependencies, and then
- * without. Returns how many arcs did not fit. Consumes f. */
+/* Takes over f. Finds the paths to all switches with hosts, and their alternatives: first with
+ * further dependencies, then without. Returns how many arcs could not be combined. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;
@@ -400,7 +400,8 @@ START_TEST(alternatives_fit_in_any_combination)
         unfit += find_all_alternatives(
             random_fabric(4 + i % 14, 3 + i % 4, 1, fab_base_prng_next(&prng)));
     ck_assert_uint_gt(unfit, 0);
-    /* A star of more arcs than one word has bits, and a tree, in which every shortest path fits. */
+    /* A star with more arcs than a word has bits, and a tree in which every shortest path can be
+     * used. */
     ck_assert_uint_eq(find_all_alternatives(leaf_spine(70, 3, 1)), 0);
     ck_assert_uint_eq(find_all_alternatives(fat_tree(4, 3, 1)), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Versions of an array in pages against plain copies: random histories in which handles are shared,
- * changed and ended in any order, by one thread and by readers on others.
+ * Versions of an array in pages, compared with plain copies. In random histories, handles are
+ * shared, changed and ended in any order, by one thread, and by readers on other threads.
  */
 #include <pthread.h>
 #include <string.h>
@@ -91,8 +91,8 @@ START_TEST(versions_keep_their_contents)
 }
 END_TEST
 
-/* A thousand versions, of which the last few and one old one are read: the pages of versions that
- * ended are used again. */
+/* A thousand versions, of which only the last few and an old one have handles. The pages of ended
+ * versions are used again. */
 START_TEST(memory_is_that_of_the_living_versions)
 {
     struct fab_pages now = first_version(), old = {0}, ring[4] = {{0}};
@@ -116,9 +116,9 @@ START_TEST(memory_is_that_of_the_living_versions)
 }
 END_TEST
 
-/* The pages of the first version may overlap: the rows of small tables are shorter than a page.
- * When such a page is no longer in a version, nothing is written to it, because its end belongs to
- * the page that follows. */
+/* The pages of the first version may overlap, because the rows of small tables are shorter than a
+ * page. If no version has such a page any more, nothing may be written to it, because its end
+ * belongs to the next page. */
 START_TEST(overlapping_pages_of_the_first_version_stay)
 {
     struct fab_pages now, old;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables: which port has which key at which index. A change affects only the ports
- * concerned, writes each block once or twice, and after each single write no two ports can talk
- * that can talk neither before nor after. Devices are the tables that plans are written into.
+ * P_Key tables: which port has which key at which index. A change affects only the ports concerned
+ * and writes each block once or twice. After each single write, no two ports can communicate that
+ * can communicate neither before nor after the change. The test writes the plans into tables that
+ * stand for the devices.
  */
 #include <string.h>
 
@@ -13,13 +14,13 @@
 #include "libfabmgr/target/selector.h"
 #include "tests/unit/routing.h"
 
-#define ROOM 64 /* keys of an adapter */
+#define ROOM 64 /* maximum number of keys of an adapter */
 
 struct world {
     struct fab_fabric *f;
     struct fab_policy policy;
     struct fab_target *target;
-    struct fab_observed held; /* what devices hold: all is known */
+    struct fab_observed held; /* what the devices hold; all blocks are known */
 };
 
 static struct world world_of(struct fab_fabric *f)
@@ -93,7 +94,7 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
                      FAB_OK);
 }
 
-/* Writes both stages; returns how many writes. */
+/* Writes both stages. Returns the number of writes. */
 static uint32_t apply(struct world *w)
 {
     struct fab_plan plan = plan_of(w);
@@ -130,7 +131,7 @@ static void assert_holds(const struct world *w, uint32_t port, const uint16_t *k
     assert_holds(w, port, (const uint16_t[]){__VA_ARGS__},                                         \
                  sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
 
-/* Sets the text for the GUID of a host's port. */
+/* Returns the text of the GUID of a host's port. */
 static const char *guid_of(const struct world *w, uint32_t i)
 {
     static char text[4][24];
@@ -157,7 +158,8 @@ START_TEST(nothing_but_the_default_is_limited)
 }
 END_TEST
 
-/* Full membership wins unless both are allowed; then the later rule counts. */
+/* Full membership overrides limited membership, unless both are allowed; then the later rule
+ * applies. */
 START_TEST(memberships_add_up)
 {
     struct world w = world_of(leaf_spine(2, 2, 2));
@@ -203,7 +205,7 @@ START_TEST(an_index_stays_while_its_key_does)
     want(&w, "b=2: ALL_CAS; c=3: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 3, 5);
-    /* new keys take unused entries before those that are given up */
+    /* new keys use free entries before entries whose keys are removed */
     want(&w, "b=2: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS; f=6: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 0, 5, 6);
@@ -270,7 +272,8 @@ START_TEST(other_ports_see_no_write)
     struct fab_plan plan = plan_of(&w);
     uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
     uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
-    ck_assert_uint_eq(to - from, 4); /* the host and the port in front of it, old key and new one */
+    /* the host and its switch port, each with the old key and the new one */
+    ck_assert_uint_eq(to - from, 4);
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
                   plan.ops[i].port == fab_fabric_port(w.f, host(&w, 3))->peer);
@@ -309,8 +312,8 @@ static void pairs(const struct world *w, bool ret[HOSTS][HOSTS])
             ret[a][b] = talk(w, host(w, a), host(w, b));
 }
 
-/* Partitions 1 to 5 of random hosts; what[][] holds the memberships. In the default partition all
- * but the manager are limited members. */
+/* Makes partitions 1 to 5 of random hosts; what[][] gets the memberships. All ports but the
+ * manager's are limited members of the default partition. */
 static void random_text(const struct world *w, struct fab_prng *r, char *text,
                         uint8_t what[HOSTS][6])
 {
@@ -340,7 +343,8 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
     return false;
 }
 
-/* Applies the writes of a stage in any order; after each one no pair may talk that must not. */
+/* Applies the writes of a stage in any order. After each write, no pair may communicate that must
+ * not. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {
@@ -391,7 +395,7 @@ START_TEST(two_limited_members_never_talk)
 }
 END_TEST
 
-/* A switch port enforces the keys of the endport behind it. */
+/* A switch port enforces the keys of the connected endport. */
 START_TEST(enforcing_ports_hold_the_keys_of_endports)
 {
     uint64_t seed = test_seed("guards_hold_what_ends_hold", 2);
@@ -421,8 +425,8 @@ START_TEST(enforcing_ports_hold_the_keys_of_endports)
 }
 END_TEST
 
-/* The order of rules about different ports, and the order of discovery, do not matter; and another
- * snapshot keeps what is known of ports. */
+/* The order of rules about different ports and the order of discovery have no effect. Another
+ * snapshot keeps the known tables of ports. */
 START_TEST(what_is_known_moves_along)
 {
     struct world w = world_of(leaf_spine(3, 2, 2));
@@ -457,7 +461,7 @@ START_TEST(checking_is_switched_on_before_adapters_only)
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
         if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
-    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1; /* it was an adapter's */
+    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1; /* it had the value of an adapter */
     struct fab_plan plan = plan_of(&w);
     bool trunk_told = false, guard_told = false;
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
@@ -485,7 +489,8 @@ START_TEST(checking_is_switched_on_before_adapters_only)
 }
 END_TEST
 
-/* Which of a switch, a host, a router and the manager's own port each kind of selector matches. */
+/* Checks which of a switch, a host, a router and the manager's own port each kind of selector
+ * matches. */
 START_TEST(selectors_match_ports)
 {
     struct fab_fabric *f = leaf_spine(1, 0, 4);

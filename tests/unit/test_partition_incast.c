@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that partitions allow: compared with what pairs of tables allow, over random
- * partitions; for the ways in which sites configure them; and the time at 11,664 endports of 1,000
+ * The largest incast that partitions allow, compared with what pairs of tables allow: over random
+ * partitions, for typical configurations of sites, and with the time for 11,664 endports in 1,000
  * jobs.
  */
 #include <stdio.h>
@@ -45,7 +45,7 @@ static uint32_t host(const struct world *w, uint32_t i)
     return fab_fabric_port_id(w->f, w->f->switch_count + i, 1);
 }
 
-/* Random tables of `most` keys at most, of so many partitions. */
+/* Makes random tables of at most `most` keys, of this number of partitions. */
 static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t partitions)
 {
     uint32_t ports = w->f->port_count, at = 0;
@@ -140,7 +140,7 @@ END_TEST
 
 /* ---- as sites set them up -------------------------------------------------------------------- */
 
-/* Eight hosts, the manager on the first. */
+/* Makes a fabric of eight hosts, with the manager at the first host. */
 static struct world site(const char *text)
 {
     struct world w = world_of(leaf_spine(2, 2, 4));
@@ -156,7 +156,7 @@ static struct world site(const char *text)
     return w;
 }
 
-/* One digit for each host: "77733311". */
+/* The expected incast of each host, one digit for each: "77733311". */
 static void expect(const char *text, const char *crowds)
 {
     struct world w = site(text);
@@ -168,27 +168,27 @@ static void expect(const char *text, const char *crowds)
 
 START_TEST(as_sites_have_them)
 {
-    /* all are full members of the default partition: jobs limit nothing, but the manager's own
-     * port does not count */
+    /* all endports are full members of the default partition, so jobs limit nothing; only the
+     * manager's own port does not count */
     expect("Default=0x7fff: ALL=full; A=1: \"host-0002\", \"host-0003\"=full;", "16666666");
-    /* limited members, and jobs: each only its own */
+    /* all endports are limited members, so each endport can communicate only within its job */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0005\"=full, \"host-0006\"=full;",
            "12221111");
-    /* a management node reaches all, and all reach it */
+    /* all endports can communicate with a management node */
     expect("Default=0x7fff: ALL=limited, \"host-0008\"=full;"
            "A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;",
            "16666663");
-    /* storage: its clients do not talk to each other; they send to it, and it does not send to
-     * them */
+    /* storage: its clients do not communicate with each other; they send to storage, and storage
+     * does not send to them */
     expect("S=3: \"host-0002\"=full, \"host-0003\"=limited, \"host-0004\"=limited, "
            "\"host-0005\"=limited;",
            "11333111");
-    /* an endport in two jobs: the members of both, for all that send to it */
+    /* an endport in two jobs: the members of both jobs count for every sender to this endport */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0004\"=full, \"host-0005\"=full, \"host-0006\"=full;",
            "14424411");
-    /* the manager's host is in a job itself */
+    /* the manager's host is also a member of a job */
     expect("A=1: \"host-0001\"=full, \"host-0002\"=full, \"host-0003\"=full;", "22211111");
 }
 END_TEST
@@ -214,7 +214,7 @@ static double ms_of(struct world *w)
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
 
-/* Jobs of random sizes, `jobs_a_host` for each host, and the default partition with limited
+/* Makes jobs of random sizes, `jobs_a_host` for each host, and a default partition with limited
  * members. */
 static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32_t jobs_a_host)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partitions.conf: the examples of OpenSM's manual have the same meaning here, each mistake has its
- * line and column, and what OpenSM ignores is ignored with a note.
+ * partitions.conf: the examples in OpenSM's manual have the same meaning here, each error has its
+ * line and column, and lines that OpenSM ignores are ignored with a note.
  */
 #include <string.h>
 
@@ -103,11 +103,11 @@ START_TEST(p_keys_have_fifteen_bits)
 {
     struct fab_partitions *p = read_text("a=0x8011:ALL;\n0x12:ALL;\nb=17:ALL;b:ALL;c=0:ALL;");
     ck_assert_uint_eq(p->partitions, 5);
-    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is another name for it */
+    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is another name of this partition */
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");
-    /* "b" is no partition's name, and "c" has none: 1, then 2 */
+    /* "b" is not the name of a partition, and "c" has no name: they get P_Keys 1 and 2 */
     ck_assert_uint_eq(p->partition[3].pkey, 1);
     ck_assert_uint_eq(p->partition[4].pkey, 2);
     fab_policy_partitions_unref(p);
@@ -174,7 +174,7 @@ END_TEST
 static const struct {
     const char *text;
     uint32_t line, column;
-    const char *message; /* the beginning of the text */
+    const char *message; /* the beginning of the message */
 } mistakes[] = {
     {"jobs=0x11", 1, 10, "expected ':' and members"},
     {"\n jobs=0x11\n: ALL;", 2, 11, "expected ':' and members"},
@@ -259,7 +259,7 @@ START_TEST(limits)
     ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
                      FAB_E_LIMIT);
     size_t len = 0;
-    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys */
+    for (unsigned i = 0; i < 0x7fff; i++) /* one more than the number of P_Keys */
         len += (size_t)sprintf(text + len, ":ALL;\n");
     ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which names are pinned to which nodes, and which nodes wait for an approval. The attacks that
- * pins refuse are in tests/attack/test_identity.c.
+ * Which names are pinned to which nodes, and which nodes wait for an approval.
+ * tests/attack/test_identity.c has the attacks that pins prevent.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void call(struct desk *d, uint32_t node, const char *name)
     snprintf(d->f->nodes[node].desc, sizeof d->f->nodes[node].desc, "%s", name);
 }
 
-/* One switch with HOSTS hosts that show no name of interest. */
+/* Makes one switch with HOSTS hosts whose names match no pattern. */
 static void open_desk(struct desk *d, const char *partitions)
 {
     struct drawing *drawing = draw_new();
@@ -87,7 +87,7 @@ static const char *pinned(const struct desk *d, uint32_t i)
     return pin != NULL ? pin->name : "none";
 }
 
-/* The reason for which a host waits; -1: it does not wait. */
+/* Returns the reason for which a host waits; -1: it does not wait. */
 static int waits(const struct desk *d, uint32_t i)
 {
     const struct fab_pin_waiting *w = fab_policy_pins_waiting(d->pins, guid(d, i));
@@ -111,7 +111,7 @@ START_TEST(each_place_of_a_pattern_counts)
     call(&d, d.host[0], "class-1 mlx5_0");
     call(&d, d.host[1], "none-1");
     call(&d, d.host[2], "rule-1");
-    call(&d, 0, "rule-2"); /* a switch: no host can change its name */
+    call(&d, 0, "rule-2"); /* a switch: hosts cannot change its name */
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "class-1 mlx5_0");
     ck_assert_str_eq(pinned(&d, 1), "none");
@@ -139,7 +139,7 @@ START_TEST(groups_of_ports_have_patterns)
     struct fab_partitions *p = d.policy.partitions, whole = *p;
     p->group = &group;
     p->groups = 1;
-    ck_assert(!fab_target_pins_wanted(&d.policy)); /* stars only match every name */
+    ck_assert(!fab_target_pins_wanted(&d.policy)); /* a pattern of stars matches every name */
     group.count = 3;
     ck_assert(fab_target_pins_wanted(&d.policy));
     call(&d, d.host[1], "grp-1");
@@ -158,11 +158,11 @@ START_TEST(a_new_name_waits_only_if_it_gains_something)
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\", \"b-*\";\nTwo=0x2: \"a-*\", \"?-1\";\n");
     call(&d, d.host[0], "a-1");
     update(&d);
-    call(&d, d.host[0], "b-1"); /* b-* is new to it */
+    call(&d, d.host[0], "b-1"); /* the pattern b-* does not match its pinned name */
     update(&d);
     ck_assert_int_eq(waits(&d, 0), FAB_PIN_CHANGED);
     ck_assert_str_eq(pinned(&d, 0), "a-1");
-    call(&d, d.host[0], "a-22"); /* a-* is not, and it leaves ?-1 */
+    call(&d, d.host[0], "a-22"); /* a-* matched before, and ?-1 no longer matches */
     update(&d);
     ck_assert_int_eq(waits(&d, 0), -1);
     call(&d, d.host[0], "c-1");
@@ -205,14 +205,15 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 }
 END_TEST
 
-/* The arrival times of the hosts of the first fabric are unknown, so none of them can be an adapter
- * that came after its host's first. Later arrivals can, within two minutes after both. */
+/* The arrival times of the hosts in the first fabric are unknown, so none of them counts as an
+ * adapter that came after the first adapter of its host. Adapters that arrive later may share the
+ * name, within two minutes. */
 START_TEST(only_a_newcomer_shares_a_host_name)
 {
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH; /* they are not there yet */
+    d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH; /* the other adapters are not in the fabric yet */
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);
     call(&d, d.host[0], "a-1 mlx5_0");
@@ -226,7 +227,7 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     ck_assert_int_eq(waits(&d, 1), FAB_PIN_HELD);
     ck_assert_uint_eq(fab_policy_pins_waiting(d.pins, guid(&d, 1))->holder, guid(&d, 0));
     ck_assert_str_eq(pinned(&d, 3), "a-1 mlx5_2");
-    /* The time of the first pin counts, also for those that came later. */
+    /* The time of the first pin also applies to the adapters that came later. */
     ck_assert_uint_eq(fab_policy_pins_find(d.pins, hidden)->made_us, NOW);
     d.f->nodes[d.host[2]].type = FAB_NODE_CA;
     call(&d, d.host[2], "a-1 mlx5_3");
@@ -257,7 +258,7 @@ START_TEST(pins_of_an_earlier_start_are_shared_with_nobody)
 }
 END_TEST
 
-/* Hosts cannot make the set of pins grow without bound. */
+/* Hosts cannot make the set of pins grow without a limit. */
 START_TEST(a_full_set_pins_no_more)
 {
     struct desk d;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a plan writes, in which order, and that nothing is written twice. A small model applies
- * plans like devices do (like ibsim, too: states advance by one step, some fields are not kept).
+ * What a plan writes and in which order, and that nothing is written twice. A small model applies
+ * plans as devices do (and as ibsim does: states advance by one step, and some fields are not
+ * kept).
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
@@ -13,7 +14,7 @@ struct world {
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
-    bool forgetful; /* devices keep no timers and thresholds */
+    bool forgetful; /* devices do not keep timers and thresholds */
 };
 
 static struct fab_plan_input input_of(const struct world *w)
@@ -119,7 +120,7 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     }
 }
 
-/* No table that is written may lead into an ISL that does not carry traffic yet. */
+/* No table that is written may lead into an ISL that is not Active yet. */
 static void assert_leads_into_active_isls(const struct world *w, const struct fab_plan_op *op)
 {
     const uint8_t *block =
@@ -133,7 +134,7 @@ static void assert_leads_into_active_isls(const struct world *w, const struct fa
     }
 }
 
-/* Makes the plan and applies it, stage by stage; returns the number of writes. */
+/* Makes the plan and applies it, stage by stage. Returns the number of writes. */
 static uint32_t carry_out(struct world *w)
 {
     static const uint16_t allowed[FAB_STAGE_COUNT][2] = {
@@ -227,7 +228,7 @@ START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
     ck_assert_uint_eq(carry_out(&w), 5);
     assert_in_force(&w);
     fab_fabric_edit_port(w.f, port)->info.port_state =
-        FAB_STATE_ARMED; /* half done, and then a crash */
+        FAB_STATE_ARMED; /* Armed: the manager crashed before the port was Active */
     ck_assert_uint_eq(carry_out(&w), 1);
     assert_in_force(&w);
     world_fini(&w);
@@ -268,7 +269,7 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
-/* A port of leaf 0 that leads up, but not to this LID. */
+/* Returns a port of leaf 0 that leads up, but not to this LID. */
 static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
     uint8_t way = fab_target_lft_at(&w->target->lft, 0, lid);
@@ -280,8 +281,9 @@ static uint8_t another_port_up(const struct world *w, uint32_t lid)
     ck_abort_msg("a leaf with one cable up");
 }
 
-/* A switch that was cut off holds an entry that leads into the link that comes back, and must not.
- * The entry drops packets before the link carries traffic; the rest of the block stays. */
+/* A switch that was cut off holds an entry that leads into the returning link, and that the target
+ * does not have. The entry must drop packets before the link carries traffic; the rest of the block
+ * stays unchanged. */
 START_TEST(stale_entries_drop_before_links_come_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -296,7 +298,7 @@ START_TEST(stale_entries_drop_before_links_come_up)
     fab_plan_observed_set_block(&w.observed, 0, 0, block);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* it is Active: no link comes up */
+    /* the link is Active already, so no link comes up */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0);
     fab_plan_fini(&plan);
     fab_fabric_edit_port(w.f, port)->info.port_state =
@@ -325,7 +327,8 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
     fab_plan_fini(&plan);
     in.tune = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2); /* ports of spine links */
+    /* the ports of the links of the spine */
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2);
     fab_plan_fini(&plan);
     world_fini(&w);
 }
@@ -342,8 +345,8 @@ static struct fab_port_info written(const struct fab_plan_input *in, const struc
     return info;
 }
 
-/* Hosts that are up, if the caller asks for it; and every host that comes up, once, when it is
- * armed. */
+/* Hosts that are up are asked to register again if the caller requests it. Every host that comes up
+ * is asked once, when its port goes to Armed. */
 START_TEST(hosts_are_told_to_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -422,8 +425,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
     fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
     fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* What was read is no order to the port: no state is changed, no link trained again, and a host
-     * is asked to register again only if it has to. */
+    /* The PortInfo that was read must not be written back as a command: no state changes, no link
+     * is trained again, and a host is asked to register again only if necessary. */
     struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
@@ -453,11 +456,12 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.lmc, 2);
     ck_assert_uint_eq(want.client_reregister, 1);
     ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
-    fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID; /* this manager's already, and up */
+    /* the SM LID is that of this manager, and the port is Active */
+    fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID;
     fab_fabric_edit_port(w.f, host)->info.port_state = 4;
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 0);
-    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: its link was down */
+    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: the link was down */
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The order of LFT writes. Trees, rings and random fabrics lose links and switches and get them
- * back. Each time the writes are applied one by one, in any order that the plan allows, and the
- * mixture of old and new tables is checked after every single write: no loop for any destination,
- * no pair cut off that was not, no cycle of channel dependencies.
+ * back. Each time, the writes are applied one by one, in any order that the plan permits. After
+ * every single write, the mixture of old and new tables is checked: no loop for any destination, no
+ * pair without a path that had one, and no cycle of channel dependencies.
  *
- * The test "proved" does the same with the order that libfabmgr/transition gives the plan: no cycle
- * at all, also with unknown tables.
+ * The test "proved" does the same with the order that libfabmgr/transition gives the plan: no
+ * mixture may have a cycle, also if some tables are unknown.
  */
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/transition/plan_order.h"
@@ -14,14 +14,14 @@
 #include "tests/unit/routing.h"
 
 struct change {
-    const struct fab_fabric *f; /* as it is now */
+    const struct fab_fabric *f; /* the present fabric */
     struct fab_target *target;
-    struct fab_observed at; /* what the switches hold */
+    struct fab_observed at; /* the tables that the switches hold */
     struct fab_plan plan;
-    uint32_t from, to; /* table writes of the plan */
+    uint32_t from, to; /* range of the table writes in the plan */
 };
 struct tally {
-    bool backwards; /* ignore the plan's order, and write the last first */
+    bool backwards; /* ignore the order of the plan, and begin with the last write */
     bool proved;    /* libfabmgr/transition orders the plan */
     uint32_t drained, replaced, unproved;
     uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
@@ -50,7 +50,8 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
     return LOOPS;
 }
 
-/* What happens to a packet at each switch, for the destinations of one block or of all. */
+/* Finds what happens to a packet at each switch, for the destinations of one block or of all
+ * blocks. */
 static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t *ret_fate)
 {
     const struct fab_lids *lids = &c->target->lids;
@@ -64,7 +65,7 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
 
 /* ---- carrying a plan out -------------------------------------------------------------------- */
 
-/* True if write i may be sent, or take effect, when those of done[] have. */
+/* Returns true if write i may be sent, or take effect, after the writes in done[]. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
     bool behind = false; /* a barrier before i */
@@ -176,7 +177,7 @@ static struct fab_target *tables_of(const struct fab_fabric *f, const char *engi
     return NULL;
 }
 
-/* Lets the tables of a switch be unknown. */
+/* Marks the tables of a switch as unknown. */
 static void forget_one(struct change *c, struct fab_prng *prng)
 {
     uint8_t none[FAB_LFT_BLOCK];
@@ -223,7 +224,7 @@ static uint32_t extra(const struct change *c)
     return parts;
 }
 
-/* Changes from the tables of one fabric to those of another with the same nodes. */
+/* Changes the tables of one fabric into those of another fabric with the same nodes. */
 static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
                struct fab_prng *prng, struct tally *t)
 {
@@ -255,8 +256,8 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
     fab_target_unref(is);
 }
 
-/* The fabric without one link, or without some, sometimes without all links of a switch. Nodes and
- * LIDs stay. */
+/* Returns the fabric without one or several links, or without all links of a switch. Nodes and LIDs
+ * stay. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -280,14 +281,14 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     return sealed(b);
 }
 
-/* All links are Active, so that the plan does not drain entries before they come up. */
+/* Sets all links to Active, so that the plan does not drain entries before links come up. */
 static void activate(struct fab_fabric *f)
 {
     for (uint32_t port = 0; port < f->port_count; port++)
         fab_fabric_edit_port(f, port)->info.port_state = FAB_STATE_ACTIVE;
 }
 
-/* Faults, more faults, and everything repaired. */
+/* Applies faults, then more faults, then repairs everything. */
 static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                            bool lone, struct tally *t)
 {
@@ -349,8 +350,8 @@ START_TEST(trees)
 }
 END_TEST
 
-/* Trees whose switches are numbered at random: what is up is seen from the hosts, not from ids.
- * Then few mixtures have a cycle of channel dependencies, although nothing forbids them. */
+/* Trees whose switches have random ids: the order must use the distance from the hosts, and not the
+ * ids. Few mixtures then have a cycle of channel dependencies, although no rule prevents it. */
 START_TEST(trees_numbered_at_random)
 {
     struct fab_prng prng;
@@ -379,7 +380,8 @@ static uint32_t port_to(const struct fab_fabric *f, uint32_t sw, uint32_t to)
     return port;
 }
 
-/* A spine is to drop a LID that a leaf sent to it until now: the leaf is written first. */
+/* A spine will drop packets to a LID that a leaf sent to it until now. The leaf must be written
+ * first. */
 START_TEST(what_will_be_dropped_is_left_first)
 {
     struct fab_prng prng;
@@ -421,7 +423,7 @@ START_TEST(what_will_be_dropped_is_left_first)
 }
 END_TEST
 
-/* The judge above does report the faults of a bad order. */
+/* Checks that the judge above reports the faults of a wrong order. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;

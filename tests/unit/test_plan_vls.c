@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which VL tables are written to devices. A model of devices with SLtoVLMappingTables and VL
- * arbitration takes the writes of plans, wide ones and pair by pair. After each plan it must hold
- * the target, and the next plan must have nothing to write.
+ * arbitration tables applies the writes of plans, both those for many pairs of ports and those for
+ * one pair. After each plan, the model must hold the target, and the next plan must be empty.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/plan/plan.h"
@@ -10,7 +10,7 @@
 #include "tests/unit/routing.h"
 
 #define PORTS 40
-#define POWER_ON UINT64_C(0x0123456701234567) /* SL s on VL s mod 8 */
+#define POWER_ON UINT64_C(0x0123456701234567) /* SL s uses VL s mod 8 */
 
 struct devices {
     uint64_t (*map)[PORTS][PORTS]; /* [nodes][in][out] */
@@ -22,7 +22,7 @@ struct world {
     struct fab_target *t;
     struct fab_observed known;
     struct devices d;
-    uint32_t dumb; /* a node that takes no writes; 0: none */
+    uint32_t dumb; /* a node that does not accept writes; 0: none */
 };
 
 static void power_on(struct world *w, uint32_t node)
@@ -35,7 +35,7 @@ static void power_on(struct world *w, uint32_t node)
            (w->f->nodes[node].num_ports + 1u) * sizeof(*w->d.arb));
 }
 
-/* Consumes f. All ports are Active. */
+/* Takes over f. All ports are Active. */
 static struct world world_of(struct fab_fabric *f, uint8_t optimized)
 {
     struct world w = {0};
@@ -69,7 +69,8 @@ static void world_fini(struct world *w)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* ISLs in two classes by the parity of their port number; `kind` says what the VL depends on. */
+/* Puts ISLs into two classes by the parity of their port number; `kind` says what the VL depends
+ * on. */
 enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
@@ -194,7 +195,7 @@ static void assert_arbitration(const struct world *w, uint32_t port)
     ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
 }
 
-/* The devices hold the target's tables wherever a packet may pass. */
+/* Checks that the devices hold the target's tables wherever a packet may pass. */
 static void assert_held(const struct world *w)
 {
     const struct fab_fabric *f = w->f;
@@ -245,7 +246,7 @@ START_TEST(all_kinds_reach_all_devices)
 }
 END_TEST
 
-/* From any VL tables to any others, a single VL included, and back. */
+/* Changes from any VL tables to any others, also to and from a single VL. */
 START_TEST(engines_change)
 {
     struct fab_prng prng;
@@ -269,13 +270,14 @@ START_TEST(engines_change)
 }
 END_TEST
 
-/* 8 ports: 64 pairs with port 0 as in port. */
+/* A switch of 8 ports has 64 pairs, with port 0 as in port. */
 START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        uint32_t most; /* SL2VL writes a switch: one for all, then differing lines, then
-                          differing pairs */
+        /* SL2VL writes of a switch: one for all pairs, then for lines that differ, then for pairs
+         * that differ */
+        uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -283,8 +285,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
-        uint32_t writes = settle(&w); /* VL arbitration of all ports, and a table for each
-                                         endport */
+        /* VL arbitration of all ports, and an SL2VL table for each endport */
+        uint32_t writes = settle(&w);
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
                trunk_ports, ends, w.f->switch_count);
@@ -307,8 +309,9 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         uint32_t writes = settle(&w);
         ck_assert_uint_gt(writes, 0);
-        ck_assert_uint_le(writes, 2 * (2 * 9 + 1)); /* of two switches: its pairs, arbitration */
-        /* The port goes down and comes back: it kept its tables. */
+        /* SL2VL pairs and arbitration of two switches */
+        ck_assert_uint_le(writes, 2 * (2 * 9 + 1));
+        /* The port goes down and comes back, and has kept its tables. */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         ck_assert_uint_eq(carry_out(&w), 0);
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
@@ -336,7 +339,8 @@ START_TEST(what_was_reset_is_written_anew)
     struct fab_observed_vl_port *of_last = &w.known.vls.port[w.f->nodes[2].first_port - 1],
                                 last = *of_last;
     fab_plan_observed_forget_vls(&w.known, w.f, 2);
-    ck_assert_mem_eq(of_next, &next, sizeof(next)); /* the switches beside it stay known */
+    /* the tables of the neighbouring switches stay known */
+    ck_assert_mem_eq(of_next, &next, sizeof(next));
     ck_assert_mem_eq(of_last, &last, sizeof(last));
     ck_assert_mem_ne(of_next - 1, &before, sizeof(before));
     uint32_t writes = settle(&w);
@@ -382,13 +386,13 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    set_lanes(&w, BY_OUT, 4); /* as it was before */
+    set_lanes(&w, BY_OUT, 4); /* the same tables as before */
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
 }
 END_TEST
 
-/* Ids change, knowledge stays. */
+/* Another snapshot has other ids, and the known tables move to these ids. */
 START_TEST(knowledge_moves_with_the_nodes)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -459,8 +463,8 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
     }
 }
 
-/* Blocks 1 and 2 are of the low priority, 3 and 4 of the high one; a port that holds 32 entries of
- * a priority has no second block of it. */
+/* Blocks 1 and 2 belong to the low-priority table, 3 and 4 to the high-priority one. A port with 32
+ * entries of a priority has no second block of it. */
 START_TEST(a_scrub_reads_the_arbitration_that_was_written)
 {
     static const uint8_t caps[][3] = {{8, 8, 1 << 1 | 1 << 3},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy: the defaults are valid, an error names the field that is out of its domain, copies
- * are deep.
+ * The policy: the defaults are valid, an error names the field whose value is out of range, and
+ * copies share nothing.
  */
 #include "libfabmgr/policy/policy.h"
 
@@ -157,7 +157,7 @@ START_TEST(routers_are_read)
 {
     static const struct {
         const char *text;
-        unsigned line; /* of the error; 0: none */
+        unsigned line; /* line of the error; 0: no error */
         size_t count;
     } cases[] = {{"", 0, 0},
                  {"\n# only\n  # words", 0, 0},
@@ -199,7 +199,7 @@ START_TEST(m_keys_of_ports_are_read)
 {
     static const struct {
         const char *text;
-        unsigned line; /* of the error; 0: none */
+        unsigned line; /* line of the error; 0: no error */
         size_t count;
         const char *message;
     } cases[] = {{"", 0, 0, ""},
@@ -249,7 +249,7 @@ START_TEST(m_keys_of_ports_are_read)
 }
 END_TEST
 
-/* A text is refused that is too long as a whole, in a line, or in the number of ports. */
+/* A text is refused if it is too long, or has a line that is too long, or too many ports. */
 START_TEST(m_keys_of_ports_have_limits)
 {
     struct fab_m_key_list *l = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread pool: each piece of work is done once; tables, virtual lanes and verdicts are the same
+ * The thread pool: each piece of work is done once. Tables, virtual lanes and verdicts are the same
  * for any number of threads.
  */
 #include <pthread.h>
@@ -114,7 +114,7 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
     fab_verify_verdict_fini(b);
 }
 
-/* Corrupts some entries, so that the proof finds something. */
+/* Corrupts some entries, so that the proof fails. */
 static void spoil(struct fab_target *t, struct fab_prng *prng)
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -124,7 +124,7 @@ static void spoil(struct fab_target *t, struct fab_prng *prng)
     }
 }
 
-/* With one thread, then with the pool. */
+/* Computes with one thread, and then with the pool. */
 static void assert_same(const struct fab_route_engine *e, const struct fab_fabric *f,
                         const struct fab_pool *pool, struct fab_prng *prng)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes on fabrics. Composed VLs are proved by verify and by a slow judge that walks
- * every packet of every class; damaged ones are refused; rules decide the class of a path.
+ * Traffic classes on fabrics. The composed VLs are proved by libfabmgr/verify and by a slow judge
+ * that follows every packet of every class; damaged VLs fail the proof. Rules determine the class
+ * of a path.
  */
 #include "tests/unit/qos_world.h"
 
-/* A VL modulo the engine's number of VLs is the engine's VL. */
+/* Checks that a VL modulo the engine's number of VLs is the engine's VL. */
 static void assert_layout(const struct world *w)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -22,7 +23,7 @@ static void assert_layout(const struct world *w)
         }
 }
 
-/* Both judges accept it. Consumes f. */
+/* Takes over f. Checks that both judges accept the VLs. */
 static void prove(struct fab_fabric *f, const char *engine, unsigned classes, unsigned sets)
 {
     struct world w = world_of(f, classes);
@@ -79,7 +80,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
-    ck_assert_uint_eq(w.report.note[0].other, 1); /* never with the default class */
+    ck_assert_uint_eq(w.report.note[0].other, 1); /* it never shares VLs with the default class */
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "torus, 4 VLs");
@@ -99,7 +100,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
 }
 END_TEST
 
-/* VLs of one class that close the ring are found, in whichever class they are. */
+/* VLs of one class that close the cycle of a ring are found, whichever class it is. */
 START_TEST(spoiled_classes_are_refused)
 {
     for (uint8_t level = 0; level < 3; level++) {
@@ -122,7 +123,8 @@ START_TEST(spoiled_classes_are_refused)
 }
 END_TEST
 
-/* Two classes that are valid alone are not valid together, on the same VLs in another order. */
+/* Two classes whose VLs are valid alone can be invalid together, if they use the same VLs in
+ * another order. */
 START_TEST(parts_do_not_prove_the_whole)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 1), 1);
@@ -156,7 +158,7 @@ START_TEST(vls_out_of_range_are_refused)
                                   .vls = &w.t->vls,
                                   .policy = &w.p,
                                   .max_hops = 64};
-    w.p.max_op_vls = 2; /* three are needed, and there are two */
+    w.p.max_op_vls = 2; /* three VLs are needed, and there are two */
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     ck_assert_uint_gt(v.beyond, 0);
     ck_assert(!fab_verify_verdict_good(&v));

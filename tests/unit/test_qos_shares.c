@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bandwidth of a traffic class: VL arbitration turn by turn as the tables say, and in the
- * traffic model, where a class at full load takes nothing from another.
+ * The bandwidth of a traffic class: VL arbitration packet by packet, as the tables specify, and in
+ * the traffic model, where a class at full load takes nothing from another class.
  */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
 
-/* One of the two tables, and its current entry. */
+/* One of the two arbitration tables, and its current entry. */
 struct turn {
     const struct fab_arb_entry *entry;
     unsigned count, at;
-    int left; /* what is left of the current weight */
+    int left; /* the rest of the current weight */
 };
 
 static bool waits(const struct turn *t, uint16_t busy)
@@ -31,15 +31,15 @@ static uint8_t send_one(struct turn *t, uint16_t busy, uint32_t packet)
     return t->entry[t->at].vl;
 }
 
-/* A port that sends by the tables, packet by packet (IBA 7.6.9); busy VLs always have packets.
- * Gives the bytes of each VL. */
+/* Simulates a port that sends by the tables, packet by packet (IBA 7.6.9). Busy VLs always have
+ * packets. Returns the bytes of each VL. */
 static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint32_t packets,
                   uint64_t bytes[16])
 {
     struct turn high = {.entry = a->high, .count = a->highs, .at = a->highs - 1u};
     struct turn low = {.entry = a->low, .count = a->lows, .at = a->lows - 1u};
     const bool urgent = waits(&high, busy), others = waits(&low, busy);
-    int64_t spent = 0; /* bytes of high priority since the last packet of low */
+    int64_t spent = 0; /* bytes of high priority since the last packet of low priority */
     memset(bytes, 0, 16 * sizeof(*bytes));
     for (uint32_t sent = 0; sent < packets && (urgent || others); sent++) {
         bool first = urgent && (!others || spent == 0 || spent + packet <= a->limit * 4096);
@@ -56,8 +56,8 @@ static uint64_t sum_of(const uint64_t bytes[16])
     return sum;
 }
 
-/* Each class gets its guaranteed share while all send as much as they can, and the others get the
- * whole link when it has nothing to send. */
+/* Checks that each class gets its guaranteed share while all classes send as much as they can, and
+ * that other classes get the whole link while the class has nothing to send. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -105,8 +105,8 @@ START_TEST(shares_are_what_tables_say)
 {
     static const struct {
         uint8_t share[4], cap;
-        unsigned tolerance; /* per mille, as tables are of whole packets */
-        bool high;          /* the first one is */
+        unsigned tolerance; /* per mille, because tables have weights of whole packets */
+        bool high;          /* the first class has high priority */
     } cases[] = {
         {{50, 30, 0, 0}, 8, 2, false},    {{40, 30, 20, 5}, 8, 30, false},
         {{40, 30, 20, 5}, 64, 2, false},  {{33, 33, 33, 0}, 64, 2, false},
@@ -176,9 +176,9 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
     return to;
 }
 
-/* All endports of a switch send to endports of another, each as fast as it can: one in the quiet
- * class, all others in the loud one. Returns the quiet one's share of all that arrives, per mille.
- */
+/* All endports of a switch send to endports of another switch as fast as they can: one endport in
+ * the quiet class, all others in the loud class. Returns the share of the quiet class of all data
+ * that arrive, per mille. */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
     uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
@@ -221,14 +221,14 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 {
     static const struct {
         uint8_t loud, quiet;
-        bool high; /* the loud one is of high priority */
+        bool high; /* the loud class has high priority */
     } cases[] = {{50, 30, false}, {70, 20, false}, {50, 50, true}, {30, 60, false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct world w = world_of(leaf_spine(2, 1, 12), 0);
         struct fab_classes_error e;
         uint8_t n;
         add_class(w.p.classes, "loud", cases[i].loud, cases[i].high, FAB_CLASS_NO_SL);
-        if (cases[i].loud + cases[i].quiet == 100) /* the default one is the quiet one */
+        if (cases[i].loud + cases[i].quiet == 100) /* the default class is the quiet one */
             ck_assert_int_eq(fab_policy_classes_add(w.p.classes,
                                                     &(struct fab_class){.name = "default",
                                                                         .share = cases[i].quiet,
@@ -249,7 +249,7 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 }
 END_TEST
 
-/* Three switches further, with VLs of the engine beside those of the classes. */
+/* The same over three more switches, with VLs of the engine in addition to those of the classes. */
 START_TEST(so_on_a_torus)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);
@@ -264,9 +264,9 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
-/* With traffic classes every block that a port has is written, because old entries would remain in
- * blocks that are empty now. Without classes only the first one is written, since the others are
- * empty after a reset. */
+/* With traffic classes, every block that a port has is written, because old entries would remain in
+ * blocks that are empty now. Without classes, only the first block is written, because the others
+ * are empty after a reset. */
 START_TEST(all_blocks_of_a_table_are_written)
 {
     static const uint8_t caps[] = {0, 8, 32, 33, 64};
@@ -292,7 +292,7 @@ START_TEST(all_blocks_of_a_table_are_written)
 }
 END_TEST
 
-/* Shares that the tables cannot guarantee are not promised. */
+/* Shares that the tables cannot guarantee are not reported as guaranteed. */
 START_TEST(high_priority_takes_half)
 {
     struct world w = world_of(leaf_spine(3, 2, 2), 0);
@@ -302,7 +302,7 @@ START_TEST(high_priority_takes_half)
     uint32_t port = some_trunk(w.f);
     uint32_t training = fab_qos_guarantee(w.f, &w.p, &w.t->vls, port, 2);
     ck_assert_uint_lt(training, 500);
-    ck_assert_uint_gt(training, 380); /* 80 of 95 of one half */
+    ck_assert_uint_gt(training, 380); /* 80 of 95 parts of one half */
     world_fini(&w);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality, compared with counts that follow every pair, on fabrics with known figures,
- * on broken tables, and for jobs.
+ * Quality figures, compared with counts that follow every pair: on fabrics with known figures, on
+ * damaged tables, and for jobs.
  */
 #include "libfabmgr/study/quality.h"
 
@@ -173,7 +173,7 @@ END_TEST
 /* ---- known figures ----------------------------------------------------------------------------
  */
 
-/* Two leaves with h hosts each and one link: all figures are known. */
+/* Two leaves with h hosts each and one link between them: all figures are known. */
 START_TEST(a_dumbbell)
 {
     struct drawing *d = draw_new();
@@ -208,8 +208,8 @@ START_TEST(a_dumbbell)
 }
 END_TEST
 
-/* Tables of a small leaf-spine fabric made by hand: host j of the destination leaf is reached over
- * spine j. */
+/* Makes the tables of a small leaf-spine fabric by hand: host j of the destination leaf is reached
+ * over spine j. */
 START_TEST(a_tree_without_conflict)
 {
     struct bed b = bed_of(leaf_spine(6, 4, 4));
@@ -299,8 +299,8 @@ START_TEST(stops_on_request)
 }
 END_TEST
 
-/* Another order of discovery gives the same figures; the order of shifts follows LIDs and links
- * only. */
+/* Another order of discovery gives the same figures. The order of shifts depends only on LIDs and
+ * links. */
 START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;

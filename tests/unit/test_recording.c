@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The format of recordings, and the player alone. */
+/* The format of recordings, and the player. */
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
@@ -34,7 +34,7 @@ static void end_at(struct tape *t, uint64_t us)
                .kind = FAB_RECORDING_END, .time_us = us, .small = FAB_RECORDING_STOPPED});
 }
 
-/* SubnGet or its answer, LID routed. */
+/* Makes a SubnGet or its answer, LID routed. */
 static struct fab_recording_entry smp(uint8_t *mad, uint8_t kind, uint8_t method, uint32_t modifier,
                                       uint32_t tid, uint64_t us)
 {
@@ -168,7 +168,7 @@ static enum fab_recording_player_sent ask(struct play *x, uint64_t now, uint32_t
     return fab_recording_player_send(x->p, now, &e);
 }
 
-/* The next incoming MAD is the answer (or trap) with that TID, at that time. */
+/* Checks that the next incoming MAD is the answer (or trap) with this TID, at this time. */
 static void comes(struct play *x, uint64_t now, uint32_t tid)
 {
     ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);
@@ -205,8 +205,8 @@ START_TEST(answers_by_content)
 }
 END_TEST
 
-/* The first try was lost, the second was answered; the first of another request came back as
- * undeliverable. */
+/* The first try was lost, and the second was answered. The first try of another request came back
+ * as undeliverable. */
 START_TEST(loses_what_was_lost)
 {
     struct tape t;
@@ -246,7 +246,7 @@ START_TEST(traps_keep_their_place)
     ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000010, 7);
     ck_assert_int_eq(ask(&x, 1400000, 2, 8),
-                     FAB_RECORDING_PLAYER_RECORDED); /* too early: time is aligned again */
+                     FAB_RECORDING_PLAYER_RECORDED); /* too early, so the player adjusts its time */
     ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
     ck_assert_uint_eq(fab_base_get_be64(x.mad + 8), 55);
     comes(&x, 1400010, 8);
@@ -265,7 +265,7 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    comes(&x, 1000500, 8); /* half of its timeout has passed, and 1 was not requested */
+    comes(&x, 1000500, 8); /* half of its timeout has passed, and request 1 was not sent */
     comes(&x, 1000100, 55);
     ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000610, 7); /* the answer comes, although late */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services against a naive list under random changes; subscriptions, their numbers and limits;
- * matching of notices; reports: their order, window and repetition, and what happens to subscribers
- * that are slow, unresponsive or far behind.
+ * Services, compared with a naive list under random changes; subscriptions, their numbers and
+ * limits; matching of notices; and reports: their order, window and repetition, for subscribers
+ * that are slow or unresponsive.
  */
 #include <string.h>
 
@@ -64,7 +64,7 @@ START_TEST(services_are_as_a_plain_list_has_them)
 }
 END_TEST
 
-/* The caller limits the services of a port, by this number. */
+/* The caller limits the services of a port by this number. */
 START_TEST(services_of_a_port_are_counted)
 {
     struct fab_services s = {0};
@@ -77,7 +77,7 @@ START_TEST(services_of_a_port_are_counted)
     }
     struct fab_service other = service(0, 5, 1);
     uint64_t first = other.owner;
-    other.owner = 6; /* another owner takes it over */
+    other.owner = 6; /* another owner takes over the service */
     ck_assert_int_eq(fab_registry_services_put(&s, &other), FAB_OK);
     ck_assert_uint_eq(fab_registry_services_of(&s, first), 99);
     ck_assert_uint_eq(fab_registry_services_of(&s, 6), 1);
@@ -164,10 +164,10 @@ START_TEST(each_part_of_a_subscription_counts)
     i.lid_begin = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
-    ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, and by another */
+    ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, then by another */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
-    i.gid[1] = 3; /* the GID applies instead of LIDs */
+    i.gid[1] = 3; /* if a GID is given, it applies instead of the LIDs */
     ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
     i.gid[1] = 2;
@@ -181,7 +181,7 @@ END_TEST
  */
 
 #define PEOPLE 200
-static uint16_t heard[PEOPLE]; /* the last notice that each received, by its count */
+static uint16_t heard[PEOPLE]; /* the last notice that each subscriber received, by its number */
 static unsigned gone_count;
 
 static enum fab_report_verdict yes(void *ctx, const struct fab_subscription *x,
@@ -211,7 +211,8 @@ static struct fab_notice read_report(const uint8_t *mad)
     return n;
 }
 
-/* Subscribers respond at random times, every fifth never; new notices arrive meanwhile. */
+/* Subscribers answer at random times, and every fifth never answers. New notices arrive meanwhile.
+ */
 START_TEST(all_who_answer_hear_all_in_order)
 {
     struct fab_subscriptions *s = NULL;
@@ -256,8 +257,8 @@ START_TEST(all_who_answer_hear_all_in_order)
 }
 END_TEST
 
-/* With a window of 8, twenty unresponsive subscribers are first: the others are delayed by 50 ms at
- * most. */
+/* With a window of 8, the first twenty subscribers are unresponsive. The others may be delayed by
+ * at most 50 ms. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     struct fab_subscriptions *s = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repairs: random sequences of faults on every family of topology. Three independent judges check
- * each repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of
- * repairs; a fresh repair from the baseline; and a walk of every pair of ports after every single
- * write. REPAIR_STEPS=1000 in the environment makes the sequences longer.
+ * Repairs: random sequences of faults on every topology family. Three independent judges check each
+ * repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs; a
+ * fresh repair from the baseline; and a walk of every pair of ports after every single write.
+ * REPAIR_STEPS=1000 in the environment makes the sequences longer.
  */
 #include "libfabmgr/repair/internal.h"
 #include "libfabmgr/repair/repair.h"
@@ -18,11 +18,11 @@ struct world {
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
-    bool *dead;         /* [count] */
-    bool looked_at;     /* every single write is checked */
-    bool lone;          /* all changes start from the baseline, and must change no more than
-                           necessary */
-    bool spoiled;       /* deltas are damaged, which the proof must detect */
+    bool *dead;     /* [count] */
+    bool looked_at; /* every single write is checked */
+    /* all changes start from the baseline, and must not change more than necessary */
+    bool lone;
+    bool spoiled;       /* deltas are damaged, and the proof must detect this */
     bool sets_compared; /* each plan is compared with those of all sets of labels */
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;
@@ -82,7 +82,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
     return v;
 }
 
-/* Some engines promise less than the proof demands. */
+/* Returns whether the tables are as good as the engine promises; some engines promise less than the
+ * proof checks. */
 static bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
@@ -91,7 +92,8 @@ static bool is_good(const struct world *w)
     return good;
 }
 
-/* Consumes f. NULL: the engine does not support the fabric, or there are no labels for its VLs. */
+/* Takes over f. Returns NULL if the engine does not support the fabric, or if there are no labels
+ * for its VLs. */
 static struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
 {
     struct world *w = calloc(1, sizeof(*w));
@@ -139,7 +141,7 @@ static uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret
     return count;
 }
 
-/* The fabric with the dead links down. */
+/* Returns the fabric in which the dead links are down. */
 static struct fab_fabric *with_dead_links(const struct world *w, const bool *dead)
 {
     struct fab_fabric *f = NULL;
@@ -157,7 +159,8 @@ static struct fab_fabric *with_dead_links(const struct world *w, const bool *dea
 
 /* ---- one moment between writes --------------------------------------------------------------- */
 
-/* Which (switch, LID) arrive. False: there is a loop. ret: [switches][top + 1]. */
+/* Finds which pairs (switch, LID) have a path that arrives. Returns false if there is a loop. ret:
+ * [switches][top + 1]. */
 static bool find_arrivals(const struct world *w, const struct fab_fabric *f,
                           const struct fab_lft *lft, bool *ret)
 {
@@ -195,7 +198,8 @@ static void put_write(const struct world *w, struct fab_lft *lft, const struct f
            FAB_LFT_BLOCK);
 }
 
-/* What is wrong with the tables at this moment, or NULL. before: what arrived at the start. */
+/* Returns what is wrong with the tables at this moment, or NULL. before: the pairs that had a path
+ * at the start. */
 static const char *fault_of(const struct world *w, const struct fab_fabric *f,
                             const struct fab_lft *lft, const bool *before, bool *after)
 {
@@ -213,8 +217,8 @@ static const char *fault_of(const struct world *w, const struct fab_fabric *f,
 }
 
 /* Applies the writes in random order within each step (in any order, if not in_steps). After each
- * write, all that worked before must still work, and there must be no loop and no cycle. Returns
- * NULL, or what went wrong. */
+ * write, all paths that worked before must still work, and there must be no loop and no cycle.
+ * Returns NULL, or what went wrong. */
 static const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                 const struct fab_repair_delta *d, struct fab_prng *prng,
                                 bool in_steps)
@@ -252,7 +256,7 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
 
 /* ---- one change of the set of dead links ----------------------------------------------------- */
 
-/* Endports that links connect must reach each other. */
+/* Checks that endports that links connect reach each other. */
 static void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
                                  const struct fab_lft *lft, const struct fab_verdict *v)
 {
@@ -309,7 +313,7 @@ static void assert_fresh(struct world *w, const uint32_t *dead, uint32_t count)
     fab_repair_free(fresh);
 }
 
-/* A damaged delta that passes the proof must be good nevertheless. */
+/* Checks that a damaged delta that passes the proof is correct nevertheless. */
 static void check_spoiled(struct world *w, const struct fab_fabric *f,
                           const struct fab_repair_delta *bad)
 {
@@ -341,7 +345,8 @@ static void spoil(struct world *w, const struct fab_fabric *f, const struct fab_
         size_t k = fab_base_prng_below(prng, d->changes);
         memcpy(bad.change, d->change, d->changes * sizeof(*bad.change));
         bad.changes = d->changes;
-        bad.lost = d->lost + (i % 3 == 0 ? 5 : 0); /* it claims that it may lose more */
+        /* the delta claims more lost entries than it has */
+        bad.lost = d->lost + (i % 3 == 0 ? 5 : 0);
         if (i % 2 == 0) {
             uint32_t ports = w->whole->nodes[bad.change[k].sw].num_ports;
             bad.change[k].now = (uint8_t)(1 + fab_base_prng_below(prng, ports));
@@ -354,8 +359,8 @@ static void spoil(struct world *w, const struct fab_fabric *f, const struct fab_
     free(bad.change);
 }
 
-/* Switches to the destination by the tables, from the switch behind that port; UINT32_MAX: a loop,
- * or no route. */
+/* Returns the number of switches on the path to the destination by the tables, from the switch at
+ * the other end of this port; UINT32_MAX: a loop, or no route. */
 static uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
 {
     const struct fab_fabric *f = w->whole;
@@ -383,8 +388,8 @@ static bool is_dead(const struct world *w, const bool *dead, uint32_t sw, uint8_
     return false;
 }
 
-/* After the commit of a fault: a switch takes another port only where its port is dead, or leads to
- * a longer path than the new one. */
+/* Checks, after the commit of a fault, that a switch uses another port only if its old port is
+ * dead, or if the old port leads to a longer path than the new one. */
 static void assert_little(const struct world *w, const bool *dead, const struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++) {
@@ -398,8 +403,8 @@ static void assert_little(const struct world *w, const bool *dead, const struct 
     }
 }
 
-/* The plan is that of the first set of labels that leaves no entry without a path, else of the
- * first set by which a repair is possible; each plan counts its work anew. */
+/* Checks that the plan uses the first set of labels that leaves no entry without a path, or else
+ * the first set with which a repair is possible; each plan counts its work from 0. */
 static void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
                        const struct fab_repair_delta *d)
 {
@@ -432,7 +437,7 @@ static void assert_set(struct world *w, const uint32_t *ports, uint32_t count, i
     w->later_sets += want > 0;
 }
 
-/* False: refused, nothing changed. */
+/* Returns false if the repair was refused; nothing has changed then. */
 static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
 {
     uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
@@ -528,7 +533,7 @@ static struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigne
             toggle(w, next, prng, dead * 5 > w->count);
         if (change_to(w, next, prng))
             memcpy(w->dead, next, w->count * sizeof(*next));
-        else if (dead > 0) /* back to no dead link */
+        else if (dead > 0) /* all links alive again */
             memset(w->dead, 0, w->count * sizeof(*next));
     }
     memset(next, 0, w->count * sizeof(*next));
@@ -593,13 +598,14 @@ START_TEST(sequences_over_every_family)
         unsafe += t.unsafe;
         caught += t.caught;
     }
-    /* The judges do report a wrong order of writes, and damaged entries. */
+    /* Checks that the judges report a wrong order of writes, and damaged entries. */
     ck_assert_uint_gt(unsafe, 20);
     ck_assert_uint_gt(caught, 500);
 }
 END_TEST
 
-/* Whichever link of a tree dies, no entry may be lost that only an engine could repair. */
+/* Whichever single link of a tree dies, the repair must lose no entry that only an engine could
+ * restore. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
     struct fab_prng prng;
@@ -637,8 +643,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* The share of single faults that are repaired in place when the labels are longest chains of
- * dependencies: a lower bound for what was measured (with a single set of labels 0 to 40 %). */
+/* Checks the share of single faults that are repaired in place if the labels are longest chains of
+ * dependencies. The bounds are below the measured shares (with a single set of labels: 0 to 40 %).
+ */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -672,7 +679,7 @@ START_TEST(lone_faults_by_chains)
 }
 END_TEST
 
-/* Tables of every engine. */
+/* Repairs of tables of every engine. */
 START_TEST(every_engine)
 {
     static const uint32_t torus[3] = {4, 3, 1};
@@ -708,8 +715,8 @@ START_TEST(sequences_over_random_fabrics)
 }
 END_TEST
 
-/* Two links at once, and then a third, anywhere. In the random fabric a switch is placed above
- * another one to which its own link is dead, too. */
+/* Two links fail at once, and then a third, anywhere. In the random fabric, a switch gets a
+ * position above another switch to which its own link is dead, too. */
 START_TEST(pairs_of_faults)
 {
     struct fab_prng prng;
@@ -738,8 +745,8 @@ START_TEST(pairs_of_faults)
 }
 END_TEST
 
-/* The marks of columns are compared with a counter. When it overflows, marks of columns that were
- * repaired long ago must not count. */
+/* The marks of a column belong to it only if they equal a counter. When this counter overflows,
+ * marks of old columns must not count. */
 START_TEST(the_counter_of_columns_overflows)
 {
     struct fab_prng prng;
@@ -761,7 +768,7 @@ START_TEST(the_counter_of_columns_overflows)
 END_TEST
 
 /* A repair that leaves entries without a path makes them drop packets. When the links come back, a
- * delta that leaves them so must not pass the proof. */
+ * delta that does not restore these entries must not pass the proof. */
 START_TEST(what_drops_packets_must_not_stay)
 {
     struct world *w = world_new("drops", fat_tree(4, 3, 1), "fattree");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies on several families of fabrics. Each stored plan equals, write by write and byte
- * by byte, what a repair computes at that moment; the figures equal those of walking every path;
- * and a plan of a state that has passed is returned only if it is still valid.
+ * Contingencies on several topology families. Each stored plan must equal the repair that would be
+ * computed at this moment, write by write and byte by byte. The figures must equal those of walking
+ * every path. A plan of an earlier state may be returned only if it is still valid.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/verify/verify.h"
@@ -57,7 +57,7 @@ static void world_fini(struct world *w)
     fab_fabric_unref(w->f);
 }
 
-/* Computes all cases, and stores plans as long as they fit. */
+/* Computes all cases, and stores plans while they fit into the budget. */
 static void fill(struct world *w, size_t budget)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -104,7 +104,7 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
     return hosts;
 }
 
-/* The most paths on a living channel after the delta. */
+/* Returns the largest number of paths on a living channel after the delta. */
 static uint64_t worst_load(const struct world *w, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = w->f;
@@ -253,7 +253,7 @@ static void check_all(struct world *w, uint32_t before)
            w->all.plans, engines, w->all.memory);
 }
 
-/* Carries out a stored plan, then brings the links back: the result is what was before. */
+/* Carries out a stored plan, then brings the links back. The tables must be those of before. */
 static void carry_out(struct world *w, size_t row)
 {
     struct fab_repair_delta d;
@@ -265,7 +265,7 @@ static void carry_out(struct world *w, size_t row)
     fab_repair_commit(w->repair, &w->lft, &d);
     fab_repair_delta_fini(&d);
     ck_assert_int_eq(fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d),
-                     FAB_E_NOT_FOUND); /* its state has passed */
+                     FAB_E_NOT_FOUND); /* the plan belongs to an earlier state */
     fill(w, SIZE_MAX);
     check_all(w, dead[0]);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, NULL, 0, &d, why, sizeof(why)), FAB_OK);
@@ -276,7 +276,8 @@ static void carry_out(struct world *w, size_t row)
                      (size_t)w->lft.switch_count * w->lft.stride);
 }
 
-/* Two more links die, one after the other, each with its plan; then all come back at once. */
+/* Two more links fail one after the other, each with its own plan. Then all links come back at
+ * once. */
 static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
 {
     struct fab_repair_delta d;
@@ -444,8 +445,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
 }
 
 /* Applies the writes of a plan in a random order within each step. After each write, the proof of
- * the library finds no cycle (a loop is one), and not more pairs without a path than before the
- * writes. */
+ * the library must find no cycle (a loop is a cycle), and no more pairs without a path than before
+ * the writes. */
 static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
                          struct fab_prng *prng)
 {
@@ -480,8 +481,8 @@ static void watch_writes(const struct world *w, const struct fab_repair_delta *d
     fab_fabric_unref(f);
 }
 
-/* Takes the plan of a row, as after its failure. A plan that is not for this state fails its check,
- * or is good in the middle of its writes as well. */
+/* Takes the plan of a row, as after the failure of the row. If the plan is not valid for this
+ * state, its check must fail; otherwise all mixtures of its writes must be correct, too. */
 static void take(struct world *w, const struct fab_repair_contingency *c, const uint32_t *dead,
                  size_t deads, struct fab_prng *prng, struct keeping *k)
 {
@@ -506,7 +507,7 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     fab_repair_delta_fini(&kept);
 }
 
-/* The numbers of paths that follow() patches equal those that a new maker counts. */
+/* Checks that the numbers of paths that follow() updates equal those that a new maker counts. */
 static void assert_load(struct world *w, const struct fab_repair_contingency_maker *m)
 {
     struct fab_repair_contingency_maker *new = NULL;
@@ -532,7 +533,7 @@ static void change(struct world *w, const uint32_t *dead, size_t count)
     fab_repair_delta_fini(&d);
 }
 
-/* Links fail one after the other and come back in another order. */
+/* Links fail one after the other, and come back in another order. */
 static void fail_and_return(struct world *w, struct fab_prng *prng, struct keeping *k)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -560,7 +561,7 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
             dead[which] = dead[--deads];
         }
         change(w, dead, deads);
-        w->all.current = 0; /* the plans are not rechecked yet */
+        w->all.current = 0; /* the plans are not checked yet for this state */
         for (size_t row = 0; row < w->all.rows; row++)
             if (w->all.row[row].known && !is_listed(dead, deads, &w->all.row[row]))
                 take(w, &w->all.row[row], dead, deads, prng, k);
@@ -617,7 +618,8 @@ START_TEST(likely_links_come_first)
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 0), 7);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 1), 3);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
-    fab_repair_contingency_stop_at(m, &stop); /* the loop has other work: the case is kept */
+    /* the loop thread stops the slice: the case is computed later */
+    fab_repair_contingency_stop_at(m, &stop);
     ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
     fab_repair_contingency_stop_at(m, NULL);
     ck_assert_int_eq(fab_repair_contingency_next(m, false, &c), FAB_OK);

@@ -39,7 +39,7 @@ static int change(struct fab_repair *r, uint32_t count)
     return status;
 }
 
-/* Whatever fails, the tables stay as they were. */
+/* Whichever allocation fails, the tables stay unchanged. */
 static int all(void)
 {
     struct fab_repair *r = NULL, *twin = NULL;

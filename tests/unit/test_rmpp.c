@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RMPP: transfers of all sizes over a wire that loses, duplicates and delays MADs; the layout of
- * segments; a violation by either side ends the transfer with the status of the standard.
+ * RMPP: transfers of all sizes over a wire that loses, duplicates and delays MADs, and the layout
+ * of segments. A violation by either side must end the transfer with the status that the
+ * specification requires.
  */
 #include "libfabmgr/mads/rmpp.h"
 #include "tests/unit/rmpp_receiver.h"
@@ -81,7 +82,8 @@ START_TEST(windows_are_kept)
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
     fab_mads_rmpp_sender_expire(&s, 99);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
-    fab_mads_rmpp_sender_expire(&s, 100); /* from the first unacknowledged segment */
+    /* the retransmission starts with the first unacknowledged segment */
+    fab_mads_rmpp_sender_expire(&s, 100);
     ck_assert(fab_mads_rmpp_sender_output(&s, 100, mad));
     ck_assert_uint_eq(rmpp_of(mad).segment, 2);
     free(data);
@@ -143,7 +145,7 @@ START_TEST(all_of_it_arrives_whatever_is_lost)
         w.loss = w.twice = 0;
         w.mads = 0;
         transfer(&w, sizes[i], 8);
-        ck_assert_uint_eq(w.mads, segments); /* nothing is repeated without a loss */
+        ck_assert_uint_eq(w.mads, segments); /* without losses, nothing is repeated */
         w.loss = 0.1;
         w.twice = 0.05;
         transfer(&w, sizes[i], (uint32_t)(1 + fab_base_prng_next(&w.prng) % 64));
@@ -163,7 +165,7 @@ START_TEST(patience_ends)
         sent += s.state == FAB_RMPP_GOING && fab_mads_rmpp_sender_output(&s, now, mad);
     }
     ck_assert_uint_eq(sent, 21);
-    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* it sends one ABORT */
+    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* the sender sends one ABORT */
     ck_assert_uint_eq(rmpp_of(mad).type, FAB_RMPP_ABORT);
     ck_assert_uint_eq(rmpp_of(mad).status, FAB_RMPP_TOO_MANY_RETRIES);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 9999, mad));
@@ -242,7 +244,8 @@ START_TEST(receivers_refuse_nonsense)
         ck_assert_uint_eq(rmpp_of(reply).type, cases[i].type);
         ck_assert_uint_eq(rmpp_of(reply).status, cases[i].status);
         ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
-        ck_assert(!rmpp_receiver_input(&r, 0, mad, reply)); /* it has nothing more to send */
+        /* the receiver has nothing more to send */
+        ck_assert(!rmpp_receiver_input(&r, 0, mad, reply));
         rmpp_receiver_fini(&r);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RoCE settings: the order of thresholds, the growth of headroom, speeds, and another
- * implementation's headroom for comparison. */
+/* RoCE settings: the order of thresholds, the growth of headroom, speeds, and the headroom of
+ * another implementation for comparison. */
 #include "libfabmgr/congestion/roce.h"
 
 #include "libfabmgr/base/prng.h"
@@ -35,7 +35,7 @@ static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
     return count;
 }
 
-/* The settings of ports to endports if all links had that rate. */
+/* Returns the settings of ports to endports if all links had this rate. */
 static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
     struct fab_congestion_roce *all, r;
@@ -108,7 +108,7 @@ START_TEST(thresholds_are_in_order)
 }
 END_TEST
 
-/* For any delays, cable lengths and fan-ins in the policy. */
+/* The order holds for any delays, cable lengths and fan-ins in the policy. */
 START_TEST(extremes_keep_the_order)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));
@@ -169,8 +169,8 @@ START_TEST(a_rate_is_the_nearest_speed)
 }
 END_TEST
 
-/* The ConnectX driver of Linux computes (301 + 2.16 m) * Gb/s + 2.72 MTU, from 40 Gb/s on (mlx5
- * en/port_buffer.c). */
+/* The ConnectX driver of Linux computes a similar headroom: (301 + 2.16 m) * Gb/s + 2.72 MTU, from
+ * 40 Gb/s on (mlx5 en/port_buffer.c). */
 START_TEST(another_comes_to_much_the_same)
 {
     static const uint32_t speeds[] = {40000, 50000, 100000, 200000, 400000};

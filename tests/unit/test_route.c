@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Properties of routing on thousands of fabrics: trees of two to four levels, whole and damaged,
- * rings, grids, tori, random topologies, hosts and aggregation nodes on spines, partitioned
- * fabrics, LMC.
+ * Properties of routing on thousands of fabrics: trees of two to four levels, with and without
+ * damage; rings, grids, tori and random topologies; hosts and aggregation nodes at spines;
+ * partitioned fabrics; LMC.
  */
 #include "libfabmgr/route/updown/switch_order.h"
 #include "tests/unit/fabric_sets.h"
@@ -65,7 +65,8 @@ END_TEST
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-/* Paths between hosts of the tree are as short as the links allow, whichever switch is the root. */
+/* Checks that paths between hosts of the tree are as short as the links permit, whichever switch is
+ * the root. */
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
                             uint32_t longest)
 {
@@ -103,8 +104,8 @@ START_TEST(trees_keep_shortest_paths)
 }
 END_TEST
 
-/* A tree with a few links missing in many places keeps the lengths of its paths: single_root.c
- * joins the affected switches one by one, and never falls back to levels below one root. */
+/* A tree that misses a few links in many places keeps the lengths of its paths: single_root.c joins
+ * the affected switches one by one, and does not use levels below a single root. */
 START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
@@ -154,7 +155,7 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* The leaves are numbered by their positions, whatever the GUIDs. */
+/* The leaves are numbered by their positions, whatever the GUIDs are. */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
@@ -245,7 +246,7 @@ START_TEST(a_restored_link_restores_the_tables)
 }
 END_TEST
 
-/* Number of entries that differ. */
+/* Returns the number of entries that differ. */
 static uint64_t difference(const struct fab_target *a, const struct fab_target *b)
 {
     uint64_t count = 0;
@@ -290,7 +291,7 @@ START_TEST(aggregation_nodes_make_no_leaf)
     struct fab_ranks r;
     ck_assert_int_eq(fab_route_ranks_find(f, &p, &r), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        ck_assert_int_eq(r.leaf[sw], sw < 6); /* GUIDs of the generator: leaves come first */
+        ck_assert_int_eq(r.leaf[sw], sw < 6); /* the generator numbers leaves first */
         ck_assert_uint_eq(r.rank[sw], sw < 6 ? 0 : 1);
     }
     fab_route_ranks_fini(&r);
@@ -323,7 +324,7 @@ START_TEST(engines_are_found_by_name)
 }
 END_TEST
 
-/* The first engine of "auto" that takes f. Consumes f. */
+/* Takes over f. Runs the first engine of "auto" that supports f. */
 static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
 {
     struct fab_route_chain chain;

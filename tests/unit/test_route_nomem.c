@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of addressing, routing, proof and plan fails in turn: each time the result is
- * NOMEM, nothing leaks (under the sanitizers) and the inputs are unchanged.
+ * Every allocation of addressing, routing, proof and plan fails in turn. Each time the result is
+ * NOMEM, nothing leaks (which the sanitizers check), and the inputs are unchanged.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
@@ -18,7 +18,7 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_reallocarray(void *p, size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
 
-static unsigned countdown; /* 0: all succeed; 1: the next one fails */
+static unsigned countdown; /* 0: all allocations succeed; 1: the next one fails */
 
 static bool fails(void)
 {
@@ -50,7 +50,7 @@ struct job {
     const char *engine;
     struct fab_policy policy;
     struct fab_target *target; /* tables that pass the proof, for the later jobs */
-    struct fab_target *cyclic; /* tables with cyclic dependencies, for the search of a witness */
+    struct fab_target *cyclic; /* tables with cyclic dependencies, for the search for a witness */
 };
 
 static int do_address(const struct job *j)
@@ -157,7 +157,7 @@ static int do_plan(const struct job *j)
     return status;
 }
 
-/* Fails the first allocation, then the second, ... until the job gets through. */
+/* Fails the first allocation, then the second, and so on until the job succeeds. */
 static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
 {
     int status = FAB_E_NOMEM;
@@ -219,7 +219,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-/* Every second LID is on another VL. */
+/* Puts every second LID on another VL. */
 static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
 {
     fab_target_vls_init(&t->vls, 2);
@@ -243,7 +243,7 @@ START_TEST(so_with_lanes)
     fail_each(&j, do_verify, 6);
     fail_each(&j, do_verify_cycle, 6);
     fail_each(&j, do_plan, 6);
-    j.policy.max_op_vls = 1; /* a witness that names a port */
+    j.policy.max_op_vls = 1; /* 1: a witness that names a port */
     fail_each(&j, do_verify, 6);
     fab_target_unref(j.target);
     fab_target_unref(j.cyclic);
@@ -251,7 +251,7 @@ START_TEST(so_with_lanes)
 }
 END_TEST
 
-/* If layers by destination need too many VLs: by pair of switches. */
+/* Layers by destination need too many VLs, so the layers are by pair of switches. */
 START_TEST(so_with_few_lanes)
 {
     struct job j = {.f = random_fabric(24, 5, 2, 2)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RPC's parts that need no connection: page tokens on changing fabrics, the ring of events, and
- * the look into descriptors.
+ * The parts of the RPC server that need no connection: page tokens on changing fabrics, the ring of
+ * events, and access to descriptors.
  */
 #include <string.h>
 
@@ -44,10 +44,10 @@ START_TEST(every_key_leads_to_the_next_row)
     for (uint32_t i = 0; i < f->port_count; i++) {
         struct page_key k = page_key_of_port(f, i, 'p');
         ck_assert_uint_eq(page_port(f, &k), i + 1);
-        k.number++; /* the node has gone since */
+        k.number++; /* the node left the fabric */
         bool same;
         if (page_node(f, &k, &same), same)
-            continue; /* another has that number */
+            continue; /* another node has this number */
         uint32_t next = page_port(f, &k);
         ck_assert_uint_eq(next, f->nodes[fab_fabric_port(f, i)->node].first_port +
                                     f->nodes[fab_fabric_port(f, i)->node].num_ports + 1u);
@@ -132,7 +132,8 @@ START_TEST(the_ring_keeps_the_newest)
 }
 END_TEST
 
-/* A flood of debug events displaces none of the others, and uses up no numbers. */
+/* A flood of debug events removes no other events from the ring, and uses up no sequence numbers.
+ */
 START_TEST(debug_events_have_a_ring_of_their_own)
 {
     struct journal *j = NULL;

@@ -43,7 +43,7 @@ START_TEST(ends_are_named_by_gid_and_lid)
 }
 END_TEST
 
-/* A port is found by an alias that is not in the snapshot, and the answer uses this name. */
+/* A port is found by an alias GUID that is not in the snapshot, and the answer uses this GUID. */
 START_TEST(aliases_name_ports)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
@@ -138,7 +138,7 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* the next request of the same program is answered without a trace of this one */
+    /* The next request of the same program is answered as if this request had not been sent. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,
@@ -149,7 +149,7 @@ START_TEST(other_subnets_are_behind_routers)
     want(&here, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&here, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
-    q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router does not exist */
+    q.dgid[0] = UINT64_C(0xfec0000000000007); /* the router for this subnet does not exist */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
@@ -220,7 +220,7 @@ START_TEST(paths_are_selected)
         if (cases[i].count)
             ck_assert_msg(got == cases[i].becomes, "case %zu: %u", i, got);
     }
-    q.mtu = 5; /* a value without its selector is ignored */
+    q.mtu = 5; /* a value without a selector is ignored */
     q.sl = 1;
     q.pkey = 0x8001;
     want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
@@ -237,7 +237,8 @@ START_TEST(paths_are_selected)
 }
 END_TEST
 
-/* Host 0: default and 0x8001; 1: default, limited, and 1 limited; 2: only 0x8002; 3: no table. */
+/* P_Keys of the hosts. 0: default partition and 0x8001. 1: default partition, limited, and
+ * partition 1, limited. 2: only 0x8002. 3: no table. */
 START_TEST(paths_keep_to_partitions)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
@@ -268,8 +269,8 @@ START_TEST(paths_keep_to_partitions)
         if (cases[i].becomes)
             ck_assert_msg(r.pkey == cases[i].becomes, "case %zu: %#x", i, r.pkey);
     }
-    /* Host 2 sees itself; host 1 sees full members of the default partition (hosts 0 and 3, 3
-     * switches) and itself. */
+    /* Host 2 sees itself. Host 1 sees the full members of the default partition (hosts 0 and 3, and
+     * 3 switches) and itself. */
     static const unsigned sees[4] = {6, 6, 1, 6};
     for (uint32_t h = 0; h < 4; h++) {
         uint8_t none[FAB_SA_DATA_LEN] = {0};
@@ -308,7 +309,7 @@ static struct fab_classes *two_classes(void)
     return c;
 }
 
-/* The path of a class between two hosts; false: there is none. */
+/* Finds the path of a class between two hosts. Returns false if there is none. */
 static bool path_of(struct place *x, uint32_t a, uint32_t b,
                     const struct fab_wire_path_record *extra, const char *names[],
                     struct fab_wire_path_record *ret)
@@ -320,7 +321,7 @@ static bool path_of(struct place *x, uint32_t a, uint32_t b,
     return table(x, ret, sizeof *ret, 1) == 1;
 }
 
-/* The SL follows from the class and the pair; classes limit the properties of paths. */
+/* The SL depends on the class and on the pair; classes limit the properties of paths. */
 static void ask_for_classes(struct fab_fabric *f, const char *engine)
 {
     struct place x = place_with(f, engine, 0, true, two_classes());

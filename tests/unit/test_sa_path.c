@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paths that subnet administration answers are those of the tables, compared with a trace. */
+/* Compares the paths that subnet administration returns with a trace through the tables. */
 #include "tests/unit/sa_place.h"
 
 struct least {
@@ -7,7 +7,7 @@ struct least {
     uint8_t mtu, hops;
 };
 
-/* At a switch as an endport, port 0 can have lower limits than the links. */
+/* Applies the limits of port 0 of a switch, which can be lower than those of the links. */
 static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
 {
     const struct fab_port_info *info = &fab_fabric_port(x->f, end)->info;
@@ -19,7 +19,7 @@ static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
                   : l->mbps;
 }
 
-/* The lowest values on the path, by a trace; false: there is no path. */
+/* Finds the lowest values on the path, by a trace. Returns false if there is no path. */
 static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, struct least *ret)
 {
     const struct fab_verify_input in = {
@@ -30,7 +30,7 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
     for (uint32_t i = 0; good && i < t.count; i++) {
         const struct fab_port *p = fab_fabric_port(x->f, t.ports[i]);
         if (p->num == 0)
-            continue; /* a switch itself is the sender */
+            continue; /* the sender is a switch itself */
         const struct fab_port_info *a = &p->info, *b = &fab_fabric_port(x->f, p->peer)->info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
         uint32_t mbps = fab_wire_link_rate(a) < fab_wire_link_rate(b) ? fab_wire_link_rate(a)
@@ -83,7 +83,7 @@ static bool has_unusual_links(const struct place *x)
     return any != 0;
 }
 
-/* Links of many rates and MTUs. */
+/* Makes links of many rates and MTUs. */
 static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
 {
     static const char *const rates[] = {"4x EDR",  "4x HDR", "1x SDR",
@@ -127,7 +127,8 @@ START_TEST(paths_are_those_of_the_tables)
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("paths", 3));
     for (int round = 0; round < ENDS_SLOWER; round++) {
-        uint32_t hosts = round == ALIKE + 1 ? 60 : 3; /* marked LIDs in several words of a bitset */
+        /* so many hosts that the marked LIDs are in several words of a bitset */
+        uint32_t hosts = round == ALIKE + 1 ? 60 : 3;
         struct fab_fabric *f =
             round % 2 ? leaf_spine(4, 2, hosts) : random_fabric(8, 4, 2, fab_base_prng_next(&prng));
         if (round < MOTLEY)
@@ -138,7 +139,7 @@ START_TEST(paths_are_those_of_the_tables)
         ck_assert_int_eq(x.sa->unusual != NULL, round >= MOTLEY);
         ck_assert_int_eq(has_unusual_links(&x), round >= ALIKE && round < ONE_SLOWER);
         assert_paths_are_traces(&x);
-        assert_paths_are_traces(&x); /* again, from the cache */
+        assert_paths_are_traces(&x); /* once more, so that the answers come from the cache */
         leave(&x);
     }
 }
@@ -171,7 +172,8 @@ START_TEST(all_pairs_have_records)
             r[i].life != (loop ? 0 : x.v->policy.subnet_timeout) || r[i].reversible != back)
             ck_abort_msg("LID %u to %u", r[i].slid, r[i].dlid);
     }
-    ck_assert_uint_gt(sls, 1); /* more than SL 0, otherwise this test shows little */
+    /* the engine must use more SLs than 0, otherwise this test shows little */
+    ck_assert_uint_gt(sls, 1);
     free(r);
     leave(&x);
 }
@@ -226,7 +228,7 @@ START_TEST(many_paths_at_once)
     m.dgids = 255;
     want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
-    x.req.method = FAB_METHOD_GET_TABLE; /* only GetMulti is defined for it */
+    x.req.method = FAB_METHOD_GET_TABLE; /* MultiPathRecord is defined only for GetMulti */
     ck_assert_uint_eq(refusal(&x), FAB_SMP_BAD_ATTR);
     leave(&x);
 }
@@ -289,7 +291,7 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
     }
     ask_path(&x, other, ours);
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    ask_path(&x, ours, other); /* no router leads there */
+    ask_path(&x, ours, other); /* no router leads to this subnet */
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     struct fab_wire_path_record q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
                                      .dgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},

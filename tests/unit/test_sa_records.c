@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of subnet administration compared with the snapshot: how requests select, and which are
- * refused. */
+/* Compares the records of subnet administration with the snapshot: which records requests select,
+ * and which requests are refused. */
 #include "tests/unit/sa_place.h"
 
 START_TEST(every_record_is_there_once)
@@ -158,7 +158,7 @@ START_TEST(keys_are_for_the_trusted)
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 0);
     want(&x, &fab_wire_port_info_record, &q,
-         NAMES("M_Key")); /* and it cannot be found by guessing */
+         NAMES("M_Key")); /* the M_Key cannot be found by guessing either */
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
     x.req.comp_mask = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a scrub reads, what it calls a difference, and what it makes the next plan write. The
- * attacks that it must find are in tests/attack/test_scrub.c.
+ * What a scrub reads, what it reports as a difference, and what it makes the next plan write.
+ * tests/attack/test_scrub.c has the attacks that it must find.
  */
 #include <string.h>
 
@@ -10,9 +10,10 @@
 #include "libfabmgr/target/pkeys.h"
 #include "tests/unit/routing.h"
 
-#define ATTRS 64 /* attribute IDs are below */
+#define ATTRS 64 /* all attribute IDs are below this number */
 
-/* Two leaves with two hosts each and one spine, all links Active, all tables known. */
+/* A fabric with two leaves with two hosts each, and one spine. All links are Active, and all tables
+ * are known. */
 struct world {
     struct fab_fabric *f;
     struct fab_policy policy;
@@ -29,7 +30,7 @@ static struct fab_plan_input input_of(const struct world *w)
                                    .sm_lid = 1};
 }
 
-/* Every port gets a P_Key table with one block, which its device is known to hold. */
+/* Gives every port a P_Key table with one block, which the device is known to hold. */
 static void add_pkeys(struct world *w)
 {
     struct fab_pkeys *p = &w->target->pkeys;
@@ -73,7 +74,7 @@ static void world_fini(struct world *w)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-/* Counts the items of a turn by attribute; each has its own device, port and modifier. */
+/* Counts the items of a turn by attribute. Each item must have another device, port or modifier. */
 static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[ATTRS])
 {
     struct fab_plan_input in = input_of(w);
@@ -124,7 +125,8 @@ START_TEST(a_turn_reads_each_known_table_once)
     ck_assert_uint_gt(few, 2 * (6 + ports));
     fab_plan_observed_forget(&w.known, 1);
     read_turn(&w, 1000, count);
-    ck_assert_uint_eq(count[FAB_ATTR_LFT], 2); /* what a device holds must be known */
+    /* only blocks are read that the device is known to hold */
+    ck_assert_uint_eq(count[FAB_ATTR_LFT], 2);
     world_fini(&w);
 }
 END_TEST
@@ -162,7 +164,7 @@ struct field {
     const char *name;
     size_t at, size;
     bool endports_only; /* not compared at port 0 */
-    bool secret;        /* its values are not shown */
+    bool secret;        /* messages do not show the value */
 };
 #define FIELD(name, member, endports_only, secret)                                                 \
     {                                                                                              \
@@ -229,7 +231,7 @@ START_TEST(each_field_of_a_port_is_named_with_both_values)
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
                          FAB_OK);
         ck_assert(fab_plan_scrub_differs(&in, &item, data, &d));
-        ck_assert_str_eq(d.field, "LID"); /* the first of them is shown, all are counted */
+        ck_assert_str_eq(d.field, "LID"); /* the first difference is shown, and all are counted */
         ck_assert_uint_eq(d.entries, 2);
     }
     world_fini(&w);
@@ -250,7 +252,7 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
         now.linear_fdb_top = (uint16_t)(now.linear_fdb_top + (i == 0));
         now.multicast_fdb_top = (uint16_t)(now.multicast_fdb_top ^ (i == 1));
         now.life_time = (uint8_t)(now.life_time ^ (i == 2));
-        now.port_state_change = i < 0; /* no difference, but a reason to sweep */
+        now.port_state_change = i < 0; /* not a difference, but a reason for a sweep */
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data),
                          FAB_OK);
         ck_assert_int_eq(fab_plan_scrub_is_stale(&in, &item, data), i < 0);
@@ -289,7 +291,8 @@ START_TEST(entries_are_compared_up_to_the_top)
         ck_assert_uint_eq(d.entry, lid);
         ck_assert_uint_eq(d.held, data[lid]);
         ck_assert_uint_eq(d.wanted, data[lid] ^ 3);
-        fab_plan_scrub_record(&in, &item, data, &w.known); /* now it is known to hold this */
+        /* now the device is known to hold this value */
+        fab_plan_scrub_record(&in, &item, data, &w.known);
         ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
         ck_assert_uint_eq(fab_target_lft_at(&w.known.lft, 1, lid), data[lid]);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: devices answer as IBA chapter 14 says, and no MAD does any harm. Links are
- * in test_sim_links.c.
+ * The simulated fabric: devices answer as IBA chapter 14 specifies, and no MAD causes damage.
+ * test_sim_links.c has the links.
  */
 #include "libfabmgr/sim/device.h"
 #include "tests/unit/sim_lab.h"
@@ -119,8 +119,8 @@ static void assert_map(struct lab *x, uint32_t node, uint32_t mod, uint8_t first
     ck_assert_uint_eq(data[0], first);
 }
 
-/* For each pair of ports, the last write that covers it applies, whether it covers one pair or
- * many. */
+/* For each pair of ports, the last write that includes this pair applies, whether it sets one pair
+ * or many. */
 START_TEST(lanes_are_set_for_many_ports_at_once)
 {
     struct lab x = lab_new();
@@ -149,8 +149,8 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 }
 END_TEST
 
-/* A device does not keep entries beyond its capacity, also where a block is only partly
- * implemented. */
+/* A device does not keep entries beyond its capacity, not even in a block of which it has a part.
+ */
 START_TEST(tables_have_ends)
 {
     struct lab x = lab_new();

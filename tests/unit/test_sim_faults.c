@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults and time of the simulated fabric: events run when they are due and in order, links train,
- * devices lose power and come back, M_Key leases expire.
+ * Faults and time of the simulated fabric. Events run when they are due and in order, links train,
+ * devices lose power and come back, and M_Key leases end.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -244,7 +244,8 @@ START_TEST(silence_and_loss)
     unsigned answered = 0;
     for (unsigned i = 0; i < 1000; i++)
         answered += get(&x, spine, FAB_ATTR_NODE_INFO, 0, data) == 0;
-    ck_assert_uint_gt(answered, 150); /* about a quarter: losses in both directions */
+    /* about a quarter is answered, because losses occur in both directions */
+    ck_assert_uint_gt(answered, 150);
     ck_assert_uint_lt(answered, 350);
     lab_free(&x);
 }
@@ -266,7 +267,7 @@ START_TEST(weather)
     fab_sim_set_impairments(x.r.sim, &weather);
     for (unsigned i = 0; i < 1000; i++)
         late += ask(&x, x.spine, i, reply) == 0;
-    ck_assert_uint_gt(late, 650); /* one or both directions */
+    ck_assert_uint_gt(late, 650); /* one or both directions are delayed */
     ck_assert_uint_lt(late, 850);
     ck_assert_uint_ge(fab_sim_deadline(x.r.sim), 101);
     fab_sim_advance(x.r.sim, 1000);
@@ -321,7 +322,7 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 310); /* 2288 bits in each direction: 37 % */
+    ck_assert_uint_gt(lost, 310); /* 2288 bits in each direction: 37 % of the MADs are lost */
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);

@@ -121,7 +121,7 @@ START_TEST(sleep_and_wake)
     uint8_t num = fab_fabric_port(x.f, up)->num, far_num = fab_fabric_port(x.f, far)->num,
             data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.leaf, num);
-    /* the other port polls and wakes it */
+    /* the other port polls, which wakes this port */
     ck_assert_int_eq(set_states(&x, x.leaf, num, FAB_STATE_DOWN, FAB_PHYS_SLEEP), 0);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     info.down_default_state = FAB_PHYS_SLEEP;
@@ -133,7 +133,7 @@ START_TEST(sleep_and_wake)
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     fab_sim_relink(x.r.sim, x.leaf, num);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    /* both ports sleep, so neither wakes the other */
+    /* both ports sleep, so neither port wakes the other */
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, spine, FAB_ATTR_PORT_INFO, far_num, data), 0);
     fab_sim_unlink(x.r.sim, x.leaf, num);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths through the simulated fabric: directed routes, LIDs and tables, and where MADs are lost.
+ * Paths through the simulated fabric: directed routes, LIDs and tables, and the places where MADs
+ * are lost.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -30,7 +31,7 @@ START_TEST(directed_routes)
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(reply[4], 0x80); /* the direction bit */
-    ck_assert_uint_eq(reply[6], 0);    /* hop pointer: back at the start */
+    ck_assert_uint_eq(reply[6], 0);    /* the hop pointer is back at the start */
     ck_assert_uint_eq(reply[7], 2);    /* hop count */
     ck_assert_uint_eq(reply[192 + 2], fab_fabric_port(x.f, far)->num); /* return path */
     ck_assert_uint_eq(reply[64 + 36], fab_fabric_port(x.f, far)->num); /* LocalPortNum */
@@ -43,7 +44,7 @@ START_TEST(directed_routes)
     path.port[2] = fab_fabric_port(
                        x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
                        ->num;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to our own node */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* the route ends at the own node */
     path.hops = 3;
     path.port[3] = 1;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters do not forward */
@@ -75,7 +76,8 @@ START_TEST(not_a_mad)
 }
 END_TEST
 
-/* By LID to a switch, and along a directed route from there (as ibportstate does). */
+/* The request goes by LID to a switch, and by directed route from there, as ibportstate sends it.
+ */
 START_TEST(directed_routes_from_a_lid)
 {
     struct lab x = lab_managed();
@@ -129,7 +131,7 @@ START_TEST(lids_lead_where_tables_say)
 }
 END_TEST
 
-/* A directed route with a part by LID before it, behind it, or both. */
+/* Sends an SMP by a directed route with a LID-routed part before it, after it, or both. */
 static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t dr_dlid,
                       struct fab_path path, uint8_t reply[FAB_MAD_SIZE])
 {
@@ -151,7 +153,7 @@ static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
     return info.node_guid;
 }
 
-/* By our leaf to a spine, and from there to every LID. */
+/* By the leaf to a spine, and from there to every LID. */
 START_TEST(directed_routes_to_a_lid)
 {
     struct lab x = lab_managed();
@@ -167,7 +169,7 @@ START_TEST(directed_routes_to_a_lid)
         ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
     }
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, 500, whole, reply), 0);
-    /* only switches can join a directed part and a part by LID */
+    /* only switches can connect a directed part and a LID-routed part */
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, leaf, none, reply), 0);
     ck_assert_int_eq(send_mixed(&x, ours, ours, 0, half, reply), 0);
     ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part */
@@ -183,7 +185,7 @@ START_TEST(directed_routes_to_a_lid)
 }
 END_TEST
 
-/* The answer of a manager behind such a route finds its way back. */
+/* The answer of a manager at the end of such a route arrives. */
 START_TEST(managers_answer_along_mixed_routes)
 {
     struct lab x = lab_manager();
@@ -202,7 +204,7 @@ START_TEST(managers_answer_along_mixed_routes)
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
-    ck_assert_uint_eq(mail.slid, x.spine + 1); /* where the directed part ended */
+    ck_assert_uint_eq(mail.slid, x.spine + 1); /* the node at which the directed part ended */
     ck_assert_int_eq(fab_wire_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
@@ -212,7 +214,7 @@ START_TEST(managers_answer_along_mixed_routes)
 }
 END_TEST
 
-/* Back and forth between two switches, up to the longest route and no farther. */
+/* Routes back and forth between two switches, up to the maximum length, and longer. */
 START_TEST(hop_limits)
 {
     struct lab x = lab_new();
@@ -258,7 +260,7 @@ START_TEST(wrong_tables_lose)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 253);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
-    set_lft_entry(&x, x.leaf, lid, home); /* back to us, but not our LID */
+    set_lft_entry(&x, x.leaf, lid, home); /* back to the sender, although the LID is not its own */
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, good);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);
@@ -273,7 +275,7 @@ START_TEST(loops_and_tops_lose)
 {
     struct lab x = lab_managed();
     uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer;
-    uint16_t lid = (uint16_t)x.f->node_count; /* the last node's LID */
+    uint16_t lid = (uint16_t)x.f->node_count; /* LID of the last node */
     uint8_t data[FAB_SMP_DATA];
     struct fab_switch_info info;
     uint64_t guid;
@@ -315,7 +317,8 @@ START_TEST(data_needs_active_links)
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
                      0);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
-    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* VL15 passes in Init */
+    /* packets on VL15 pass in state Init */
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1);
     lab_free(&x);
 }
 END_TEST
@@ -335,7 +338,7 @@ START_TEST(losses_are_counted)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 1);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_DLID_MAPPING_ERRORS), 1);
-    set_lft_entry(&x, x.leaf, lid, home); /* the port that it came from */
+    set_lft_entry(&x, x.leaf, lid, home); /* the port by which the packet came */
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 2);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_LOOPING_ERRORS), 1);
@@ -360,7 +363,7 @@ static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
     ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
 }
 
-/* Sends to 0xc003. Returns how many copies arrive, and their LIDs. */
+/* Sends a packet to MLID 0xc003. Returns how many copies arrive, and their LIDs. */
 static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
 {
     const struct fab_mad mad = {.mgmt_class = 0x30, .method = FAB_METHOD_SEND};
@@ -381,7 +384,7 @@ static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
     return count;
 }
 
-/* All hosts and the spine in one tree over one spine; then wrong tables. */
+/* All hosts and the spine are in one tree over one spine. Then the tables are damaged. */
 START_TEST(multicast_follows_the_tables)
 {
     struct lab x = lab_managed();
@@ -400,23 +403,25 @@ START_TEST(multicast_follows_the_tables)
     struct fab_sim_delivery mail;
     while (fab_sim_receive(x.r.sim, &mail)) {
     }
-    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* no entries: to the default port, 0 */
+    /* without an entry, packets go to the default port, which is 0 */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1);
     ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
     set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* hosts at 1 and 2 */
     set_mft(&x, other_leaf, (uint16_t)(6u | 1u << x.up));
-    set_mft(&x, x.spine, 7); /* leaves at 1 and 2, and the spine itself */
+    /* the packet leaves through ports 1 and 2, and the spine itself receives it */
+    set_mft(&x, x.spine, 7);
     ck_assert_uint_eq(send_to_group(&x, &lids), 4);
     ck_assert_uint_eq(lids, (all_hosts & ~(1u << (x.r.node + 1))) | 1u << (x.spine + 1));
     fab_sim_unlink(x.r.sim, x.leaf, x.up);
     send_to_group(&x, &lids);
-    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the other host of our leaf */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the other host at the same leaf */
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     lab_free(&x);
 }
 END_TEST
 
-/* Switches that send a packet on to all their ports make copies for ever. The simulated fabric
- * makes at most one for each port, and works as before when the tables are right again. */
+/* Switches that forward a packet to all their ports make copies for ever. The simulated fabric
+ * makes at most one copy for each port, and works as before when the tables are correct again. */
 START_TEST(multicast_loops_end)
 {
     struct lab x = lab_managed();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services of simulated devices: counters and their samples, congestion control.
+ * General services of simulated devices: counters and samples, and congestion control.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -86,7 +86,7 @@ struct detail {
     const struct fab_attr *attr;
     const struct fab_field *field, *select;
     unsigned at;     /* its first bit in the attribute */
-    unsigned chosen; /* its bit of CounterSelect in the attribute */
+    unsigned chosen; /* bit of this counter in CounterSelect of the attribute */
     enum fab_sim_counter counter;
 };
 
@@ -97,7 +97,7 @@ static uint64_t read_detail(struct lab *x, const struct detail *d)
     return fab_base_get_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
 }
 
-/* Clears this counter, or all others of the attribute. */
+/* Clears this counter, or all other counters of the attribute. */
 static void clear_details(struct lab *x, const struct detail *d, bool others)
 {
     uint8_t data[FAB_GS_DATA] = {[1] = x->up};
@@ -107,7 +107,7 @@ static void clear_details(struct lab *x, const struct detail *d, bool others)
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_SET, d->attr->id, 0, 0, data), 0);
 }
 
-/* The counter stays at its maximum, and is cleared when selected. */
+/* Checks that the counter stops at its maximum, and that it is cleared if it is selected. */
 static void check_detail(struct lab *x, const struct detail *d)
 {
     uint64_t most = UINT64_MAX >> (64 - d->field->bits);
@@ -196,7 +196,7 @@ static struct fab_samples_result samples(struct lab *x, const struct fab_attr *a
     return result;
 }
 
-/* Samples count errors and congestion marks in an interval, and not what came before and after. */
+/* Samples count errors and congestion marks of one interval, and nothing before or after it. */
 START_TEST(samples_count_an_interval)
 {
     struct lab x = lab_manager();
@@ -223,8 +223,8 @@ START_TEST(samples_count_an_interval)
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_STARTS);
     fab_sim_advance(x.r.sim, 1001000);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_RUNS);
-    c = (struct fab_samples_control){.port_select = x.up, .tag = 1}; /* a Set does not disturb a
-                                                                        running sample */
+    /* a Set does not change a sample that is running */
+    c = (struct fab_samples_control){.port_select = x.up, .tag = 1};
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.tag, 0xabcd);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
@@ -285,8 +285,8 @@ END_TEST
 /* ---- classes ----------------------------------------------------------------------------------
  */
 
-/* Firmware implements some classes; a class that nobody serves is refused, unless a program at the
- * port may serve it. */
+/* The firmware implements some classes. A request of another class is refused, unless a program at
+ * the port may answer it. */
 START_TEST(classes)
 {
     struct lab x = lab_manager();
@@ -351,7 +351,7 @@ START_TEST(congestion_settings)
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_SET, FAB_CC_TABLE, 1, data), 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
-    ck_assert_uint_eq(t.limit, 127); /* one limit for all blocks */
+    ck_assert_uint_eq(t.limit, 127); /* one limit applies to all blocks */
     ck_assert_uint_eq(t.entry[63].multiplier, 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 1, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
@@ -368,7 +368,7 @@ START_TEST(congestion_settings)
     ck_assert_uint_eq(p.port[3].marking_rate, 77);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 9, data),
                      FAB_SMP_BAD_VALUE);
-    fab_sim_power_off(x.r.sim, x.leaf); /* the log is lost */
+    fab_sim_power_off(x.r.sim, x.leaf); /* the device loses its log */
     lab_free(&x);
 }
 END_TEST

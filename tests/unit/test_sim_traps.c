@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traps of devices in the simulated fabric: contents, destination and repetition; managers attached
- * to ports.
+ * Traps of devices in the simulated fabric: contents, destination and repetition, and managers that
+ * are attached to ports.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -157,7 +157,7 @@ START_TEST(each_until_repressed)
 }
 END_TEST
 
-/* Without the M_Key nobody can repress a trap (IBA 14.2.4). */
+/* Only a TrapRepress with the M_Key represses a trap (IBA 14.2.4). */
 START_TEST(repressed_with_the_key)
 {
     struct lab x = lab_manager();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state machine of subnet managers: each rule of the election and of the control packets, and
- * that managers that see each other end with exactly one master, the best one.
+ * The state machine of subnet managers: each rule of the election and of the control packets.
+ * Managers that see each other end with exactly one master, the one with the highest priority.
  */
 #include <string.h>
 
@@ -119,8 +119,8 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
 }
 END_TEST
 
-/* A manager that beats us but never becomes master cannot keep us in standby for ever; once it is
- * master it counts again. */
+/* A manager that wins the election but never becomes master cannot keep this manager in standby for
+ * ever. When it becomes master, it counts again. */
 START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 {
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
@@ -157,8 +157,8 @@ START_TEST(a_master_is_polled_for_ever)
 }
 END_TEST
 
-/* More managers than the list has entries: the oldest entry makes room, and nothing is written
- * beyond the list. */
+/* More managers than the list has entries: a new manager replaces the oldest entry, and nothing is
+ * written beyond the list. */
 START_TEST(the_list_of_those_passed_over_is_bounded)
 {
     struct fab_smstate s = ours(FAB_SM_DISCOVERING);
@@ -175,8 +175,8 @@ START_TEST(the_list_of_those_passed_over_is_bounded)
 }
 END_TEST
 
-/* All combinations of 8 modifiers, 4 states of the sender and 4 of ours, against the list of legal
- * ones. */
+/* All combinations of 8 modifiers, 4 states of the sender and 4 states of the receiver, compared
+ * with the list of legal ones. */
 START_TEST(control_packets_do_what_the_standard_says)
 {
     static const struct {
@@ -212,7 +212,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* One step of one manager, with the current states of the others. */
+/* Makes one step of one manager, with the current states of the others. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];

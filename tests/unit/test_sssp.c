@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, whole and damaged: all
- * endports reach each other, hosts by shortest paths; the tables of dfsssp are free of deadlock
- * unless it refuses; the loads are balanced; the tables do not depend on the order of discovery.
+ * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and without damage.
+ * All endports reach each other, hosts by shortest paths. The tables of dfsssp are free of
+ * deadlock, unless it refuses the fabric. The loads are balanced. The tables do not depend on the
+ * order of discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
@@ -22,7 +23,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* NULL: the engine refuses, with a reason. */
+/* Returns NULL if the engine refuses the fabric, with a reason. */
 static struct fab_target *routed_by(const char *name, const struct fab_fabric *f,
                                     const struct fab_policy *p, char why[200])
 {
@@ -181,7 +182,7 @@ END_TEST
 /* ---- shortest ways ----------------------------------------------------------------------------
  */
 
-/* Hops over links from switch `from` to all others, or FAB_NONE. */
+/* Computes the number of hops over links from switch `from` to all others, or FAB_NONE. */
 static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *hops)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue)), head = 0, tail = 0;
@@ -267,8 +268,8 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     return q;
 }
 
-/* A whole tree gets the tables of D-mod-k: balanced, and nearly no shift has two flows on one link
- * (not entirely, since GUIDs do not say which spine is which). */
+/* A tree without damage gets the tables of D-mod-k: they are balanced, and nearly no shift has two
+ * flows on one link. (A few have, because GUIDs do not say which spine is which.) */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
@@ -287,7 +288,7 @@ START_TEST(a_sound_tree_is_routed_perfectly)
 }
 END_TEST
 
-/* Two LIDs that D-mod-k would put on the same link are spread. */
+/* Two LIDs that D-mod-k would put on the same link are put on different links. */
 START_TEST(overloaded_links_are_relieved)
 {
     struct fab_prng prng;
@@ -394,7 +395,7 @@ START_TEST(a_ring_needs_vls)
     v = judged(f, t);
     assert_good(f, &v, "ring");
     fab_verify_verdict_fini(&v);
-    memset(t->vls.of_lid, 0, t->lids.top + 1); /* all on one VL */
+    memset(t->vls.of_lid, 0, t->lids.top + 1); /* puts all paths on one VL */
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     fab_verify_verdict_fini(&v);
@@ -422,7 +423,7 @@ START_TEST(too_few_vls_are_reported)
 }
 END_TEST
 
-/* Dense irregular fabrics: where layers by destination need too many VLs, layers by pair may fit.
+/* In dense irregular fabrics, layers by destination need too many VLs, but layers by pair may fit.
  */
 START_TEST(layers_by_pair_need_fewer_vls)
 {

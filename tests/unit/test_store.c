@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: what is put comes back, over restarts too; what is not read again waits for nobody.
- * test_store_harm.c has what goes wrong.
+ * The store: what is stored can be loaded again, also after restarts, and writers do not wait for
+ * data that nobody reads. test_store_harm.c has the failures.
  */
 #include <sys/resource.h>
 
@@ -51,7 +51,8 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
 }
 END_TEST
 
-/* A set that names a port twice counts once: the LID that is left out is not taken from another. */
+/* If a set names a port twice, the port counts once: the LID that is left out is not taken from
+ * another port. */
 START_TEST(a_port_has_one_lease)
 {
     struct store *s = open_store();
@@ -112,7 +113,7 @@ struct seen {
     char text[200], fields[200];
 };
 
-/* The fields as lines, "name=value". */
+/* Writes the fields as lines "name=value". */
 static void list_fields(const struct event *e, char *to, size_t len)
 {
     size_t used = 0;
@@ -239,8 +240,8 @@ START_TEST(the_journal_is_trimmed)
 }
 END_TEST
 
-/* Debug events have sequence numbers and are not stored: 104,000 of them once erased the journal.
- */
+/* Debug events have sequence numbers, but are not stored. In an earlier version, 104,000 of them
+ * removed all events from the journal. */
 START_TEST(gaps_between_numbers_do_not_trim_the_journal)
 {
     struct store *s = open_store();
@@ -354,7 +355,8 @@ static void put_view(struct store *s, const struct fab_builder *b, uint64_t gene
     store_flush(s);
 }
 
-/* Each link is a place of both its ports. After a host has gone its place is still known. */
+/* Each link stores the places of both its ports. After a host has left, its place is still known.
+ */
 START_TEST(places_come_back)
 {
     struct store *s = open_store();
@@ -422,7 +424,7 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     struct fab_fabric *f = NULL;
     uint32_t ref;
     ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
-    /* A host goes; a cable between two switches is pulled; a switch gets a name. */
+    /* A host leaves, a cable between two switches is pulled, and a switch gets a name. */
     *ret_node = f->nodes[f->switch_count].guid;
     ck_assert_int_eq(fab_fabric_builder_find_node(b, *ret_node, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
@@ -442,7 +444,8 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     fab_fabric_unref(f);
 }
 
-/* By difference, and after a restart (as a whole): the same tables. */
+/* Stores a change by difference and, after a restart, as a whole. The database must have the same
+ * tables. */
 START_TEST(what_goes_away_is_kept_and_marked)
 {
     struct store *s = open_store();
@@ -461,7 +464,7 @@ START_TEST(what_goes_away_is_kept_and_marked)
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE current = 0 AND kind = 'adapter'"), 1);
     if (_i == 1)
         s = reopen(s);
-    put_view(s, b, 3, 100); /* all is back; other LIDs */
+    put_view(s, b, 3, 100); /* everything is back, with other LIDs */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE current"), 30);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current"), 32);
     ck_assert_int_eq(ask("SELECT count(*) FROM link"), 32);
@@ -478,7 +481,7 @@ START_TEST(an_unchanged_fabric_writes_no_row)
     struct store *s = open_store();
     struct fab_builder *b = leaf_spine();
     put_view(s, b, 1, 1);
-    /* What is written again would lose these marks. */
+    /* These marks would be lost in each row that is written again. */
     change("UPDATE node SET ports = 77; UPDATE link SET width = 77; UPDATE port SET lmc = 7");
     put_view(s, b, 2, 1);
     s = reopen(s);
@@ -492,7 +495,7 @@ START_TEST(an_unchanged_fabric_writes_no_row)
 }
 END_TEST
 
-/* Of a changed fabric only the rows of what changed are written. */
+/* After a change of the fabric, only the rows that changed are written. */
 START_TEST(a_change_writes_its_rows_only)
 {
     static const char *const mark =
@@ -507,7 +510,7 @@ START_TEST(a_change_writes_its_rows_only)
     ck_assert_int_eq(fab_fabric_builder_find_node(less, f->nodes[0].guid, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_set_desc(less, ref, "another", 7), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_unlink(less, ref, f->nodes[0].num_ports), FAB_OK);
-    put_view(s, less, 2, 1); /* another name, and a cable less */
+    put_view(s, less, 2, 1); /* another name, and one cable less */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current = 0"), 1);
@@ -532,7 +535,7 @@ START_TEST(behind_it_drops_events_and_never_leases)
     struct fab_lease set[SET_SIZE];
     sqlite3 *db = NULL;
     fill_set(set, 1);
-    /* Somebody holds the database. */
+    /* Another program holds the database lock. */
     ck_assert_int_eq(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     put_events(s, 1, 9000);
@@ -590,7 +593,7 @@ START_TEST(reroutes_are_kept_newest_first)
     ck_assert_mem_eq(&got, &r, sizeof(r));
     ck_assert_int_eq(store_reroutes(s, 4, 2, keep_reroute, &got), FAB_OK);
     ck_assert_uint_eq(got.generation, 2);
-    r.generation = 10003; /* those of long ago make room */
+    r.generation = 10003; /* new records replace the oldest ones */
     store_put_reroute(s, &r);
     store_flush(s);
     ck_assert_int_eq(store_reroutes(s, 10003, 9, keep_reroute, &got), FAB_OK);
@@ -619,7 +622,8 @@ static size_t leases_of(const struct fab_view *v, struct fab_lease *leases)
     return count;
 }
 
-/* Prints figures; the bounds are loose, since the machine may be busy or instrumented. */
+/* Prints figures. The bounds are loose, because the machine may be busy or the program
+ * instrumented. */
 START_TEST(large_fabrics_are_written_cheaply)
 {
     struct fab_builder *b = NULL;
@@ -680,7 +684,8 @@ START_TEST(a_baseline_replaces_the_earlier_one)
     ck_assert_str_eq(got[0].by, "me");
     ck_assert_int_eq(got[1].since_us, 6);
     fab_discover_baseline_unref(b);
-    ck_assert_int_eq(fab_discover_baseline_new(list, 0, &b), FAB_OK); /* empty is not none */
+    /* an empty baseline differs from no baseline */
+    ck_assert_int_eq(fab_discover_baseline_new(list, 0, &b), FAB_OK);
     store_put_baseline(s, b);
     fab_discover_baseline_unref(b);
     store_close(s);

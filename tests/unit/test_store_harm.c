@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store when things go wrong: a disk without space, kill -9 at any moment; what it cannot use
- * it refuses without touching it, and what is older it brings up after a copy.
+ * The store when something fails: a disk without space, kill -9 at any moment. The store refuses a
+ * database that it cannot use, and does not change it. It upgrades an older database after it has
+ * made a copy.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 #define NOBODY 65534 /* a user without privileges */
 
-/* Files may not grow: to SQLite that is a disk without space. */
+/* Files may not grow, which SQLite sees as a disk without space. */
 START_TEST(a_full_disk_loses_nothing_but_time)
 {
     struct rlimit before_it, none = {0};
@@ -29,7 +30,7 @@ START_TEST(a_full_disk_loses_nothing_but_time)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
     store_put_leases(s, set, SET_SIZE);
     put_events(s, 1, 10);
-    store_flush(s); /* comes back although nothing could be written */
+    store_flush(s); /* returns although nothing could be written */
     assert_leases(s, NULL, 0);
     put_events(s, 11, 20);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before_it), 0);
@@ -46,7 +47,7 @@ END_TEST
 
 #define APPROVED(round) (50 + (round) % 7)
 
-/* A baseline whose places all have the round as the time of their approval. */
+/* Makes a baseline whose places all have the round as the time of their approval. */
 static struct fab_baseline *baseline_of(unsigned round)
 {
     struct fab_approved list[64] = {0};
@@ -64,7 +65,8 @@ static struct fab_baseline *baseline_of(unsigned round)
     return b;
 }
 
-/* Writes set after set until it is killed; says in the pipe which it is about to put. */
+/* Writes one set after the other until the process is killed. Writes to the pipe which set comes
+ * next. */
 static void write_for_ever(int pipe_fd, unsigned from)
 {
     struct store *s = open_store();
@@ -88,13 +90,14 @@ static void write_for_ever(int pipe_fd, unsigned from)
     }
 }
 
-/* The set that stands in the database, told by the LID of its first port, whole. */
+/* Checks that the database has one complete set, which is identified by the LID of its first port.
+ */
 static void assert_one_whole_set(struct store *s, unsigned last)
 {
     struct fab_lease *got = NULL, want[SET_SIZE];
     size_t count = 0;
     ck_assert_int_eq(store_load_leases(s, &got, &count), FAB_OK);
-    if (count == 0) { /* killed before the first */
+    if (count == 0) { /* the process was killed before the first set was written */
         free(got);
         return;
     }
@@ -199,7 +202,8 @@ static size_t read_file(const char *path, char *bytes, size_t len)
 
 static char before[4 << 20], after[4 << 20];
 
-/* Refused with these words; the file is as it was, and so it is the second time. */
+/* Checks that the database is refused with this message, that its file is unchanged, and that the
+ * same happens the second time. */
 static void assert_refused(int status, const char *words)
 {
     struct store *s = NULL;
@@ -256,7 +260,7 @@ START_TEST(a_damaged_database_is_refused)
     memset(before + 4096 * 3, 0xa5, len - 4096 * 3);
     write_file(db_path, before, len);
     assert_refused(FAB_E_FORMAT, "is damaged");
-    /* Moved aside, all is well again. */
+    /* After the file was moved aside, the store works again. */
     char aside[300];
     snprintf(aside, sizeof(aside), "%s.damaged", db_path);
     ck_assert_int_eq(rename(db_path, aside), 0);
@@ -276,7 +280,7 @@ START_TEST(a_newer_schema_is_refused)
 }
 END_TEST
 
-/* The version stands in the log only, the header of the file still says another. */
+/* Only the write-ahead log has the new version; the header of the file has the old one. */
 START_TEST(a_newer_schema_in_the_log_is_refused)
 {
     char wal[300], copy[300], command[1200];
@@ -352,7 +356,7 @@ START_TEST(a_directory_that_cannot_be_written_says_why)
 }
 END_TEST
 
-/* As a user without privileges: root may write everything, and becomes nobody for this test. */
+/* Becomes the user nobody for this test, because root may write every file. */
 static uid_t become_somebody(void)
 {
     uid_t was = geteuid();
@@ -385,7 +389,8 @@ START_TEST(what_may_not_be_written_is_refused)
     ck_assert_int_eq(chmod(db_path, 0640), 0);
     store_close(open_store());
     ck_assert_int_eq(unlink(db_path), 0);
-    ck_assert_int_eq(chmod(dir, 0500), 0); /* the lock can be taken, no database made */
+    /* the lock can be taken, but the database cannot be created */
+    ck_assert_int_eq(chmod(dir, 0500), 0);
     struct store *s = NULL;
     char why[600] = "";
     ck_assert_int_ne(store_open(dir, &s, why, sizeof(why)), FAB_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hosts registered: it comes back, by its key; what was said to be written survives a kill; an
- * older database gets the tables.
+ * Registrations of hosts: they are loaded again by their key, those that were reported as written
+ * survive a kill, and an older database gets the tables.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -215,7 +215,8 @@ START_TEST(spoilt_rows_are_left_out)
 }
 END_TEST
 
-/* A child registers and says what was written; whenever it is killed, that is there. */
+/* A child process registers services and reports which were written. Whenever it is killed, these
+ * must be in the database. */
 static void register_for_ever(int to)
 {
     struct store *s = open_store();
@@ -263,7 +264,7 @@ START_TEST(what_was_said_to_be_written_survives_a_kill)
 }
 END_TEST
 
-/* One that registers need not wait for what is gathered. */
+/* A registration is written at once, and does not wait for writes that are collected. */
 START_TEST(what_is_registered_is_written_at_once)
 {
     struct store *s = open_store();
@@ -280,7 +281,7 @@ START_TEST(what_is_registered_is_written_at_once)
     clock_gettime(CLOCK_MONOTONIC, &to);
     ck_assert(!store_is_behind(s));
     double s_taken = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-    ck_assert_double_lt(s_taken, 20 * 0.05); /* gathered, each would take that */
+    ck_assert_double_lt(s_taken, 20 * 0.05); /* collected writes would each take this time */
     store_close(s);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables given by the operator: each mistake in the file is reported with its line and column,
+ * Forwarding tables from the operator: each error in the file is reported with its line and column,
  * exported tables are read back unchanged, and the engine "file" reports what is missing.
  */
 #include "libfabmgr/export/export.h"
@@ -162,7 +162,7 @@ START_TEST(exported_tables_are_read_back)
 }
 END_TEST
 
-/* Other LIDs for the same fabric: those of the endports in reverse order. */
+/* Assigns other LIDs to the same fabric: those of the endports in reverse order. */
 static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids *ret)
 {
     uint32_t next = 1u << lmc;
@@ -277,8 +277,8 @@ START_TEST(missing_entries_are_named)
 }
 END_TEST
 
-/* A switch that is not in the file and that no path uses: it has no endports. But other switches
- * need entries for its own LID. */
+/* A switch is missing in the file, and no path uses it, because it has no endports. But other
+ * switches need entries for its own LID. */
 START_TEST(unused_entries_may_be_missing)
 {
     struct drawing *d = draw_new();

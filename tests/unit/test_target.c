@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Targets: copies, large tables, and the attributes about tables that the manager writes to
- * switches. */
+/* Targets: copies, large tables, and the attributes of tables that the manager writes to switches.
+ */
 #include <string.h>
 
 #include "libfabmgr/target/arb.h"
@@ -97,7 +97,7 @@ START_TEST(references_are_counted)
 }
 END_TEST
 
-/* Tables of 4 MiB and more are allocated in large pages. */
+/* Tables of 4 MiB and more are allocated in huge pages. */
 START_TEST(large_tables_start_without_routes)
 {
     struct fab_lft t;
@@ -152,8 +152,8 @@ END_TEST
 
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
-/* The guarantee by IBA 7.6.9 in the worst case, per mille, for packets of 4096 bytes (64 units of
- * weight). */
+/* The share that IBA 7.6.9 guarantees in the worst case, per mille, for packets of 4096 bytes (64
+ * units of weight). */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};
@@ -164,19 +164,20 @@ START_TEST(guarantees_are_those_of_the_tables)
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0); /* VL 2 has no entry */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 2, 4096), 750);
-    /* A begun packet is sent to its end, so a weight of 65 is two packets. */
+    /* A packet that has begun is sent completely, so a weight of 65 means two packets. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 4096), 333);
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 6, 4096), 500);
-    /* Of several VLs the one with the least may be the only one that has packets. */
+    /* If a class has several VLs, the VL with the lowest share may be the only one that has
+     * packets. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 3, 4, 4096), 333);
-    /* With smaller packets 64 units are two, and 65 three. */
+    /* With smaller packets, 64 units are two packets, and 65 units three. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 2048), 400);
-    /* No limit: the high priority takes all, while it has packets. */
+    /* Without a limit, high priority takes the whole link while it has packets. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 0);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 5, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 4, 2, 4096), 750);
-    urgent.limit = 0; /* packet by packet in turn */
+    urgent.limit = 0; /* one packet of each priority in turn */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
     urgent.limit = 3; /* three times 4096 bytes, then one packet of low priority */

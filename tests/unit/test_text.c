@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topology files: which variants are read, the places of mistakes, that a file truncated anywhere
- * never gives a part of a fabric, and that reading a written file gives the same fabric.
+ * Topology files: the accepted variants, and the places of errors. A file that is truncated
+ * anywhere never gives a part of a fabric. A file that was written and read again gives the same
+ * fabric.
  */
 #include "libfabmgr/fabric/text.h"
 
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* As ibnetdiscover prints it, with text that terminals and people leave in such files. */
+/* A file as ibnetdiscover prints it, with text that terminals and people leave in such files. */
 static const char field[] =
     "admin@host:~$ ibnetdiscover -g\n"
     "[root@host ~]# cat topo\n"
@@ -203,8 +204,9 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     ck_assert_uint_eq(slow->guid, 0x100001);
     ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
     ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, slow->peer)->info),
-                      10000);                                   /* given at one end */
-    ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000); /* given at neither end */
+                      10000); /* given at one end of the link */
+    /* given at neither end of the link */
+    ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -414,7 +416,8 @@ static struct fab_fabric *try_read(const char *text, size_t len)
     return status == FAB_OK ? sealed(b) : NULL;
 }
 
-/* A file of a single node without a cable may be complete: truncation cannot be detected. */
+/* Checks that the fabric is complete. A file of a single node without a cable may be complete
+ * although it was truncated. */
 static void assert_whole(const struct fab_fabric *f, const struct fab_fabric *g)
 {
     if (g != NULL && (g->node_count != 1 || g->link_count != 0))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "dor" and "torus" on whole and damaged grids: every path passes the proof on its VLs,
- * and is as short as the links allow if none is missing; no fault changes an SL; tables do not
- * depend on the order of discovery; other topologies are refused with a reason.
+ * The engines "dor" and "torus" on grids with and without damage. Every path passes the proof on
+ * its VLs, and is as short as the links permit if none is missing. No fault changes an SL. Tables
+ * do not depend on the order of discovery. Other topologies are refused with a reason.
  */
 #include "tests/unit/proving.h"
 

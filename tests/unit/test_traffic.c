@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traffic model: results that textbooks give for such networks, and that nothing is lost. */
+/* The traffic model gives the results that textbooks give for such networks, and loses no packet.
+ */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/routing.h"
 
 #define US FAB_TRAFFIC_US
 #define EVER FAB_TRAFFIC_FOREVER
-#define MTU_PS (4122 * 80) /* of a full packet at 100 Gb/s */
+#define MTU_PS (4122 * 80) /* time of a full packet at 100 Gb/s, in ps */
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
@@ -22,7 +23,7 @@ struct scene {
     uint32_t count;
 };
 
-/* Consumes the fabric. engine NULL: tables without routes, to be filled by the caller. */
+/* Takes over the fabric. engine NULL: tables without routes, which the caller fills. */
 static struct scene *scene_new(struct fab_fabric *f, const char *engine)
 {
     struct scene *s = calloc(1, sizeof *s);
@@ -55,7 +56,7 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-/* The n-th endport, in the order of generation. */
+/* Returns the n-th endport, in the order of generation. */
 static uint32_t end_port(const struct scene *s, uint32_t n)
 {
     return fab_fabric_port_id(s->fabric, s->fabric->switch_count + n, 1);
@@ -92,7 +93,7 @@ static struct fab_traffic_flow_stats stats(const struct scene *s, uint32_t n)
     return x;
 }
 
-/* Gb/s of each flow between `from` and `until`. */
+/* Measures the rate of each flow between `from` and `until`, in Gb/s. */
 static void measure(struct scene *s, uint64_t from, uint64_t until, double *ret)
 {
     run(s, from);
@@ -119,7 +120,7 @@ static void assert_near(double is, double should, double share, const char *what
                   what, is, should);
 }
 
-/* Settings computed for the fabric with the profile "balanced". */
+/* Uses the settings that are computed for the fabric with the profile "balanced". */
 static void control(struct scene *s)
 {
     struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
@@ -155,7 +156,8 @@ START_TEST(test_slow_and_fast)
     ck_assert_int_eq(fab_fabric_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
     draw_hosts(d, 0, 1);
     struct scene *s = scene_new(draw_done(d), "updn");
-    flow(s, 0, 1, 4096)->start = 0;       /* EDR to HDR: the tail must arrive in time */
+    /* EDR to HDR: the end of the packet must arrive in time */
+    flow(s, 0, 1, 4096)->start = 0;
     flow(s, 1, 0, 4096)->start = 10 * US; /* HDR to EDR: the time on the slow link counts */
     flow(s, 1, 0, 1 << 20)->start = 20 * US;
     s->flows[2].rate = 20000;
@@ -182,7 +184,7 @@ START_TEST(test_shared)
 }
 END_TEST
 
-/* A flow stops at its end time, and the other flows of its adapter get the link. */
+/* A flow stops at its end time. The other flows of its adapter then get the link. */
 START_TEST(test_turns_of_flows)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 3), "updn");
@@ -235,7 +237,8 @@ START_TEST(test_priority)
     scene_free(s);
 
     s = scene_new(leaf_spine(1, 0, 5), "updn");
-    a.high_limit = 3; /* 12 KiB of the high table, then a packet of the low one */
+    /* 12 KiB by the high-priority table, then a packet of the low-priority table */
+    a.high_limit = 3;
     two_lanes(s, &a, got);
     assert_near(got[1] / got[0], 3, 0.05, "high and low");
     scene_free(s);
@@ -244,8 +247,8 @@ END_TEST
 
 /* ---- what textbooks say ---------------------------------------------------------------------- */
 
-/* Hosts of leaf l are 5l .. 5l+4. Three leaves send to host 0 of the first leaf. The victim is a
- * flow from leaf 1 to leaf 2, whose path is free except for the shared uplink. */
+/* The hosts of leaf l are 5l to 5l+4. Three leaves send to host 0 of the first leaf. The victim is
+ * a flow from leaf 1 to leaf 2, whose path is free except for the shared uplink. */
 static void victims(bool controlled, double *ret_victim, double *ret_hot)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -275,13 +278,14 @@ START_TEST(test_victim)
     assert_near(victim, 100.0 / 12, 0.05, "as much as one of those behind the hot spot");
     victims(true, &victim, &hot);
     printf("# victim %.1f, hot spot %.1f Gb/s with it\n", victim, hot);
-    ck_assert_msg(victim > 55, "victim %g", victim); /* 67 is the remaining share */
+    /* 67 is the share that remains for the victim */
+    ck_assert_msg(victim > 55, "victim %g", victim);
     ck_assert_msg(hot > 80, "hot %g", hot);
 }
 END_TEST
 
-/* Host 0 gets from the hosts of three leaves and sends to host 5 all the while, to which 12 others
- * send, so that its BECNs wait for credits and queue up. */
+/* Host 0 receives from the hosts of three leaves. At the same time it sends to host 5, to which 12
+ * others send, so that its BECNs wait for credits and queue up. */
 START_TEST(test_becns_that_wait)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -298,14 +302,14 @@ START_TEST(test_becns_that_wait)
     measure(s, 2000 * US, 6000 * US, got);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     printf("# fairness %.3f\n", jain(got, 12));
-    ck_assert(jain(got, 12) > 0.99); /* 0.945 if BECNs get lost in the queue */
+    ck_assert(jain(got, 12) > 0.99); /* 0.945 if BECNs are lost in the queue */
     scene_free(s);
 }
 END_TEST
 
 enum change { NO_CHANGE, ONLY_MIN, NO_SLS, NO_TIMER, LOW_LIMIT };
 
-/* Settings of all adapters, changed for a test. */
+/* Changes the settings of all adapters for a test. */
 static void change_adapters(struct scene *s, enum change change)
 {
     for (uint32_t i = 0; i < s->congestion.adapter_count; i++) {
@@ -325,14 +329,15 @@ static void change_adapters(struct scene *s, enum change change)
     }
 }
 
-/* Gb/s of a sender alone at one index of the table. */
+/* Returns the rate, in Gb/s, of a single sender at one index of the table. */
 static double rate_at(const struct scene *s, uint32_t index)
 {
     uint16_t entry = s->congestion.adapter[0].table.entry[index];
     return 100 * 4096.0 / 4122 / (1 + fab_congestion_delay(entry) / 8.0);
 }
 
-/* Three hosts send to host 0; the last two end after 400 us. What the first has later, alone. */
+/* Three hosts send to host 0, and the last two stop after 400 us. Returns the rate that the first
+ * host then has alone. */
 static double recovered(enum change change, uint32_t *ret_limit, double *ret_least)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 5), "updn");
@@ -350,7 +355,8 @@ static double recovered(enum change change, uint32_t *ret_limit, double *ret_lea
     return got[0];
 }
 
-/* An index that no timer lowers stays, at most at the limit; a timer gives the rate back. */
+/* If no timer lowers the index, it stays, and never exceeds the limit. With a timer, the sender
+ * gets its rate back. */
 START_TEST(test_index_of_senders)
 {
     uint32_t limit;
@@ -363,7 +369,7 @@ START_TEST(test_index_of_senders)
 }
 END_TEST
 
-/* CCTI_Min slows a sender down without any congestion, where its SL is under control. */
+/* CCTI_Min slows a sender down without any congestion, if its SL is under congestion control. */
 START_TEST(test_least_index)
 {
     for (int controlled = 0; controlled < 2; controlled++) {
@@ -383,7 +389,7 @@ START_TEST(test_least_index)
 }
 END_TEST
 
-/* A row of switches, each with a sender; the receiver is at the last switch. */
+/* A row of switches, each with a sender. The receiver is at the last switch. */
 static struct scene *parking_lot(void)
 {
     struct drawing *d = draw_new();
@@ -433,8 +439,8 @@ static struct fab_fabric *ring(void)
     return grid((uint32_t[3]){RING, 1, 1}, true, 2);
 }
 
-/* All paths lead round the ring in one direction. Port 1 of a switch need not lead to the next one,
- * so the port is looked up. */
+/* Routes all paths round the ring in one direction. Port 1 of a switch need not lead to the next
+ * switch, so this function looks the port up. */
 static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
@@ -498,7 +504,7 @@ END_TEST
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* Endports by LID: leaf by leaf, the order that the engine uses. */
+/* Sorts endports by LID, that is leaf by leaf, the order that the engine uses. */
 static uint32_t by_lid(const struct scene *s, uint32_t *ret)
 {
     uint32_t count = 0;
@@ -617,7 +623,7 @@ START_TEST(test_bad_input)
 }
 END_TEST
 
-/* Without routes the packets are dropped, and their buffer space is freed. */
+/* Without routes, packets are dropped, and their buffer space becomes free. */
 START_TEST(test_no_way)
 {
     struct scene *s = scene_new(leaf_spine(2, 1, 2), NULL);

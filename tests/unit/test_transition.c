@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transitions between the tables of random engines, policies and damaged fabrics. All writes are
- * applied one by one, in a random order within each step. After each write the mixture is judged by
- * libfabmgr/verify: no loop, no cycle on any VL, and pairs without a path only as announced. Beside
- * that, the dependencies of all packets that are sent during a round are collected in a matrix,
- * which must have no cycle either: packets in flight keep old dependencies until a round ends. The
- * same writes in one step, where several are needed, must close cycles that the judge sees.
+ * applied one by one, in a random order within each step. After each write, libfabmgr/verify judges
+ * the mixture: no loop, no cycle on any VL, and pairs without a path only as announced.
  *
- * TRANSITION_ROUNDS=300 in the environment tests that many transitions per family of fabrics.
+ * In addition, the dependencies of all packets that are sent during a round are collected in a
+ * matrix, which must have no cycle either, because packets in flight keep old dependencies until a
+ * round ends. If several steps are needed, the same writes in one step must close cycles that the
+ * judge finds.
+ *
+ * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
+ * fabrics.
  */
 #include <string.h>
 
@@ -108,7 +111,7 @@ struct world {
     const struct tables *was, *is;
     const struct fab_transition *t;
     struct fab_lft at;
-    uint32_t *owners;           /* number of LID owners by switch */
+    uint32_t *owners;           /* [switches] number of LID owners at each switch */
     bool *before, *after, *now; /* [switches][top + 1] whether the path arrives */
     uint32_t vls;
     size_t size;      /* ports * VLs */
@@ -209,7 +212,7 @@ static bool round_has_cycle(const struct world *w)
     return cycle;
 }
 
-/* A round begins: only packets of the standing tables are left. */
+/* A round begins: only packets that used the present tables are left. */
 static void begin_round(struct world *w)
 {
     memset(w->depends, 0, w->size * w->size / 8 + 8);
@@ -279,11 +282,12 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
         ck_assert_mem_eq(fab_target_lft_row(&w->at, sw), fab_target_lft_row(&w->is->lft, sw),
                          w->is->lids.top + 1);
-    ck_assert(!judge(w, &w->was->vls).cycle); /* with old SLs, and with new ones */
+    ck_assert(!judge(w, &w->was->vls).cycle); /* with old SLs, and with new SLs */
     ck_assert(!judge(w, &w->is->vls).cycle);
 }
 
-/* Applies all writes at once in a random order. Returns whether the judge saw a loop or a cycle. */
+/* Applies all writes at once in a random order. Returns whether the judge found a loop or a cycle.
+ */
 static bool is_unsafe_at_once(struct world *w, struct fab_prng *prng)
 {
     const struct fab_lft *now = &w->is->lft;
@@ -368,8 +372,8 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
     ck_assert_uint_eq(was->lids.top, is->lids.top);
     ck_assert_int_eq(fab_transition_make(&in, &t), FAB_OK);
     note(tally, &t);
-    /* Links that failed leave old tables whose dependencies are a subset of good ones, but with
-     * other SL-to-VL tables the old tables may have a cycle. */
+    /* If links failed, the dependencies of the old tables are a subset of those of correct tables.
+     * But with other SL-to-VL tables, the old tables may have a cycle. */
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
         ck_assert(t.stale_sls && t.sl_pairs > 0);
     if (t.verdict == FAB_TRANSITION_OLD_CYCLE)
@@ -389,7 +393,8 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-/* The fabric without some links, sometimes without all links of a switch; nodes and LIDs stay. */
+/* Returns the fabric without some links, sometimes without all links of a switch. Nodes and LIDs
+ * stay. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

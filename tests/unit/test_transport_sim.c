@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated fabric as a transport: asynchronous, in batches, full at some point, with mail. */
+/* The simulated fabric as a transport: asynchronous, in batches, with full queues and with traps.
+ */
 #include "fabricd/loop/loop.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
@@ -92,7 +93,7 @@ START_TEST(answers_come_later_and_together)
     for (uint32_t i = 0; i < x.t->window_max; i++)
         ck_assert_int_eq(send_node_info(&x, i), FAB_OK);
     ck_assert_uint_eq(x.received, 0);
-    x.resend = 5000; /* as a session does from within */
+    x.resend = 5000; /* sends again from within the callback, as a session does */
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
     ck_assert_uint_lt(x.batches, 20);
@@ -129,7 +130,7 @@ START_TEST(losses_say_nothing)
 }
 END_TEST
 
-/* Gives our switch's port 0 and us LIDs, so that its traps have a way. */
+/* Sets the LIDs of the switch's port 0 and of the own port, so that traps of the switch arrive. */
 static void set_lid(struct rig *x, const struct fab_path *path, uint8_t num, uint16_t lid)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Variations of generated fabrics: aggregation nodes, missing links that leave the fabric
- * connected, other ports, GUIDs and rates, planes; without a request nothing changes.
+ * connected, other ports, GUIDs and rates, and planes. Without a request, nothing changes.
  */
 #include "tests/unit/routing.h"
 
@@ -67,7 +67,7 @@ START_TEST(each_switch_gets_an_aggregation_node)
         ck_assert_uint_eq(n->info.device_id, 0xcf09);
         ck_assert_str_eq(n->desc, "Mellanox Technologies Aggregation Node");
     }
-    assert_same_fabric(f, again); /* those that have one do not get another */
+    assert_same_fabric(f, again); /* switches that have an aggregation node do not get another */
     fab_fabric_unref(plain);
     fab_fabric_unref(f);
     fab_fabric_unref(again);
@@ -104,8 +104,8 @@ START_TEST(missing_cables_leave_it_in_one_piece)
 }
 END_TEST
 
-/* All links but a spanning tree can be removed; one more would partition the fabric, which must be
- * allowed. */
+/* All links but a spanning tree can be removed. One more would partition the fabric, which must be
+ * permitted explicitly. */
 START_TEST(missing_cables_have_an_end)
 {
     struct fab_fabric *plain = leaf_spine(6, 4, 2), *f;
@@ -138,7 +138,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Names and links are the same, the GUIDs are the same set in another order. */
+/* Names and links are unchanged. The GUIDs are the same set in another order. */
 START_TEST(guids_are_shuffled)
 {
     struct fab_fabric *plain = leaf_spine(10, 4, 3);
@@ -208,7 +208,8 @@ START_TEST(switches_have_limits)
 }
 END_TEST
 
-/* Like a real cluster: aggregation nodes at all switches, missing links, GUIDs in any order. */
+/* A fabric like a real cluster: aggregation nodes at all switches, missing links, GUIDs in any
+ * order. */
 START_TEST(what_is_dressed_is_routed)
 {
     struct fab_policy policy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof compared with a naive one, on good tables and on tables that were damaged at random;
- * and each kind of failure made by hand, with the witness that it must give.
+ * The proof, compared with a naive proof, on correct tables and on tables that were damaged at
+ * random. Each kind of failure is also made by hand, with the witness that the proof must return.
  */
 #include "tests/unit/naive.h"
 
@@ -119,7 +119,7 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* Every path passes channels with ascending numbers. */
+/* Checks that every path passes channels with ascending numbers. */
 static void assert_numbers(const struct fab_fabric *f, const struct fab_target *t,
                            const struct fab_verify_numbers *n)
 {
@@ -177,8 +177,8 @@ START_TEST(numbers_ascend_or_there_are_none)
 }
 END_TEST
 
-/* In trees many switches have ports that lead to the same switches, and the same tables, which the
- * proof makes use of. */
+/* In trees, many switches have ports that lead to the same switches, and the same tables. The proof
+ * makes use of this. */
 START_TEST(agrees_on_trees_full_of_siblings)
 {
     static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
@@ -221,8 +221,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
 }
 END_TEST
 
-/* A random spanning tree for each destination: all packets arrive, and most dependency graphs have
- * cycles. */
+/* Routes each destination over a random spanning tree. All packets arrive, and most dependency
+ * graphs have cycles. */
 static void route_at_random(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue));
@@ -286,7 +286,7 @@ END_TEST
 
 /* ---- each kind by hand ----------------------------------------------------------------------- */
 
-/* Switches 0 - 1 - 2 in a row, one host each. */
+/* Makes switches 0 - 1 - 2 in a row, with one host each. */
 static struct fab_fabric *row_of_three(void)
 {
     return grid((uint32_t[3]){3, 1, 1}, false, 1);
@@ -368,7 +368,7 @@ START_TEST(a_long_way_is_a_failure)
     ck_assert_uint_eq(v.unreachable_pairs, 8);
     ck_assert_uint_eq(v.longest_path, 3);
     fab_verify_verdict_fini(&v);
-    v = proven(f, t, 1); /* one switch is the least limit; 0 is none */
+    v = proven(f, t, 1); /* one switch is the lowest limit; 0 means no limit */
     ck_assert_uint_gt(v.unreachable_pairs, 8);
     fab_verify_verdict_fini(&v);
     v = proven(f, t, 3);
@@ -382,7 +382,7 @@ START_TEST(a_long_way_is_a_failure)
 }
 END_TEST
 
-/* All packets go clockwise: all arrive, and all links wait for each other. */
+/* All packets go clockwise round a ring: all arrive, and all links wait for each other. */
 START_TEST(a_ring_clockwise_is_a_cycle)
 {
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
@@ -496,7 +496,7 @@ START_TEST(traces_go_where_packets_go)
 }
 END_TEST
 
-/* Two adapters that share a link need no tables: both ways are counted, and traced. */
+/* Two adapters that share a link need no tables. Both directions are counted and traced. */
 START_TEST(back_to_back)
 {
     static const char text[] =

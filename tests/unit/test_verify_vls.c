@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof with several VLs: compared with a naive one on random fabrics with random VL tables;
- * and each kind of fault made by hand, on rings, with the witness that it must give.
+ * The proof with several VLs, compared with a naive proof on random fabrics with random VL tables.
+ * Each kind of fault is also made by hand, on rings, with the witness that the proof must return.
  */
 #include "tests/unit/verify_vls.h"
 
@@ -187,14 +187,15 @@ END_TEST
 
 #define RING 6
 #define RING_MOST 6
-/* Positions on the ring, and for each one the ports that lead on and back. */
+/* Positions on the ring. Each one has a port that leads forward and a port that leads back. */
 struct ring {
     struct fab_fabric *f;
     struct fab_target *t;
     struct fab_policy p;
     uint32_t n;
-    uint32_t on[RING_MOST], back[RING_MOST];  /* port ids */
-    uint32_t place[RING_MOST], at[RING_MOST]; /* position of a switch id; switch id of a position */
+    uint32_t on[RING_MOST], back[RING_MOST]; /* port ids */
+    /* position of each switch id; switch id at each position */
+    uint32_t place[RING_MOST], at[RING_MOST];
 };
 
 static uint32_t neighbour(const struct fab_fabric *f, uint32_t sw, uint32_t not, uint32_t *ret_port)
@@ -225,8 +226,8 @@ static void follow_ring(struct ring *r)
     ck_assert_uint_eq(sw, 0);
 }
 
-/* Shortest paths, onwards if both are equally long; SL 1 for paths between the last position and
- * the first. */
+/* Makes shortest paths, forward if both directions are equally long. Paths between the last
+ * position and the first have SL 1. */
 static void route_ring(struct ring *r)
 {
     struct fab_vls *v = &r->t->vls;
@@ -294,7 +295,7 @@ START_TEST(a_dateline_makes_a_ring_safe)
 {
     struct ring r = make_ring(RING);
     assert_ring_good(&r);
-    r.t->vls.count = 1; /* everything on one VL */
+    r.t->vls.count = 1; /* puts everything on one VL */
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     ck_assert_ptr_null(v.witness.vls);
@@ -303,8 +304,8 @@ START_TEST(a_dateline_makes_a_ring_safe)
 }
 END_TEST
 
-/* The links of the ring are at ports above 62, 126 or 190: dependencies are kept in words of 64
- * ports. */
+/* The links of the ring are at ports above 62, 126 or 190, because dependencies are stored in words
+ * for 64 ports. */
 START_TEST(links_at_high_ports_count)
 {
     for (uint32_t hosts = 62; hosts <= 190; hosts += 64) {
@@ -349,8 +350,8 @@ END_TEST
 START_TEST(one_wrong_path_is_enough)
 {
     struct ring r = make_ring(RING);
-    /* The path of RING/2 hops from the last position but one passes between last and first: put it
-     * on the VL of the others. */
+    /* The path of RING/2 hops from the last position but one crosses from the last position to the
+     * first. Puts this path on the VL of the others. */
     uint32_t from = r.at[RING - 2], to = r.at[(RING - 2 + RING / 2) % RING];
     r.t->vls.of_pair[to * RING + from] = 0;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -363,8 +364,9 @@ START_TEST(one_wrong_path_is_enough)
 }
 END_TEST
 
-/* VLs by port classes: packets that come in by `port` continue on VL 1. With paths of at most two
- * links that suffices if the port is the first's, because no path comes round to it again. */
+/* Selects VLs by port classes: packets that come in by `port` continue on VL 1. If paths have at
+ * most two links and the port is that of the first position, this suffices, because no path reaches
+ * the port again. */
 static void by_class(struct ring *r, uint32_t port)
 {
     struct fab_vls *v = &r->t->vls;
@@ -380,9 +382,9 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    by_class(&r, r.back[0]); /* the port by which packets come that go on */
+    by_class(&r, r.back[0]); /* the port by which packets come that go forward */
     assert_ring_good(&r);
-    by_class(&r, r.on[3]); /* the port by which packets come that go back, and they go no further */
+    by_class(&r, r.on[3]); /* the port by which packets come that go back; they go no farther */
     assert_cycle(&r, 0);
     ring_free(&r);
 }
@@ -394,7 +396,8 @@ START_TEST(too_few_vls_at_one_port_are_reported)
 {
     struct ring r = make_ring(RING);
     char *text = NULL;
-    fab_fabric_edit_port(r.f, r.back[0])->info.vl_cap = 1; /* the link between last and first */
+    /* the link between the last position and the first */
+    fab_fabric_edit_port(r.f, r.back[0])->info.vl_cap = 1;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert(v.deadlock_free && !fab_verify_verdict_good(&v));
     ck_assert_uint_eq(v.beyond, 2);
@@ -418,9 +421,10 @@ START_TEST(cables_that_nobody_takes_by_a_lane_need_it_not)
     struct ring r = make_ring(RING);
     for (uint32_t i = 0; i < r.f->port_count; i++) {
         if (!naive_is_channel(r.f, i))
-            fab_fabric_edit_port(r.f, i)->info.vl_cap = 1; /* links to endports, too */
+            fab_fabric_edit_port(r.f, i)->info.vl_cap = 1; /* also the links to endports */
     }
-    /* Half way round, where no path that passed the link between last and first comes. */
+    /* Half way round the ring, which no path reaches after it has crossed from the last position to
+     * the first. */
     fab_fabric_edit_port(r.f, r.on[RING / 2 - 1])->info.vl_cap = 1;
     struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);

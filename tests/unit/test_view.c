@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Views: they own what they were given, and find nodes and ends by LID, GUID and name, saying
- * clearly what they do not find and what is ambiguous.
+ * Views: they own the values that they were given, and find nodes and ports by LID, GUID and name.
+ * Their messages say what was not found or is ambiguous.
  */
 #include "libfabmgr/view/view.h"
 
@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* leaf-001, leaf-002, spine-001; host-0001..4 on the leaves; "twin" twice; "dual" with two ports;
- * a host named "7" and one named "name/2". */
+/* Makes leaf-001, leaf-002 and spine-001; host-0001 to host-0004 at the leaves; two nodes named
+ * "twin"; "dual" with two ports; a host named "7" and one named "name/2". */
 static struct fab_fabric *town(void)
 {
     static const char text[] =
@@ -33,7 +33,7 @@ static struct fab_fabric *town(void)
     return read_fabric(text, sizeof text - 1);
 }
 
-/* LIDs 1.. in order of port ids; LMC 0. */
+/* Assigns LIDs from 1 on in the order of port ids; LMC 0. */
 static struct fab_target *number_all(const struct fab_fabric *f)
 {
     struct fab_target *t = fab_target_new();
@@ -94,7 +94,7 @@ END_TEST
 
 static const struct {
     const char *what;
-    uint64_t port_guid; /* that is found; 0: none */
+    uint64_t port_guid; /* port GUID that is found; 0: none */
     int status;
     const char *why;
 } ends[] = {
@@ -115,7 +115,7 @@ static const struct {
     {"dual/1", 0x2000000000000071, FAB_OK, NULL},
     {"dual/2", 0x2000000000000072, FAB_OK, NULL},
     {"0x2000000000000070/2", 0x2000000000000072, FAB_OK, NULL},
-    {"7000", 0x2000000000000081, FAB_OK, NULL}, /* no such LID, but a name */
+    {"7000", 0x2000000000000081, FAB_OK, NULL}, /* no port has this LID, but a node has this name */
     {"name/2", 0x2000000000000091, FAB_OK, NULL},
     {"name", 0x2000000000000091, FAB_OK, NULL},
     {"name/2/1", 0x2000000000000091, FAB_OK, NULL},

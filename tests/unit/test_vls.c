@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service levels and virtual lanes: what the links have, and what devices are told. */
+/* Service levels and virtual lanes: what the links have, and what is written to devices. */
 #include "tests/unit/routing.h"
 
 static struct fab_policy defaults(void)

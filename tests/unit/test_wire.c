@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes: bytes written by hand from the standard's layout, against the tables; round trips of
- * every attribute with random values; what must be refused. test_wire_mad.c tests the headers.
+ * Attributes: bytes written by hand from the layout in the specification, compared with the tables;
+ * round trips of every attribute with random values; and what must be refused. test_wire_mad.c
+ * tests the headers.
  */
 #include <string.h>
 
@@ -516,7 +517,7 @@ START_TEST(printing_speaks_the_words_of_the_standard)
     ck_assert_str_eq(text, "SLtoVL: 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
     struct fab_node_info n = {.node_type = 9};
     fab_wire_attr_print(&fab_wire_attr_node_info, &n, text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* there is no word for this value */
+    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* there is no name for this value */
 }
 END_TEST
 

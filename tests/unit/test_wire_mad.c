@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Headers of MADs: bytes written by hand from the standard's layout, what must be refused, and
- * responses.
+ * Headers of MADs: bytes written by hand from the layout in the specification, what must be
+ * refused, and responses.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const uint8_t directed_get[FAB_MAD_SIZE] = {
     [24] = 0xa1,  0xa2,         0xa3, 0xa4, 0xa5,
     0xa6,         0xa7,         0xa8,       /* M_Key */
     [32] = 0xff,  0xff,         0xff, 0xff, /* DrSLID DrDLID */
-    [64] = 0xd0,  [127] = 0xd1,             /* ends of the attribute */
+    [64] = 0xd0,  [127] = 0xd1,             /* first and last byte of the attribute */
     [128] = 0x00, 0x05,         0xfe,       /* initial path */
 };
 
@@ -102,7 +102,7 @@ START_TEST(lid_routed_smp_has_no_directed_fields)
     const uint8_t *data;
     size_t len;
     mad.mgmt_class = FAB_CLASS_SMP_LID;
-    mad.status = 0x8001; /* the whole field is status here */
+    mad.status = 0x8001; /* in this header, the whole field is the status */
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
     ck_assert_mem_eq(bytes + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
@@ -161,7 +161,8 @@ START_TEST(malformed_headers_are_refused)
         ck_assert(cases[i].status == FAB_OK || mad.tid == 99);
     }
     for (size_t n = 0; n < FAB_MAD_SIZE; n++) {
-        uint8_t *exact = malloc(n > 0 ? n : 1); /* so that a sanitizer sees a read beyond */
+        /* so that a sanitizer detects a read beyond the end */
+        uint8_t *exact = malloc(n > 0 ? n : 1);
         memcpy(exact, directed_get, n);
         ck_assert_int_eq(fab_wire_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
         free(exact);
@@ -205,8 +206,8 @@ START_TEST(answers_keep_what_finds_the_way_back)
 {
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
     memcpy(request, directed_get, sizeof request);
-    request[6] = 3;                       /* as received: the hop pointer is beyond the path */
-    memcpy(request + 193, "\x09\x08", 2); /* and the return path filled */
+    request[6] = 3;                       /* as received: the hop pointer is beyond the path, */
+    memcpy(request + 193, "\x09\x08", 2); /* and the return path is filled in */
     memset(data, 0x33, sizeof data);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0x0004, data, answer), FAB_OK);
     ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);

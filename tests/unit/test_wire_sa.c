@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of subnet administration: bytes written by hand from the standard's layout, round trips
- * of all of them with random bytes, and the numbers of their components, which the library derives
- * from its tables and this test has as constants.
+ * Records of subnet administration: bytes written by hand from the layout in the specification,
+ * round trips of all records with random bytes, and the numbers of their components. The library
+ * derives these numbers from its tables, and this test has them as constants.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/testing.h"
 
-#define ROOM 512 /* bytes, of the largest struct */
+#define ROOM 512 /* bytes of the largest struct */
 
 START_TEST(headers_by_hand)
 {
@@ -122,7 +122,7 @@ START_TEST(sizes_are_those_of_the_standard)
 }
 END_TEST
 
-/* Fields are within their part and in wire order, and parts follow one another. */
+/* Fields are within their part and in the order of the wire, and parts follow one another. */
 START_TEST(tables_are_well_formed)
 {
     for (size_t i = 0; i < FAB_RECS; i++) {
@@ -163,7 +163,7 @@ START_TEST(random_bytes_make_the_round_trip)
         ck_assert_int_eq(fab_wire_rec_unpack(r, out, sizeof out, twice), FAB_OK);
         ck_assert_mem_eq(once, twice, r->struct_size);
         fab_wire_rec_mask_bytes(r, UINT64_MAX, mask);
-        if (r->id == FAB_SA_VLARB_RECORD) /* has reserved bits in its one component */
+        if (r->id == FAB_SA_VLARB_RECORD) /* its single component has reserved bits */
             continue;
         if (r->id == FAB_SA_PORT_INFO_RECORD)
             mask[4 + 56] = 0x7f; /* LinkSpeedExt*2 have none */

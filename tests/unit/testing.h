@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs a suite and gives main's exit code. `make check` asks Check for TAP; by hand one sees text.
- * CK_FORK=no keeps everything in one process, for a debugger. */
+/* Runs a suite, and returns the exit code of main. `make check` asks Check for TAP; without it,
+ * Check prints text. CK_FORK=no runs all tests in one process, for a debugger. */
 static inline int test_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
@@ -19,8 +19,8 @@ static inline int test_run(Suite *suite)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The seed of a randomised test: TEST_SEED from the environment, or the given one. It is printed,
- * so that a failure can be run again. */
+/* Returns the seed of a randomised test: TEST_SEED from the environment, or the given seed. Prints
+ * it, so that a failure can be run again. */
 static inline uint64_t test_seed(const char *what, uint64_t seed)
 {
     const char *from_env = getenv("TEST_SEED");
@@ -31,8 +31,8 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
     return seed;
 }
 
-/* How often to repeat something random: `rounds` times, and a quarter of it under a sanitizer,
- * where each takes about four times as long. */
+/* Returns how often to repeat a random test: `rounds` times, or a quarter of it under a sanitizer,
+ * where each round takes about four times as long. */
 static inline unsigned test_rounds(unsigned rounds)
 {
 #if defined(__has_feature) /* clang's way to say it */

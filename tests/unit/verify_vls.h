@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof with several VLs, done slowly: each packet is walked by itself, with its SL and its VL
- * on each link; the dependencies are a matrix of (port, VL). For small fabrics.
+ * A second, slow implementation of the proof with several VLs, for small fabrics. It follows each
+ * packet by itself, with its SL and its VL on each link, and stores the dependencies in a matrix of
+ * (port, VL).
  */
 #ifndef TESTS_UNIT_VERIFY_VLS_H
 #define TESTS_UNIT_VERIFY_VLS_H
@@ -26,7 +27,7 @@ static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port
     return fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
 }
 
-/* A packet of a traffic class. */
+/* Sends a packet of a traffic class. */
 static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, uint8_t level)
 {
     const struct fab_fabric *f = n->f;
@@ -84,7 +85,7 @@ static inline void naive_lanes_judge(struct naive_vls *n, const struct fab_polic
         n->beyond += (n->used[port] >> fab_target_port_vls(n->f, p, port)) != 0;
 }
 
-/* Call naive_vls_fini. */
+/* The caller must call naive_vls_fini. */
 static inline struct naive_vls naive_vls(const struct fab_fabric *f, const struct fab_target *t,
                                          const struct fab_policy *p)
 {
