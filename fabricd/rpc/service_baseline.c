@@ -14,9 +14,12 @@
 #include "fabric/v1/baseline.pb-c.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
+#include "libfabmgr/base/map.h"
 #include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -201,17 +204,130 @@ static bool names(const struct fab_fabric *f, const struct fab_place *p, const c
             (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
 }
 
-/* Sets marks[i] for each entry that the text names. Returns the number of these entries. */
-static uint32_t mark(const struct fab_fabric *f, const struct sm_unapproved *list, uint32_t count,
-                     const char *text, bool *marks)
+/* The texts of a request, by hashes of what they may name, because a request may have a thousand
+ * texts for ten thousand devices. The caller compares each text that is found: a host chooses its
+ * own name, and could choose one with the hash of another. */
+struct wanted {
+    char *const *text;
+    size_t count;
+    struct fab_map map; /* hash -> index in text[] */
+    uint32_t *found;    /* [count] number of devices that the text names; the caller counts */
+};
+
+static uint64_t hash_text(const char *text, size_t len)
 {
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (names(f, &list[i].what.place, text)) {
-            marks[i] = true;
-            found++;
-        }
-    return found;
+    uint64_t hash = 1;
+    for (size_t i = 0; i < len; i++)
+        hash = fab_base_mix64(hash + (uint8_t)text[i]);
+    return hash;
+}
+
+static uint64_t hash_guid(uint64_t guid)
+{
+    return fab_base_mix64(guid ^ UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* A port number of 0 stands for the node itself. */
+static uint64_t hash_at(uint64_t node, unsigned port)
+{
+    return fab_base_mix64(node + port);
+}
+
+/* Adds a text as the name of a node or of a port of it. */
+static int want_node(struct wanted *w, uint32_t index, size_t len, unsigned port)
+{
+    const char *text = w->text[index];
+    char head[FAB_NODE_DESC_LEN + 8], *end;
+    int r = fab_base_map_put(&w->map, hash_at(hash_text(text, len), port), index);
+    if (r != FAB_OK || strncmp(text, "0x", 2) != 0 || len >= sizeof(head))
+        return r;
+    snprintf(head, sizeof(head), "%.*s", (int)len, text);
+    uint64_t guid = strtoull(head, &end, 16);
+    return *end == '\0' ? fab_base_map_put(&w->map, hash_at(hash_guid(guid), port), index) : r;
+}
+
+static int wanted_init(struct wanted *w, char *const *text, size_t count)
+{
+    int r = FAB_OK;
+    *w = (struct wanted){.text = text, .count = count};
+    w->found = calloc(count + 1, sizeof(*w->found));
+    if (w->found == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = (uint32_t)count; i-- > 0 && r == FAB_OK;) {
+        const char *slash = strrchr(text[i], '/');
+        unsigned long port = slash != NULL ? strtoul(slash + 1, NULL, 10) : 0;
+        r = want_node(w, i, strlen(text[i]), 0);
+        if (r == FAB_OK && port > 0 && port < 256)
+            r = want_node(w, i, (size_t)(slash - text[i]), (unsigned)port);
+    }
+    return r;
+}
+
+static void wanted_fini(struct wanted *w)
+{
+    fab_base_map_fini(&w->map);
+    free(w->found);
+}
+
+/* Finds the texts that may name a node by this name, or a port of it; appends their indices to
+ * list[]. */
+static void look_up_name(const struct wanted *w, const char *name, unsigned port, uint32_t *list,
+                         uint32_t *count)
+{
+    size_t len = strlen(name), word = strcspn(name, " \t");
+    uint32_t i;
+    if (len == 0)
+        return;
+    if (fab_base_map_get(&w->map, hash_at(hash_text(name, len), port), &i))
+        list[(*count)++] = i;
+    if (word < len && fab_base_map_get(&w->map, hash_at(hash_text(name, word), port), &i))
+        list[(*count)++] = i;
+}
+
+static void look_up_node(const struct wanted *w, const struct fab_fabric *f, uint64_t guid,
+                         unsigned port, uint32_t *list, uint32_t *count)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, guid), i;
+    if (fab_base_map_get(&w->map, hash_at(hash_guid(guid), port), &i))
+        list[(*count)++] = i;
+    if (node != FAB_NONE)
+        look_up_name(w, f->nodes[node].desc, port, list, count);
+}
+
+#define CANDIDATES 12 /* three for each node and for each end of a link */
+
+/* Returns whether the request names this device or link, and counts the device for each text. */
+static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct fab_place *p)
+{
+    uint32_t list[CANDIDATES], count = 0;
+    bool named = false;
+    look_up_node(w, f, p->guid, 0, list, &count);
+    look_up_node(w, f, p->near_guid, p->near_port, list, &count);
+    if (p->is_switch) {
+        look_up_node(w, f, p->near_guid, 0, list, &count);
+        look_up_node(w, f, p->guid, p->port, list, &count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!names(f, p, w->text[list[i]]))
+            continue;
+        named = true;
+        w->found[list[i]]++;
+    }
+    return named;
+}
+
+/* Returns the index of a text that named nothing; FAB_NONE: each named something. A text that is
+ * given twice is in the map once. */
+static uint32_t first_not_found(const struct wanted *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        uint32_t same = i;
+        (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0),
+                               &same);
+        if (w->found[i] == 0 && w->found[same] == 0)
+            return i;
+    }
+    return FAB_NONE;
 }
 
 /* Marks the entries that the request names. If a name in the request fits no entry, finishes the
@@ -219,22 +335,33 @@ static uint32_t mark(const struct fab_fabric *f, const struct sm_unapproved *lis
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {
-    uint32_t count;
+    uint32_t count, missing = FAB_NONE;
+    struct wanted w;
     const struct sm_unapproved *list = sm_unapproved(call_rpc(c)->in.sm, &count);
-    for (uint32_t i = 0; q->all && i < count; i++)
-        marks[i] = true;
-    for (size_t n = 0; n < q->n_nodes; n++)
-        if (mark(v->fabric, list, count, q->nodes[n], marks) == 0) {
-            call_finish(c, FAB_GRPC_NOT_FOUND,
-                        "no device \"%s\" waits for an approval; 'fabricctl topo baseline "
-                        "--waiting' lists those that do",
-                        q->nodes[n]);
-            return false;
-        }
-    return true;
+    int r = wanted_init(&w, q->nodes, q->n_nodes);
+    for (uint32_t i = 0; r == FAB_OK && i < count; i++)
+        marks[i] = q->all || is_wanted(&w, v->fabric, &list[i].what.place);
+    if (r == FAB_OK)
+        missing = first_not_found(&w);
+    wanted_fini(&w);
+    if (r != FAB_OK)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    else if (missing != FAB_NONE)
+        call_finish(c, FAB_GRPC_NOT_FOUND,
+                    "no device \"%s\" waits for an approval; 'fabricctl topo baseline "
+                    "--waiting' lists those that do",
+                    q->nodes[missing]);
+    return r == FAB_OK && missing == FAB_NONE;
 }
 
 /* ---- approvals ------------------------------------------------------------------------------- */
+
+/* An approval that the manager makes, and its reply. */
+struct approval {
+    struct call *c;
+    struct answer a;
+    Fabric__V1__ApproveBaselineResponse m;
+};
 
 static void reply_approved(struct call *c, struct answer *a, Fabric__V1__ApproveBaselineResponse *m,
                            const char *text)
@@ -243,61 +370,128 @@ static void reply_approved(struct call *c, struct answer *a, Fabric__V1__Approve
     answer_reply(a, c, &m->base);
 }
 
-/* Makes the present fabric the baseline, or says what this would approve if dry_run is true. */
-static void take(struct call *c, const struct fab_view *v, bool dry_run)
+static void approval_free(struct approval *p)
 {
-    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
-    struct answer a = {0};
-    struct sm *sm = call_rpc(c)->in.sm;
-    struct fab_place place;
-    char text[160];
-    uint32_t hosts = 0, links = 0, count;
-    for (uint32_t p = 0; p < v->fabric->port_count; p++)
-        if (fab_discover_baseline_place(v->fabric, p, &place))
-            *(place.is_switch ? &links : &hosts) += 1;
-    if (!dry_run) {
-        log_notice("rpc", "%s takes the fabric as its baseline", call_peer(c));
-        int rc = sm_baseline_take(sm, call_peer(c), &count);
-        if (rc < 0) {
-            request_refuse(c, rc, "nothing was approved");
-            return;
-        }
+    fab_base_arena_fini(&p->a.arena);
+    free(p);
+}
+
+static void forget_approval(struct call *c, void *data)
+{
+    sm_forget(call_rpc(c)->in.sm, data);
+    approval_free(data);
+}
+
+static void on_approved(void *ctx, int status, const char *text)
+{
+    struct approval *p = ctx;
+    if (status < 0)
+        call_finish(p->c, fab_grpc_code_of(status), "%s", text);
+    else
+        reply_approved(p->c, &p->a, &p->m, text);
+    approval_free(p);
+}
+
+static struct approval *approval_new(struct call *c)
+{
+    struct approval *p = calloc(1, sizeof(*p));
+    if (p != NULL) {
+        p->c = c;
+        fabric__v1__approve_baseline_response__init(&p->m);
+    } else {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     }
-    snprintf(text, sizeof(text),
-             "%s %u port%s of adapters and routers, and %u link%s between "
-             "switches",
-             dry_run ? "this would approve" : "approved", hosts, fab_base_plural_s(hosts), links,
-             fab_base_plural_s(links));
-    reply_approved(c, &a, &m, text);
+    return p;
+}
+
+static void approval_begin(struct approval *p)
+{
+    static const struct call_hooks hooks = {.gone = forget_approval};
+    call_later(p->c, &hooks, p);
+}
+
+/* Ends the call if the manager refused the request. */
+static void approval_check(struct approval *p, int status)
+{
+    if (status >= 0)
+        return;
+    request_refuse(p->c, status, "nothing was approved");
+    approval_free(p);
+}
+
+/* Makes the present fabric the baseline. */
+static void take(struct call *c)
+{
+    struct approval *p = approval_new(c);
+    if (p == NULL)
+        return;
+    log_notice("rpc", "%s takes the fabric as its baseline", call_peer(c));
+    approval_begin(p);
+    approval_check(p, sm_baseline_take(call_rpc(c)->in.sm, call_peer(c), on_approved, p));
+}
+
+/* Lists the marked devices, and adds the first RPC_PAGE_MAX of them to the reply. Returns their
+ * number. */
+static uint32_t add_marked(struct approval *p, const struct fab_view *v, const bool *marks,
+                           struct fab_place *place)
+{
+    struct sm *sm = call_rpc(p->c)->in.sm;
+    uint32_t count, n = 0;
+    const struct sm_unapproved *list = sm_unapproved(sm, &count);
+    p->m.entries =
+        answer_alloc(&p->a, count < RPC_PAGE_MAX ? count + 1u : RPC_PAGE_MAX, sizeof *p->m.entries);
+    for (uint32_t i = 0; p->m.entries != NULL && i < count; i++) {
+        if (!marks[i])
+            continue;
+        place[n++] = list[i].what.place;
+        if (p->m.n_entries < RPC_PAGE_MAX)
+            p->m.entries[p->m.n_entries++] =
+                convert_unapproved(&p->a, v, sm_baseline(sm), &list[i]);
+    }
+    return n;
 }
 
 static void approve_marked(struct call *c, const struct fab_view *v, const bool *marks,
                            bool dry_run)
 {
-    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
-    struct answer a = {0};
+    struct approval *p = approval_new(c);
     struct sm *sm = call_rpc(c)->in.sm;
-    uint32_t count, n = 0;
+    uint32_t count;
     char text[80];
-    const struct sm_unapproved *list = sm_unapproved(sm, &count);
-    struct fab_place *place = answer_alloc(&a, count + 1u, sizeof(*place));
-    m.entries = answer_alloc(&a, count + 1u, sizeof *m.entries);
-    for (uint32_t i = 0; place != NULL && m.entries != NULL && i < count; i++)
-        if (marks[i]) {
-            place[n++] = list[i].what.place;
-            m.entries[m.n_entries++] = convert_unapproved(&a, v, sm_baseline(sm), &list[i]);
-        }
-    int rc = dry_run || place == NULL ? FAB_OK : sm_baseline_approve(sm, place, n, call_peer(c));
-    if (rc < 0) {
-        fab_base_arena_fini(&a.arena);
-        request_refuse(c, rc, "nothing was approved");
+    if (p == NULL)
+        return;
+    (void)sm_unapproved(sm, &count);
+    struct fab_place *place = answer_alloc(&p->a, count + 1u, sizeof(*place));
+    if (place == NULL) {
+        approval_check(p, FAB_E_NOMEM);
         return;
     }
-    snprintf(text, sizeof(text), "%s %u place%s", dry_run ? "this would approve" : "approved", n,
-             fab_base_plural_s(n));
-    reply_approved(c, &a, &m, text);
+    uint32_t n = add_marked(p, v, marks, place);
+    if (dry_run) {
+        snprintf(text, sizeof(text), "this would approve %u place%s", n, fab_base_plural_s(n));
+        on_approved(p, FAB_OK, text);
+        return;
+    }
+    approval_begin(p);
+    approval_check(p, sm_baseline_approve(sm, place, n, call_peer(c), on_approved, p));
 }
 
+/* Says what a change would approve that makes the present fabric the baseline. */
+static void rehearse(struct call *c, const struct fab_view *v)
+{
+    Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
+    struct answer a = {0};
+    struct fab_place place;
+    char text[160];
+    uint32_t hosts = 0, links = 0;
+    for (uint32_t p = 0; p < v->fabric->port_count; p++)
+        if (fab_discover_baseline_place(v->fabric, p, &place))
+            *(place.is_switch ? &links : &hosts) += 1;
+    snprintf(text, sizeof(text),
+             "this would approve %u port%s of adapters and routers, and %u link%s between switches",
+             hosts, fab_base_plural_s(hosts), links, fab_base_plural_s(links));
+    reply_approved(c, &a, &m, text);
+}
 static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineRequest *q)
 {
     uint32_t count;
@@ -349,7 +543,7 @@ void approve_baseline(struct call *c, const void *request)
     if (marks == NULL)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     else if (!q->all && q->n_nodes == 0)
-        take(c, v, q->dry_run);
+        q->dry_run ? rehearse(c, v) : take(c);
     else if (mark_all(c, v, q, marks)) {
         if (!q->dry_run)
             log_notice("rpc", "%s approves devices at their places", call_peer(c));
@@ -361,48 +555,79 @@ void approve_baseline(struct call *c, const void *request)
 
 /* ---- dropping approvals ---------------------------------------------------------------------- */
 
-/* Finds a node of the baseline by its GUID, by its present name, or by its name when it was
- * approved. Returns how many nodes fit; *ret_guid is the GUID of one of them. */
-static uint32_t find_approved(const struct fab_baseline *b, const struct fab_fabric *f,
-                              const char *text, uint64_t *ret_guid)
+/* Returns the GUID of the node of an approved place that the text names: by its GUID, by its
+ * present name, or by its name when it was approved. 0: none. */
+static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
+                           const char *text)
 {
-    size_t count;
-    uint32_t found = 0;
-    uint64_t guid = 0;
-    const struct fab_approved *list = fab_discover_baseline_list(b, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct fab_place *p = &list[i].place;
-        size_t len = strcspn(list[i].name, " \t");
-        bool was = strcmp(list[i].name, text) == 0 ||
-                   (len > 0 && strlen(text) == len && strncmp(list[i].name, text, len) == 0);
-        uint64_t at = was || is_name_of(f, p->guid, text) ? p->guid
-                      : is_name_of(f, p->near_guid, text) ? p->near_guid
-                                                          : 0;
-        if (at == 0 || at == guid)
+    size_t len = strcspn(a->name, " \t");
+    bool was = strcmp(a->name, text) == 0 ||
+               (len > 0 && strlen(text) == len && strncmp(a->name, text, len) == 0);
+    return was || is_name_of(f, a->place.guid, text) ? a->place.guid
+           : is_name_of(f, a->place.near_guid, text) ? a->place.near_guid
+                                                     : 0;
+}
+
+/* Notes the nodes of an approved place that texts name: guid[i] is that of the first node for text
+ * i. w->found[i] counts nodes; a node that follows itself in the list counts once. */
+static void note_approved(struct wanted *w, const struct fab_fabric *f,
+                          const struct fab_approved *a, uint64_t *guid)
+{
+    uint32_t list[CANDIDATES], count = 0;
+    look_up_node(w, f, a->place.guid, 0, list, &count);
+    look_up_node(w, f, a->place.near_guid, 0, list, &count);
+    look_up_name(w, a->name, 0, list, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = named_guid(a, f, w->text[list[i]]);
+        if (at == 0 || at == guid[list[i]])
             continue;
-        guid = at;
-        found++;
+        guid[list[i]] = at;
+        w->found[list[i]]++;
     }
-    *ret_guid = guid;
-    return found;
+}
+
+static void on_disapproved(void *ctx, int status, const char *text)
+{
+    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
+    request_end(ctx, status, text, &m.base, &m.message);
 }
 
 static void drop_all(struct call *c)
 {
-    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
-    struct answer a = {0};
     log_notice("rpc", "%s drops the baseline", call_peer(c));
-    int rc = sm_baseline_clear(call_rpc(c)->in.sm, call_peer(c));
-    if (rc == FAB_E_NOT_FOUND) {
+    request_begin(c);
+    int rc = sm_baseline_clear(call_rpc(c)->in.sm, call_peer(c), on_disapproved, c);
+    if (rc == FAB_E_NOT_FOUND)
         call_finish(c, FAB_GRPC_NOT_FOUND, "there is no baseline");
-        return;
-    }
-    if (rc < 0) {
+    else if (rc < 0)
         request_refuse(c, rc, "the baseline stays");
-        return;
+}
+
+/* Finishes the call with an error if a text names no approved node, or several. Returns whether
+ * each text names one; then guid[] has all of them. */
+static bool check_found(struct call *c, const struct wanted *w, uint64_t *guid)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        uint32_t same = (uint32_t)i;
+        (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0),
+                               &same);
+        if (w->found[i] == 0 && strcmp(w->text[i], w->text[same]) != 0)
+            same = (uint32_t)i;
+        guid[i] = w->found[i] == 0 ? guid[same] : guid[i];
+        if (w->found[i] <= 1 && guid[i] != 0)
+            continue;
+        if (guid[i] == 0)
+            call_finish(
+                c, FAB_GRPC_NOT_FOUND,
+                "no node \"%s\" is approved; 'fabricctl topo baseline' lists those that are",
+                w->text[i]);
+        else
+            call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                        "\"%s\" is ambiguous: several approved nodes have this name; give the GUID",
+                        w->text[i]);
+        return false;
     }
-    m.message = answer_text(&a, "the baseline is dropped; every device is accepted");
-    answer_reply(&a, c, &m.base);
+    return true;
 }
 
 /* Finds the GUIDs of all nodes that the request names. If one is not in the baseline, finishes the
@@ -411,32 +636,24 @@ static bool find_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__DisapproveBaselineRequest *q, uint64_t *guid)
 {
     const struct fab_baseline *b = sm_baseline(call_rpc(c)->in.sm);
-    for (size_t i = 0; i < q->n_nodes; i++) {
-        uint32_t found = find_approved(b, v->fabric, q->nodes[i], &guid[i]);
-        if (found == 1)
-            continue;
-        if (found == 0)
-            call_finish(
-                c, FAB_GRPC_NOT_FOUND,
-                "no node \"%s\" is approved; 'fabricctl topo baseline' lists those that are",
-                q->nodes[i]);
-        else
-            call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                        "\"%s\" is ambiguous: several approved nodes have this name; give the GUID",
-                        q->nodes[i]);
-        return false;
-    }
-    return true;
+    struct wanted w;
+    size_t count;
+    const struct fab_approved *list = fab_discover_baseline_list(b, &count);
+    int r = wanted_init(&w, q->nodes, q->n_nodes);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        note_approved(&w, v->fabric, &list[i], guid);
+    bool found = r == FAB_OK && check_found(c, &w, guid);
+    if (r != FAB_OK)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    wanted_fini(&w);
+    return found;
 }
 
 void disapprove_baseline(struct call *c, const void *request)
 {
     const Fabric__V1__DisapproveBaselineRequest *q = request;
-    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
     struct sm *sm = call_rpc(c)->in.sm;
-    struct answer a = {0};
-    char text[80];
-    const struct fab_view *v = need_view(c);
+    struct fab_view *v = need_view(c);
     if (v == NULL)
         return;
     if (q->all == (q->n_nodes > 0)) {
@@ -447,25 +664,19 @@ void disapprove_baseline(struct call *c, const void *request)
         drop_all(c);
         return;
     }
-    uint64_t *guid = answer_alloc(&a, q->n_nodes, sizeof(*guid));
-    int rc = guid != NULL ? FAB_OK : FAB_E_NOMEM;
-    if (guid != NULL && !find_all(c, v, q, guid)) {
-        fab_base_arena_fini(&a.arena);
+    uint64_t *guid = calloc(q->n_nodes, sizeof(*guid));
+    if (guid == NULL) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
         return;
     }
-    log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
-               fab_base_plural_s(q->n_nodes));
-    for (size_t i = 0; rc == FAB_OK && i < q->n_nodes; i++) {
-        rc = sm_baseline_disapprove(sm, guid[i], call_peer(c));
-        rc = rc == FAB_E_NOT_FOUND ? FAB_OK : rc; /* the request names this node twice */
+    if (find_all(c, v, q, guid)) {
+        log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
+                   fab_base_plural_s(q->n_nodes));
+        request_begin(c);
+        int rc =
+            sm_baseline_disapprove(sm, guid, (uint32_t)q->n_nodes, call_peer(c), on_disapproved, c);
+        if (rc < 0)
+            request_refuse(c, rc, "the approvals stay");
     }
-    if (rc < 0) {
-        fab_base_arena_fini(&a.arena);
-        request_refuse(c, rc, "the approval of some nodes was not dropped");
-        return;
-    }
-    snprintf(text, sizeof(text), "%zu node%s no longer approved", q->n_nodes,
-             q->n_nodes == 1 ? " is" : "s are");
-    m.message = answer_text(&a, text);
-    answer_reply(&a, c, &m.base);
+    free(guid);
 }

@@ -2,6 +2,7 @@ EXTRA_DIST += %D%/README.md
 fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/address.c \
 	%D%/apply/baseline.c \
+	%D%/apply/baseline_edit.c \
 	%D%/apply/apply.h \
 	%D%/apply/changes.c \
 	%D%/apply/classes.c \

@@ -333,17 +333,19 @@ const struct fab_baseline *sm_baseline(const struct sm *s);
 const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count);
 /* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices
  * at these places; an earlier approval of the same port or place is replaced.
- * sm_baseline_disapprove removes the approval of a node and, if the node is a switch, of the
+ * sm_baseline_disapprove removes the approval of nodes and, if a node is a switch, of the
  * hosts connected to it. sm_baseline_clear removes the baseline.
  *
- * `by` is the operator's name. *ret_count is the number of approved links. Errors: NOT_FOUND
- * (the node is not in the baseline, or there is no baseline), BUSY (no fabric is known yet),
- * DENIED (another manager is master), NOMEM. */
-int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count);
-int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count,
-                        const char *by);
-int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by);
-int sm_baseline_clear(struct sm *s, const char *by);
+ * A worker thread makes the changes, one after the other. `done` is called when the change is in
+ * the database, so that it lasts over a crash, and while the manager acts on it. `by` is the
+ * operator's name. Errors: NOT_FOUND (a node is not in the baseline, or there is no baseline), BUSY
+ * (no fabric is known yet), DENIED (another manager is master), NOMEM; `done` also gets them. */
+int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx);
+int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
+                        sm_done *done, void *ctx);
+int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+                           sm_done *done, void *ctx);
+int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
 void sm_forget(struct sm *s, void *ctx);
 
 /* The state of the M_Keys, for operators. It does not contain the keys. */

@@ -180,21 +180,43 @@ int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_ap
     return join(more, count, list, had, ret);
 }
 
-int fab_discover_baseline_without(const struct fab_baseline *b, uint64_t guid,
-                                  struct fab_baseline **ret)
+/* Makes a set of the nodes. Returns NOT_FOUND if a node has no place in the baseline, or NOMEM. */
+static int collect(const struct fab_baseline *b, const uint64_t *guid, size_t count,
+                   struct fab_map *ret)
+{
+    int r = fab_base_map_reserve(ret, count);
+    for (size_t i = 0; i < count && r == FAB_OK; i++)
+        r = fab_discover_baseline_knows(b, guid[i]) ? fab_base_map_put(ret, guid[i], 0)
+                                                    : FAB_E_NOT_FOUND;
+    return r;
+}
+
+/* Makes a copy of b without the places of a set of nodes. Returns NOMEM. */
+static int leave_out(const struct fab_baseline *b, const struct fab_map *nodes,
+                     struct fab_baseline **ret)
 {
     size_t had, kept = 0;
     const struct fab_approved *list = fab_discover_baseline_list(b, &had);
-    if (!fab_discover_baseline_knows(b, guid))
-        return FAB_E_NOT_FOUND;
     struct fab_approved *stay = fab_base_alloc_array(had + 1, sizeof *stay);
     if (stay == NULL)
         return FAB_E_NOMEM;
     for (size_t i = 0; i < had; i++)
-        if (list[i].place.guid != guid && list[i].place.near_guid != guid)
+        if (!fab_base_map_has(nodes, list[i].place.guid) &&
+            !fab_base_map_has(nodes, list[i].place.near_guid))
             stay[kept++] = list[i];
     int r = join(stay, kept, NULL, 0, ret);
     free(stay);
+    return r;
+}
+
+int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *guid, size_t count,
+                                  struct fab_baseline **ret)
+{
+    struct fab_map nodes = {0};
+    int r = collect(b, guid, count, &nodes);
+    if (r == FAB_OK)
+        r = leave_out(b, &nodes, ret);
+    fab_base_map_fini(&nodes);
     return r;
 }
 

@@ -69,10 +69,10 @@ bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
  * which it has an end in common. b NULL: there was no baseline. Returns NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
-/* Makes a copy of b without the places of a node. If the node is a switch, the places of the hosts
- * connected to it are left out, too. Returns NOT_FOUND if the node has no place in the baseline, or
- * NOMEM. */
-int fab_discover_baseline_without(const struct fab_baseline *b, uint64_t guid,
+/* Makes a copy of b without the places of these nodes. If a node is a switch, the places of the
+ * hosts connected to it are left out, too. Returns NOT_FOUND if a node has no place in the
+ * baseline, or NOMEM. */
+int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                                   struct fab_baseline **ret);
 
 /* Judges a device at a place: returns FAB_APPROVED_HERE, or the reason why the device is not

@@ -28,6 +28,30 @@
 #define VICTIM_LEAF "leaf-005"
 #define VICTIM_PORT 4
 
+/* ---- changes of the baseline ----------------------------------------------------------------- */
+
+static bool made; /* the last change ended */
+static int made_status;
+
+static void on_made(void *ctx, int status, const char *message)
+{
+    (void)ctx;
+    (void)message;
+    made = true;
+    made_status = status;
+}
+
+/* The database is written in real time, which has no relation to the virtual time of the lab. */
+static void run_until_made(struct lab *lab)
+{
+    for (int i = 0; i < 1000 && !made; i++) {
+        lab_run_for(lab, 0.01);
+        if (lab->store)
+            store_flush(lab->store);
+    }
+    ck_assert(made);
+}
+
 /* ---- the lab --------------------------------------------------------------------------------- */
 
 static void settle(struct lab *lab)
@@ -57,12 +81,36 @@ static void open_lab(struct lab *lab, const char *state)
     settle(lab);
 }
 
+static int wait_for_change(struct lab *lab, int status)
+{
+    if (status != FAB_OK)
+        return status;
+    run_until_made(lab);
+    return made_status;
+}
+
 static uint32_t take_baseline(struct lab *lab)
 {
-    uint32_t count = 0;
-    ck_assert_int_eq(sm_baseline_take(lab->sm, "tester", &count), FAB_OK);
+    size_t count;
+    made = false;
+    ck_assert_int_eq(wait_for_change(lab, sm_baseline_take(lab->sm, "tester", on_made, lab)),
+                     FAB_OK);
+    (void)fab_discover_baseline_list(sm_baseline(lab->sm), &count);
     lab_forget_events(lab);
-    return count;
+    return (uint32_t)count;
+}
+
+static int disapprove(struct lab *lab, const char *name)
+{
+    uint64_t guid = lab_node_guid(lab, name);
+    made = false;
+    return wait_for_change(lab, sm_baseline_disapprove(lab->sm, &guid, 1, "tester", on_made, lab));
+}
+
+static int clear(struct lab *lab)
+{
+    made = false;
+    return wait_for_change(lab, sm_baseline_clear(lab->sm, "tester", on_made, lab));
 }
 
 static void begin(struct lab *lab, const char *state)
@@ -121,7 +169,9 @@ static void approve_all(struct lab *lab)
     struct fab_place *place = calloc(count + 1u, sizeof(*place));
     for (uint32_t i = 0; i < count; i++)
         place[i] = list[i].what.place;
-    ck_assert_int_eq(sm_baseline_approve(lab->sm, place, count, "tester"), FAB_OK);
+    made = false;
+    int r = sm_baseline_approve(lab->sm, place, count, "tester", on_made, lab);
+    ck_assert_int_eq(wait_for_change(lab, r), FAB_OK);
     free(place);
     settle(lab);
 }
@@ -261,13 +311,13 @@ START_TEST(it_lasts_over_restarts_and_is_dropped)
     ck_assert_uint_eq(count_waiting(&lab), 1);
     ck_assert_uint_eq(lab_count_events(&lab, "node-unapproved"), 1);
     approve_all(&lab);
-    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
+    ck_assert_int_eq(disapprove(&lab, VICTIM), FAB_OK);
     lab_stop(&lab);
     lab_begin(&lab, dir);
     start(&lab);
     ck_assert_uint_eq(count_waiting(&lab), 1);
-    ck_assert_int_eq(sm_baseline_clear(lab.sm, "tester"), FAB_OK);
-    ck_assert_int_eq(sm_baseline_clear(lab.sm, "tester"), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(clear(&lab), FAB_OK);
+    ck_assert_int_eq(clear(&lab), FAB_E_NOT_FOUND);
     lab_stop(&lab);
     lab_begin(&lab, dir);
     start(&lab);
@@ -381,7 +431,7 @@ START_TEST(a_disapproved_device_loses_its_link)
     struct lab lab;
     begin_with(&lab, CONFIG_EXCLUDE, NULL);
     ck_assert(is_served(&lab, VICTIM));
-    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
+    ck_assert_int_eq(disapprove(&lab, VICTIM), FAB_OK);
     settle(&lab);
     lab_run_for(&lab, 30);
     assert_left_out(&lab, VICTIM, VICTIM_LEAF, VICTIM_PORT);
@@ -399,8 +449,7 @@ START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;
     begin_with(&lab, CONFIG_EXCLUDE, NULL);
-    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, "leaf-005"), "tester"),
-                     FAB_OK);
+    ck_assert_int_eq(disapprove(&lab, "leaf-005"), FAB_OK);
     settle(&lab);
     lab_run_for(&lab, 30);
     struct fab_view *v = sm_view(lab.sm);
@@ -425,8 +474,7 @@ START_TEST(the_manager_itself_is_never_left_out)
     struct lab lab;
     make_dir();
     begin_with(&lab, CONFIG_EXCLUDE, dir);
-    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, "leaf-001"), "tester"),
-                     FAB_OK);
+    ck_assert_int_eq(disapprove(&lab, "leaf-001"), FAB_OK);
     settle(&lab);
     lab_run_for(&lab, 30);
     restart(&lab, dir);
@@ -554,7 +602,7 @@ START_TEST(a_restricted_default_partition_stays)
     lab_begin(&lab, NULL);
     start(&lab);
     take_baseline(&lab);
-    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, lab_node_guid(&lab, VICTIM), "tester"), FAB_OK);
+    ck_assert_int_eq(disapprove(&lab, VICTIM), FAB_OK);
     settle(&lab);
     lab_run_for(&lab, 20);
     ck_assert_uint_eq(read_keys(&lab, VICTIM, 1, keys), 2);

@@ -545,7 +545,7 @@ static int set_baseline(struct sm *s, struct fab_baseline *set)
     return rc;
 }
 
-int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by)
+static int approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by)
 {
     struct fab_baseline *now = NULL;
     struct fab_approved *list = calloc(count + 1u, sizeof *list);
@@ -560,31 +560,56 @@ int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t co
     return rc == FAB_OK ? set_baseline(s, now) : rc;
 }
 
-int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count)
+/* The fake makes each change at once. */
+static int say(int rc, sm_done *done, void *ctx, const char *fmt, uint32_t a, uint32_t b)
 {
-    const struct fab_fabric *f = s->view->fabric;
-    struct fab_place *place = calloc(f->port_count + 1u, sizeof *place);
-    uint32_t count = 0;
-    for (uint32_t p = 0; place != NULL && p < f->port_count; p++)
-        count += fab_discover_baseline_place(f, p, &place[count]);
-    int rc = place != NULL ? sm_baseline_approve(s, place, count, by) : FAB_E_NOMEM;
-    free(place);
-    *ret_count = count;
+    char text[160];
+    snprintf(text, sizeof text, fmt, a, b);
+    if (rc == FAB_OK)
+        done(ctx, FAB_OK, text);
     return rc;
 }
 
-int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by)
+int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
+                        sm_done *done, void *ctx)
+{
+    int rc = approve(s, place, count, by);
+    return say(rc, done, ctx, count == 1 ? "approved %u place" : "approved %u places", count, 0);
+}
+
+int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
+{
+    const struct fab_fabric *f = s->view->fabric;
+    struct fab_place *place = calloc(f->port_count + 1u, sizeof *place);
+    uint32_t count = 0, links = 0;
+    for (uint32_t p = 0; place != NULL && p < f->port_count; p++)
+        count += fab_discover_baseline_place(f, p, &place[count]);
+    for (uint32_t i = 0; i < count; i++)
+        links += place[i].is_switch;
+    int rc = place != NULL ? approve(s, place, count, by) : FAB_E_NOMEM;
+    free(place);
+    return say(rc, done, ctx,
+               "approved %u ports of adapters and routers, and %u links between switches",
+               count - links, links);
+}
+
+int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+                           sm_done *done, void *ctx)
 {
     struct fab_baseline *now = NULL;
     (void)by;
-    int rc = fab_discover_baseline_without(s->baseline, guid, &now);
-    return rc == FAB_OK ? set_baseline(s, now) : rc;
+    int rc = fab_discover_baseline_without(s->baseline, guid, count, &now);
+    rc = rc == FAB_OK ? set_baseline(s, now) : rc;
+    return say(rc, done, ctx,
+               count == 1 ? "%u node is no longer approved" : "%u nodes are no longer approved",
+               count, 0);
 }
 
-int sm_baseline_clear(struct sm *s, const char *by)
+int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
     (void)by;
-    return s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
+    int rc = s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
+    return say(rc, done, ctx, "the baseline is dropped; every device is accepted", 0, 0);
 }
 
 /* ---- pinned names ---------------------------------------------------------------------------- */

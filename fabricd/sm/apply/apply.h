@@ -85,6 +85,8 @@ void sm_pins_attach(struct sm *s);
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. */
 void sm_baseline_reload(struct sm *s);
+/* Drops the callbacks of this caller (baseline_edit.c). */
+void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,

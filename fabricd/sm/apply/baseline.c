@@ -26,18 +26,6 @@
 /* Maximum number of switch ports for which the time of the last event is kept. */
 #define TOLD_MOST 65536
 
-struct job { /* the worker task owns all members */
-    struct fab_fabric *fabric;
-    struct fab_baseline *set;
-    struct sm_unapproved *was, *made;
-    uint32_t was_count, count;
-    struct fab_unapproved *left_out; /* devices that the sweep left out */
-    uint32_t left_out_count;
-    uint8_t mode;
-    int64_t unix_us;
-    int status;
-};
-
 /* ---- what is not approved -------------------------------------------------------------------- */
 
 static int compare_places(const struct fab_place *a, const struct fab_place *b)
@@ -59,7 +47,7 @@ static int compare(const void *x, const void *y)
 
 /* Entries that were also in the previous list keep the time at which they were found and the mark
  * that an event was emitted. Both lists are sorted. */
-static void carry_over(struct job *j)
+static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
         struct sm_unapproved *u = &j->made[i];
@@ -75,7 +63,8 @@ static void carry_over(struct job *j)
 
 /* Returns what the manager does with an unapproved device that the sweep left in the fabric. The
  * manager's own port is never restricted. */
-static enum sm_unapproved_effect effect_of(const struct job *j, const struct fab_place *p)
+static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
+                                           const struct fab_place *p)
 {
     const struct fab_fabric *f = j->fabric;
     const struct fab_port *self = fab_fabric_port(f, f->self_port);
@@ -83,14 +72,15 @@ static enum sm_unapproved_effect effect_of(const struct job *j, const struct fab
     return j->mode == CONFIG_QUARANTINE && !p->is_switch && !own ? SM_QUARANTINED : SM_ADMITTED;
 }
 
-static void append(struct job *j, const struct fab_unapproved *u, enum sm_unapproved_effect effect)
+static void append(struct sm_baseline_job *j, const struct fab_unapproved *u,
+                   enum sm_unapproved_effect effect)
 {
     j->made[j->count++] =
         (struct sm_unapproved){.what = *u, .effect = (uint8_t)effect, .since_us = j->unix_us};
 }
 
 /* Sorts the list, and keeps one entry of each place: a link can be found from both ends. */
-static void sort(struct job *j)
+static void sort(struct sm_baseline_job *j)
 {
     uint32_t kept = 0;
     if (j->count > 1)
@@ -101,9 +91,8 @@ static void sort(struct job *j)
     j->count = kept;
 }
 
-static void work(void *ctx)
+void sm_baseline_job_run(struct sm_baseline_job *j)
 {
-    struct job *j = ctx;
     struct fab_unapproved *list = NULL;
     size_t count = 0;
     j->status = fab_discover_baseline_compare(j->set, j->fabric, &list, &count);
@@ -118,6 +107,11 @@ static void work(void *ctx)
     free(list);
     sort(j);
     carry_over(j);
+}
+
+static void work(void *ctx)
+{
+    sm_baseline_job_run(ctx);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -218,8 +212,10 @@ static void report(struct sm *s)
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
-static void job_free(struct job *j)
+void sm_baseline_job_free(struct sm_baseline_job *j)
 {
+    if (!j)
+        return;
     fab_fabric_unref(j->fabric);
     fab_discover_baseline_unref(j->set);
     free(j->was);
@@ -231,20 +227,21 @@ static void job_free(struct job *j)
 static void drop(struct sm *s, void *ctx)
 {
     (void)s;
-    job_free(ctx);
+    sm_baseline_job_free(ctx);
 }
 
-static void list_left_out(const struct sm *s, struct job *j)
+static void list_left_out(const struct sm *s, struct sm_baseline_job *j)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++)
         if (s->model.unresponsive[i].status == FAB_E_DENIED)
             j->left_out[j->left_out_count++] = s->model.unresponsive[i].unapproved;
 }
 
-static int make_job(const struct sm *s, struct job **ret)
+int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_baseline *set,
+                        struct sm_baseline_job **ret)
 {
     const struct sm_baseline *b = &s->apply->baseline;
-    struct job *j = calloc(1, sizeof(*j));
+    struct sm_baseline_job *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
     j->was = calloc(b->count + 1u, sizeof(*j->was));
@@ -259,8 +256,8 @@ static int make_job(const struct sm *s, struct job **ret)
         memcpy(j->was, b->list, b->count * sizeof(*j->was));
     j->was_count = b->count;
     list_left_out(s, j);
-    j->fabric = fab_fabric_ref(s->model.fabric);
-    j->set = fab_discover_baseline_ref(b->set);
+    j->fabric = fab_fabric_ref(f);
+    j->set = fab_discover_baseline_ref(set);
     j->mode = s->in.config->unapproved;
     j->unix_us = clock_unix_us();
     *ret = j;
@@ -283,22 +280,16 @@ static bool count_quarantined(struct sm_baseline *b)
     return b->quarantine != was;
 }
 
-static bool take_list(struct sm *s, struct job *j)
+bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j)
 {
     struct sm_baseline *b = &s->apply->baseline;
     free(b->list);
-    b->list = j->made;
-    b->count = j->count;
-    j->made = NULL;
+    b->list = j ? j->made : NULL;
+    b->count = j ? j->count : 0;
+    b->version++;
+    if (j)
+        j->made = NULL;
     return count_quarantined(b);
-}
-
-static bool forget_list(struct sm *s)
-{
-    free(s->apply->baseline.list);
-    s->apply->baseline.list = NULL;
-    s->apply->baseline.count = 0;
-    return count_quarantined(&s->apply->baseline);
 }
 
 /* Requests new P_Key tables. The request is not necessary if the running round computes all tables
@@ -333,31 +324,31 @@ static void reset_links(struct sm *s)
 static int enter(struct sm *s)
 {
     static const struct sm_phase_work part = {work, drop};
-    struct job *j;
+    struct sm_baseline_job *j;
     if (!s->apply->baseline.set) {
-        if (forget_list(s))
+        if (sm_baseline_take_list(s, NULL))
             request_p_keys(s);
         return FAB_OK;
     }
-    int r = make_job(s, &j);
+    int r = sm_baseline_job_new(s, s->model.fabric, s->apply->baseline.set, &j);
     return r == FAB_OK ? sm_phase_task_begin(s, &part, j) : r;
 }
 
 static int leave(struct sm *s)
 {
-    struct job *j = sm_phase_task_take(s);
+    struct sm_baseline_job *j = sm_phase_task_take(s);
     if (!j)
         return FAB_OK;
     int r = j->status;
-    /* If the baselines differ, an operator changed the baseline during the task, and update() has
-     * already compared the fabric with the new one. */
+    /* If the baselines differ, an operator changed the baseline during the task, and
+     * baseline_edit.c has compared the fabric with the new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
-        if (take_list(s, j))
+        if (sm_baseline_take_list(s, j))
             request_p_keys(s);
         reset_links(s);
         report(s);
     }
-    job_free(j);
+    sm_baseline_job_free(j);
     return r;
 }
 
@@ -366,7 +357,7 @@ const struct sm_phase sm_phase_baseline = {.name = "comparing with the baseline"
                                            .finished = sm_phase_task_over,
                                            .leave = leave};
 
-/* ---- operators ------------------------------------------------------------------------------- */
+/* ---- for operators --------------------------------------------------------------------------- */
 
 const struct fab_baseline *sm_baseline(const struct sm *s)
 {
@@ -377,140 +368,6 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
 {
     *ret_count = s->apply->baseline.count;
     return s->apply->baseline.list;
-}
-
-static int check_role(const struct sm *s)
-{
-    if (!sm_is_master(s))
-        return FAB_E_DENIED;
-    return s->model.fabric ? FAB_OK : FAB_E_BUSY;
-}
-
-/* Compares the fabric with the new baseline. *ret_changed: whether other ports are quarantined now.
- */
-static int compare_now(struct sm *s, bool *ret_changed)
-{
-    struct job *j = NULL;
-    if (!s->apply->baseline.set) {
-        *ret_changed = forget_list(s);
-        return FAB_OK;
-    }
-    int r = make_job(s, &j);
-    if (r != FAB_OK)
-        return r;
-    work(j);
-    r = j->status;
-    if (r == FAB_OK)
-        *ret_changed = take_list(s, j);
-    job_free(j);
-    return r;
-}
-
-/* Takes over the new baseline, stores it, and requests a sweep or a reroute if other devices are
- * now excluded or quarantined. */
-static int update(struct sm *s, struct fab_baseline *set)
-{
-    struct sm_baseline *b = &s->apply->baseline;
-    bool changed = false;
-    fab_discover_baseline_unref(b->set);
-    b->set = set;
-    if (s->in.store)
-        store_put_baseline(s->in.store, set);
-    int r = compare_now(s, &changed);
-    if (s->in.config->unapproved == CONFIG_EXCLUDE)
-        sm_request_heavy(s);
-    else if (changed)
-        sm_request(s, SM_REQUEST_REROUTE);
-    sm_schedule(s);
-    return r;
-}
-
-static void sign(struct fab_approved *a, const struct fab_fabric *f, const char *by)
-{
-    uint32_t node = fab_fabric_node_by_guid(f, a->place.guid);
-    a->since_us = clock_unix_us();
-    snprintf(a->by, sizeof(a->by), "%s", by);
-    if (node != FAB_NONE)
-        snprintf(a->name, sizeof(a->name), "%s", f->nodes[node].desc);
-}
-
-static int approve(struct sm *s, const struct fab_approved *list, uint32_t count, const char *by)
-{
-    struct fab_baseline *now = NULL;
-    int r = fab_discover_baseline_with(s->apply->baseline.set, list, count, &now);
-    if (r == FAB_OK)
-        r = update(s, now);
-    if (r == FAB_OK)
-        event_emit(s->in.bus, baseline_approved, .subject = "fabric", .links = count, .by = by);
-    return r;
-}
-
-int sm_baseline_take(struct sm *s, const char *by, uint32_t *ret_count)
-{
-    const struct fab_fabric *f = s->model.fabric;
-    uint32_t count = 0;
-    int r = check_role(s);
-    if (r != FAB_OK)
-        return r;
-    struct fab_approved *list = calloc(f->port_count + 1u, sizeof(*list));
-    if (!list)
-        return FAB_E_NOMEM;
-    for (uint32_t port = 0; port < f->port_count; port++)
-        if (fab_discover_baseline_place(f, port, &list[count].place))
-            sign(&list[count++], f, by);
-    r = approve(s, list, count, by);
-    free(list);
-    *ret_count = count;
-    return r;
-}
-
-int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by)
-{
-    int r = check_role(s);
-    if (r != FAB_OK)
-        return r;
-    struct fab_approved *list = calloc(count + 1u, sizeof(*list));
-    if (!list)
-        return FAB_E_NOMEM;
-    for (uint32_t i = 0; i < count; i++) {
-        list[i].place = place[i];
-        sign(&list[i], s->model.fabric, by);
-    }
-    r = approve(s, list, count, by);
-    free(list);
-    return r;
-}
-
-int sm_baseline_disapprove(struct sm *s, uint64_t guid, const char *by)
-{
-    char name[SM_PLACE_LEN];
-    struct fab_baseline *now = NULL;
-    int r = check_role(s);
-    if (r == FAB_OK)
-        r = fab_discover_baseline_without(s->apply->baseline.set, guid, &now);
-    if (r == FAB_OK)
-        r = update(s, now);
-    if (r != FAB_OK)
-        return r;
-    uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
-    snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
-    if (node != FAB_NONE)
-        sm_node_name(s->model.fabric, node, name);
-    event_emit(s->in.bus, baseline_disapproved, .subject = name, .guid = guid, .by = by);
-    return FAB_OK;
-}
-
-int sm_baseline_clear(struct sm *s, const char *by)
-{
-    int r = check_role(s);
-    if (r != FAB_OK)
-        return r;
-    if (!s->apply->baseline.set)
-        return FAB_E_NOT_FOUND;
-    r = update(s, NULL);
-    if (r == FAB_OK)
-        event_emit(s->in.bus, baseline_cleared, .subject = "fabric", .by = by);
-    return r;
 }
 
 /* ---- sweeps, partitions and settings ----------------------------------------------------------
@@ -559,12 +416,13 @@ void sm_baseline_reload(struct sm *s)
 int sm_baseline_init(struct sm *s)
 {
     s->apply->baseline.mode = s->in.config->unapproved;
-    return s->in.store ? store_load_baseline(s->in.store, &s->apply->baseline.set) : FAB_OK;
+    int r = s->in.store ? store_load_baseline(s->in.store, &s->apply->baseline.set) : FAB_OK;
+    return r == FAB_OK ? sm_baseline_edit_init(s) : r;
 }
 
 void sm_baseline_fini(struct sm *s)
 {
-    forget_list(s);
+    sm_baseline_take_list(s, NULL);
     fab_discover_baseline_unref(s->apply->baseline.set);
     fab_base_map_fini(&s->apply->baseline.told);
 }

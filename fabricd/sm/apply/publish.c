@@ -344,6 +344,7 @@ void sm_apply_fini(struct sm *s)
         return;
     sm_rebalance_fini(s);
     sm_transition_fini(s);
+    sm_baseline_edit_fini(s);
     sm_route_fini(s);
     sm_pins_fini(s);
     sm_baseline_fini(s);

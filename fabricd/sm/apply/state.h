@@ -101,10 +101,24 @@ struct sm_pins { /* state of pins.c */
      * clock. At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
-struct sm_baseline {            /* state of baseline.c */
+/* A comparison of the fabric with a baseline. A worker task owns all members. */
+struct sm_baseline_job {
+    struct fab_fabric *fabric;
+    struct fab_baseline *set;
+    struct sm_unapproved *was, *made; /* the list before; the new list */
+    uint32_t was_count, count;
+    struct fab_unapproved *left_out; /* devices that the sweep left out */
+    uint32_t left_out_count;
+    uint8_t mode;
+    int64_t unix_us;
+    int status;
+};
+struct sm_baseline_edit;        /* a change of the baseline, defined in baseline_edit.c */
+struct sm_baseline {            /* state of baseline.c and baseline_edit.c */
     struct fab_baseline *set;   /* the baseline; NULL: there is none */
     struct sm_unapproved *list; /* [count] devices that are not approved, sorted by place */
     uint32_t count;
+    uint64_t version;     /* number of times that the list was replaced */
     uint32_t quarantined; /* number of quarantined ports in the list */
     uint64_t quarantine;  /* hash of the port GUIDs of the quarantined ports; 0: there are none */
     uint8_t mode; /* enum config_unapproved: value of the setting subnet.unapproved before the last
@@ -118,6 +132,8 @@ struct sm_baseline {            /* state of baseline.c */
     uint32_t window_told, untold;
     /* Manager's clock at the last summary event; 0: none yet. */
     uint64_t summary_us;
+    struct sm_baseline_edit *edits; /* queue of changes; the first one is being made */
+    struct loop_timer *timer;       /* the first change waits for a round, or for the database */
 };
 struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
@@ -188,6 +204,21 @@ int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
 /* Copies the port GUIDs of quarantined ports, in ascending order. Returns OK or NOMEM. */
 int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
+
+/* sm_baseline_job_new makes the input of a comparison; sm_baseline_job_run compares, on a worker
+ * thread. job_new returns NOMEM. */
+int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_baseline *set,
+                        struct sm_baseline_job **ret);
+void sm_baseline_job_run(struct sm_baseline_job *j);
+void sm_baseline_job_free(struct sm_baseline_job *j); /* j may be NULL */
+/* Takes over the list that the job made. NULL: no device is unapproved. Returns whether other ports
+ * than before are quarantined, so that new P_Key tables are needed. */
+bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
+
+/* Functions of baseline_edit.c. */
+int sm_baseline_edit_init(struct sm *s); /* returns OK or NOMEM */
+/* Call this function before the readers of the snapshot are orphaned. */
+void sm_baseline_edit_fini(struct sm *s);
 
 /* Functions of route.c. */
 void sm_route_fini(struct sm *s);

@@ -220,4 +220,5 @@ void sm_forget(struct sm *s, void *ctx)
 {
     sm_wait_forget(s, ctx);
     sm_port_forget(s, ctx);
+    sm_baseline_edit_forget(s, ctx);
 }

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Changes of the baseline by operators. A worker thread makes the changed baseline and compares the
+ * fabric with it, which takes tens of milliseconds in large fabrics. Changes wait in a queue and
+ * are made one after the other.
+ *
+ * The worker begins between two rounds, and counts as a reader of the snapshot (model.readers), so
+ * that no round changes what it reads. When it has ended, the loop thread takes over the new
+ * baseline and the new list of devices that are not approved. If a round has replaced the list
+ * meanwhile, the worker compares again. If rounds leave it no time, the change is made without a
+ * comparison, and a heavy sweep compares. The caller of a change is called when the change is
+ * committed to the database.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/base/plural.h"
+
+#define LOOK_US 200 /* interval of checks whether a change is committed */
+/* A change waits so long for the end of a round, and is compared so often. */
+#define WAIT_US 5000
+#define WAIT_MOST_US 3000000
+#define TRIES_MOST 4
+
+enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
+struct sm_baseline_edit { /* while the worker task runs, it owns the members up to `status` */
+    enum edit_kind kind;
+    char by[FAB_APPROVED_BY_LEN];
+    struct fab_place *place; /* [count] for EDIT_APPROVE */
+    uint64_t *guid;          /* [count] for EDIT_DISAPPROVE */
+    uint32_t count;
+    struct fab_fabric *view;     /* the published snapshot */
+    int64_t unix_us;             /* time of the change */
+    struct fab_baseline *before; /* the baseline to be changed; NULL: there is none */
+    struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
+    struct sm_baseline_job *job; /* NULL: no comparison */
+    uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
+    int status;
+
+    struct sm_baseline_edit *next;
+    bool computing;   /* the worker task runs */
+    bool committing;  /* the change is made, and is being written to the database */
+    uint64_t version; /* of the list with which the comparison began */
+    uint64_t
+        begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
+    unsigned tries;
+    uint64_t mark; /* of the store */
+    sm_done *done; /* NULL: nobody waits */
+    void *ctx;
+};
+
+/* ---- the worker ------------------------------------------------------------------------------ */
+
+static void sign(const struct sm_baseline_edit *e, const struct fab_place *place,
+                 struct fab_approved *ret)
+{
+    const struct fab_fabric *f = e->view;
+    uint32_t node = fab_fabric_node_by_guid(f, place->guid);
+    ret->place = *place;
+    ret->since_us = e->unix_us;
+    snprintf(ret->by, sizeof(ret->by), "%s", e->by);
+    if (node != FAB_NONE)
+        snprintf(ret->name, sizeof(ret->name), "%s", f->nodes[node].desc);
+}
+
+/* Lists the places of the whole fabric, and counts them. Returns NOMEM. */
+static int list_fabric(struct sm_baseline_edit *e, struct fab_approved **ret, size_t *ret_count)
+{
+    const struct fab_fabric *f = e->view;
+    struct fab_place place;
+    size_t count = 0;
+    struct fab_approved *list = calloc(f->port_count + 1u, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    e->hosts = e->links = 0;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (!fab_discover_baseline_place(f, port, &place))
+            continue;
+        *(place.is_switch ? &e->links : &e->hosts) += 1;
+        sign(e, &place, &list[count++]);
+    }
+    *ret = list;
+    *ret_count = count;
+    return FAB_OK;
+}
+
+static int list_places(const struct sm_baseline_edit *e, struct fab_approved **ret,
+                       size_t *ret_count)
+{
+    struct fab_approved *list = calloc(e->count + 1u, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < e->count; i++)
+        sign(e, &e->place[i], &list[i]);
+    *ret = list;
+    *ret_count = e->count;
+    return FAB_OK;
+}
+
+static int change(struct sm_baseline_edit *e)
+{
+    struct fab_approved *list = NULL;
+    size_t count = 0;
+    int r = FAB_OK;
+    switch (e->kind) {
+    case EDIT_TAKE:
+        r = list_fabric(e, &list, &count);
+        break;
+    case EDIT_APPROVE:
+        r = list_places(e, &list, &count);
+        break;
+    case EDIT_DISAPPROVE:
+        return fab_discover_baseline_without(e->before, e->guid, e->count, &e->after);
+    case EDIT_CLEAR:
+        return e->before ? FAB_OK : FAB_E_NOT_FOUND;
+    }
+    if (r == FAB_OK)
+        r = fab_discover_baseline_with(e->before, list, count, &e->after);
+    free(list);
+    return r;
+}
+
+static void work(void *ctx, struct loop_task *task)
+{
+    struct sm_baseline_edit *e = ctx;
+    (void)task;
+    e->status = change(e);
+    if (e->status != FAB_OK || !e->after || !e->job)
+        return;
+    e->job->set = fab_discover_baseline_ref(e->after);
+    sm_baseline_job_run(e->job);
+    e->status = e->job->status;
+}
+
+/* ---- the queue ------------------------------------------------------------------------------- */
+
+static void release_job(struct sm_baseline_edit *e)
+{
+    fab_discover_baseline_unref(e->before);
+    fab_discover_baseline_unref(e->after);
+    fab_fabric_unref(e->view);
+    sm_baseline_job_free(e->job);
+    e->view = NULL;
+    e->before = e->after = NULL;
+    e->job = NULL;
+}
+
+static void edit_free(void *ctx)
+{
+    struct sm_baseline_edit *e = ctx;
+    release_job(e);
+    free(e->place);
+    free(e->guid);
+    free(e);
+}
+
+/* Removes the first change from the queue, and calls its caller. */
+static void finish(struct sm *s, int status, const char *text)
+{
+    struct sm_baseline_edit *e = s->apply->baseline.edits;
+    s->apply->baseline.edits = e->next;
+    if (e->done)
+        e->done(e->ctx, status, text);
+    loop_discard(s->in.loop, edit_free, e);
+}
+
+static void fail(struct sm *s, int status)
+{
+    bool drops = s->apply->baseline.edits->kind == EDIT_CLEAR;
+    finish(s, status,
+           status == FAB_E_DENIED      ? "another subnet manager became master; the baseline stays"
+           : status != FAB_E_NOT_FOUND ? "out of memory; the baseline stays"
+           : drops                     ? "there is no baseline"
+                                       : "a node is not in the baseline; nothing was changed");
+}
+
+static int check_role(const struct sm *s)
+{
+    if (!sm_is_master(s))
+        return FAB_E_DENIED;
+    return s->model.view && s->model.fabric ? FAB_OK : FAB_E_BUSY;
+}
+
+static int begin(struct sm *s, struct sm_baseline_edit *e);
+
+/* Returns whether the change must wait for the end of a round. */
+static bool must_wait(const struct sm *s, struct sm_baseline_edit *e)
+{
+    uint64_t now = clock_now_us();
+    if (e->begun_us == 0)
+        e->begun_us = now > 0 ? now : 1;
+    return sm_run_busy(s) && now - e->begun_us < WAIT_MOST_US;
+}
+
+static void begin_next(struct sm *s)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    while (b->edits && !b->edits->computing && !b->edits->committing) {
+        struct sm_baseline_edit *e = b->edits;
+        if (must_wait(s, e)) {
+            loop_timer_set(b->timer, WAIT_US);
+            return;
+        }
+        int r = begin(s, e);
+        if (r != FAB_OK && b->edits == e)
+            fail(s, r);
+    }
+}
+
+/* ---- a change that the worker has made ------------------------------------------------------- */
+
+static void say(const struct sm_baseline_edit *e, char *ret, size_t len)
+{
+    switch (e->kind) {
+    case EDIT_TAKE:
+        snprintf(ret, len,
+                 "approved %u port%s of adapters and routers, and %u link%s between switches",
+                 e->hosts, fab_base_plural_s(e->hosts), e->links, fab_base_plural_s(e->links));
+        break;
+    case EDIT_APPROVE:
+        snprintf(ret, len, "approved %u place%s", e->count, fab_base_plural_s(e->count));
+        break;
+    case EDIT_DISAPPROVE:
+        snprintf(ret, len, "%u node%s no longer approved", e->count,
+                 e->count == 1 ? " is" : "s are");
+        break;
+    case EDIT_CLEAR:
+        snprintf(ret, len, "the baseline is dropped; every device is accepted");
+        break;
+    }
+}
+
+static void emit_disapproved(struct sm *s, uint64_t guid, const char *by)
+{
+    char name[SM_PLACE_LEN];
+    uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
+    snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
+    if (node != FAB_NONE)
+        sm_node_name(s->model.fabric, node, name);
+    event_emit(s->in.bus, baseline_disapproved, .subject = name, .guid = guid, .by = by);
+}
+
+static void report(struct sm *s, const struct sm_baseline_edit *e)
+{
+    if (e->kind == EDIT_CLEAR)
+        event_emit(s->in.bus, baseline_cleared, .subject = "fabric", .by = e->by);
+    else if (e->kind == EDIT_TAKE)
+        event_emit(s->in.bus, baseline_approved, .subject = "fabric", .links = e->hosts + e->links,
+                   .by = e->by);
+    else if (e->kind == EDIT_APPROVE)
+        event_emit(s->in.bus, baseline_approved, .subject = "fabric", .links = e->count,
+                   .by = e->by);
+    else
+        for (uint32_t i = 0; i < e->count; i++)
+            emit_disapproved(s, e->guid[i], e->by);
+}
+
+static void on_time(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_baseline *b = &s->apply->baseline;
+    char text[160];
+    if (!b->edits || !b->edits->committing) {
+        begin_next(s);
+        return;
+    }
+    if (s->in.store && !store_is_written(s->in.store, b->edits->mark)) {
+        loop_timer_set(b->timer, LOOK_US);
+        return;
+    }
+    say(b->edits, text, sizeof(text));
+    finish(s, FAB_OK, text);
+    begin_next(s);
+}
+
+static void unref(void *ctx)
+{
+    fab_discover_baseline_unref(ctx);
+}
+
+/* Takes over the baseline that the worker made, stores it, and begins what follows from it. */
+static void commit(struct sm *s, struct sm_baseline_edit *e)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    bool late = b->version != e->version || (e->after && !e->job), changed = false;
+    if (b->set)
+        loop_discard(s->in.loop, unref, b->set);
+    b->set = e->after;
+    e->after = NULL;
+    if (!late || !b->set)
+        changed = sm_baseline_take_list(s, b->set ? e->job : NULL);
+    if (s->in.store) {
+        store_put_baseline(s->in.store, b->set);
+        e->mark = store_mark(s->in.store);
+    }
+    if (s->in.config->unapproved == CONFIG_EXCLUDE || late)
+        sm_request_heavy(s);
+    else if (changed)
+        sm_request(s, SM_REQUEST_REROUTE);
+    e->committing = true;
+    loop_timer_set(b->timer, 0);
+    report(s, e);
+    sm_schedule(s);
+}
+
+static void on_made(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    struct sm_baseline_edit *e = ctx;
+    e->computing = false;
+    if (check_role(s) != FAB_OK)
+        fail(s, FAB_E_DENIED);
+    else if (e->status != FAB_OK)
+        fail(s, e->status);
+    else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
+        release_job(e); /* begin_next begins it again */
+    else
+        commit(s, e);
+    begin_next(s);
+}
+
+static void on_dropped(void *owner, void *ctx)
+{
+    struct sm_baseline_edit *e = ctx;
+    if (owner)
+        e->computing = false; /* no memory for the task; begin() returns NOMEM */
+    else
+        edit_free(e);
+}
+
+/* Begins the first change of the queue. Returns DENIED, BUSY or NOMEM. */
+static int begin(struct sm *s, struct sm_baseline_edit *e)
+{
+    static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};
+    struct sm_baseline *b = &s->apply->baseline;
+    int r = check_role(s);
+    if (r == FAB_OK && !sm_run_busy(s))
+        r = sm_baseline_job_new(s, s->model.fabric, NULL, &e->job);
+    if (r != FAB_OK)
+        return r;
+    e->view = fab_fabric_ref(s->model.view->fabric);
+    e->unix_us = clock_unix_us();
+    e->before = fab_discover_baseline_ref(b->set);
+    e->version = b->version;
+    e->computing = true;
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->model.readers, .owner = s, .ctx = e, .place = LOOP_TASK_SHORT};
+    return loop_task_start(s->in.loop, &config, NULL);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static int request(struct sm *s, struct sm_baseline_edit *e, const char *by, sm_done *done,
+                   void *ctx)
+{
+    int r = e ? check_role(s) : FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        if (e)
+            edit_free(e);
+        return r;
+    }
+    struct sm_baseline_edit **at = &s->apply->baseline.edits;
+    while (*at)
+        at = &(*at)->next;
+    *at = e;
+    snprintf(e->by, sizeof(e->by), "%s", by);
+    e->done = done;
+    e->ctx = ctx;
+    begin_next(s);
+    return FAB_OK;
+}
+
+static struct sm_baseline_edit *edit_new(enum edit_kind kind, const struct fab_place *place,
+                                         const uint64_t *guid, uint32_t count)
+{
+    struct sm_baseline_edit *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->kind = kind;
+    e->count = count;
+    e->place = place ? calloc(count + 1u, sizeof(*place)) : NULL;
+    e->guid = guid ? calloc(count + 1u, sizeof(*guid)) : NULL;
+    if ((place && !e->place) || (guid && !e->guid)) {
+        edit_free(e);
+        return NULL;
+    }
+    if (place && count > 0)
+        memcpy(e->place, place, count * sizeof(*place));
+    if (guid && count > 0)
+        memcpy(e->guid, guid, count * sizeof(*guid));
+    return e;
+}
+
+int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
+{
+    return request(s, edit_new(EDIT_TAKE, NULL, NULL, 0), by, done, ctx);
+}
+
+int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
+                        sm_done *done, void *ctx)
+{
+    return request(s, edit_new(EDIT_APPROVE, place, NULL, count), by, done, ctx);
+}
+
+int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+                           sm_done *done, void *ctx)
+{
+    return request(s, edit_new(EDIT_DISAPPROVE, NULL, guid, count), by, done, ctx);
+}
+
+int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
+{
+    if (check_role(s) == FAB_OK && !s->apply->baseline.set && !s->apply->baseline.edits)
+        return FAB_E_NOT_FOUND;
+    return request(s, edit_new(EDIT_CLEAR, NULL, NULL, 0), by, done, ctx);
+}
+
+void sm_baseline_edit_forget(struct sm *s, void *ctx)
+{
+    for (struct sm_baseline_edit *e = s->apply->baseline.edits; e; e = e->next)
+        if (e->ctx == ctx)
+            e->done = NULL;
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+int sm_baseline_edit_init(struct sm *s)
+{
+    s->apply->baseline.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->apply->baseline.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_baseline_edit_fini(struct sm *s)
+{
+    struct sm_baseline *b = &s->apply->baseline;
+    loop_timer_free(b->timer);
+    while (b->edits) {
+        struct sm_baseline_edit *e = b->edits;
+        b->edits = e->next;
+        if (!e->computing) /* else on_dropped frees it, when model.readers are orphaned */
+            edit_free(e);
+    }
+}
