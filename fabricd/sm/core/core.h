@@ -253,6 +253,8 @@ void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot, or an M_Key in it, changed. */
 void sm_m_key_recount(struct sm *s);
+/* Returns whether some port may have an M_Key other than the manager's. False: no port has. */
+bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
 void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);

@@ -256,6 +256,11 @@ void sm_m_key_recount(struct sm *s)
     fab_base_map_fini(&s->core->key_paths);
 }
 
+bool sm_m_keys_are_mixed(const struct sm *s)
+{
+    return s->core->m_keys_mixed;
+}
+
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s)
 {
     return &s->core->previous_m_keys;

@@ -171,7 +171,7 @@ void sm_keys_round_ended(struct sm *s, int status)
         complete(s);
     else if (struck > 0 && !k->file.rotating)
         keep_or_log(s);
-    if (!loop_timer_pending(k->retry) && has_ports_to_change(s))
+    if (!loop_timer_pending(k->retry) && sm_m_keys_are_mixed(s) && has_ports_to_change(s))
         sm_request(s, SM_REQUEST_KEYS);
 }
 
