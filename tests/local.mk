@@ -548,6 +548,11 @@ tests_unit_test_baseline_SOURCES = tests/unit/test_baseline.c
 tests_unit_test_baseline_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_baseline_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_paths
+tests_unit_test_paths_SOURCES = tests/unit/test_paths.c
+tests_unit_test_paths_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_paths_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_partition_incast
 tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c
 tests_unit_test_partition_incast_CFLAGS = $(TEST_CFLAGS)

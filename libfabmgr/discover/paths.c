@@ -4,6 +4,9 @@
  * port over links that are up. Only switches forward directed-route SMPs, so at an adapter a route
  * can only begin or end (IBA 14.2.2).
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
@@ -61,5 +64,129 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 out:
     free(s.paths);
     free(s.queue);
+    return status;
+}
+
+/* ---- links that went ------------------------------------------------------------------------- */
+
+/* A search for the nodes whose routes led over the lost links. */
+struct detour {
+    const struct fab_fabric *f;
+    struct fab_path *paths;
+    struct fab_path *lost; /* [losts] routes up to the far ends of the lost links */
+    size_t losts;
+    uint32_t *node; /* [nodes] the nodes that lost their routes, ascending */
+    uint32_t nodes;
+    /* [node_count] of the listed nodes: hops of the shortest route found, or FAB_PATH_UNKNOWN; of
+     * all other nodes 0 */
+    uint8_t *hops;
+    uint32_t *via; /* [node_count] of the listed nodes: the last port of this route */
+};
+
+/* Returns whether the route `path` begins with the route `start`. */
+static bool begins_with(const struct fab_path *path, const struct fab_path *start)
+{
+    return path->hops != FAB_PATH_UNKNOWN && path->hops >= start->hops &&
+           memcmp(path->port + 1, start->port + 1, start->hops) == 0;
+}
+
+/* Notes the route to the node of port `to` if its last hop is the link from port `from`. */
+static void note_lost(struct detour *d, uint32_t from, uint32_t to)
+{
+    const struct fab_port *near = fab_fabric_port(d->f, from);
+    const struct fab_path *a = &d->paths[near->node],
+                          *b = &d->paths[fab_fabric_port(d->f, to)->node];
+    if (a->hops == FAB_PATH_UNKNOWN || b->hops != a->hops + 1 || b->port[b->hops] != near->num ||
+        !begins_with(b, a))
+        return;
+    for (size_t i = 0; i < d->losts; i++)
+        if (begins_with(b, &d->lost[i]))
+            return;
+    d->lost[d->losts++] = *b;
+}
+
+static void list_nodes(struct detour *d)
+{
+    for (uint32_t n = 0; d->losts > 0 && n < d->f->node_count; n++) {
+        size_t i = 0;
+        while (i < d->losts && !begins_with(&d->paths[n], &d->lost[i]))
+            i++;
+        if (i < d->losts)
+            d->node[d->nodes++] = n;
+    }
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        d->paths[d->node[i]].hops = FAB_PATH_UNKNOWN;
+        d->hops[d->node[i]] = FAB_PATH_UNKNOWN;
+    }
+}
+
+/* Offers each neighbour that lost its route a route over the node. */
+static void offer_to_neighbours(struct detour *d, uint32_t node)
+{
+    const struct fab_fabric *f = d->f;
+    unsigned hops = d->paths[node].hops + 1u;
+    for (unsigned num = 1; num <= f->nodes[node].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num);
+        uint32_t far = fab_fabric_peer_node(f, port);
+        bool forwards = fab_fabric_node_is_switch(f, node) || port == f->self_port;
+        if (!forwards || far == FAB_NONE || d->paths[far].hops != FAB_PATH_UNKNOWN ||
+            hops > FAB_MAX_HOPS || hops >= d->hops[far] || !fab_fabric_port_is_up(f, port))
+            continue;
+        d->hops[far] = (uint8_t)hops;
+        d->via[far] = port;
+    }
+}
+
+/* Offers the listed nodes routes over their neighbours that have one. */
+static void offer_from_outside(struct detour *d)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t i = 0; i < d->nodes; i++)
+        for (unsigned num = 1; num <= f->nodes[d->node[i]].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(f, d->node[i], (uint8_t)num);
+            uint32_t near = fab_fabric_peer_node(f, port);
+            if (near != FAB_NONE && d->paths[near].hops != FAB_PATH_UNKNOWN)
+                offer_to_neighbours(d, near);
+        }
+}
+
+/* Gives the listed nodes their routes, the shortest first. */
+static void take_routes(struct detour *d)
+{
+    for (unsigned hops = 1; hops <= FAB_MAX_HOPS; hops++)
+        for (uint32_t i = 0; i < d->nodes; i++) {
+            uint32_t node = d->node[i];
+            struct fab_path *path = &d->paths[node];
+            if (d->hops[node] != hops || path->hops != FAB_PATH_UNKNOWN)
+                continue;
+            const struct fab_port *via = fab_fabric_port(d->f, d->via[node]);
+            *path = d->paths[via->node];
+            path->port[++path->hops] = via->num;
+            offer_to_neighbours(d, node);
+        }
+}
+
+int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
+                               struct fab_path *paths)
+{
+    struct detour d = {.f = f, .paths = paths};
+    d.lost = calloc(2 * count + 1, sizeof(*d.lost));
+    d.node = fab_base_alloc_array(f->node_count, sizeof(*d.node));
+    d.hops = calloc(f->node_count, sizeof(*d.hops));
+    d.via = fab_base_alloc_array(f->node_count, sizeof(*d.via));
+    int status = d.lost && d.node && d.hops && d.via ? FAB_OK : FAB_E_NOMEM;
+    for (size_t i = 0; status == FAB_OK && i < count; i++) {
+        note_lost(&d, port[2 * i], port[2 * i + 1]);
+        note_lost(&d, port[2 * i + 1], port[2 * i]);
+    }
+    if (status == FAB_OK) {
+        list_nodes(&d);
+        offer_from_outside(&d);
+        take_routes(&d);
+    }
+    free(d.lost);
+    free(d.node);
+    free(d.hops);
+    free(d.via);
     return status;
 }

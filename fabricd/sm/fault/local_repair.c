@@ -76,44 +76,32 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, const struct 
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
-/* Returns whether the last hop of the directed route to the node of port `to` is the link from port
- * `from`. */
-static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
-{
-    const struct fab_port *near = fab_fabric_port(m->fabric, from);
-    const struct fab_path *a = &m->paths[near->node],
-                          *b = &m->paths[fab_fabric_port(m->fabric, to)->node];
-    return a->hops != FAB_PATH_UNKNOWN && b->hops == a->hops + 1 && b->port[b->hops] == near->num &&
-           memcmp(a->port, b->port, (size_t)a->hops + 1) == 0;
-}
-
 static bool is_active(const struct fab_fabric *f, uint32_t port)
 {
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* *ret_active is the number of cut links between Active ports. Returns NOMEM. */
+/* Removes the failed links from the snapshot. *ret_active is the number of those between Active
+ * ports. Returns NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active)
 {
     struct sm_model *m = &s->model;
-    struct fab_path *paths = NULL;
-    bool detour = false;
-    int r = FAB_OK;
+    const struct sm_probe *p = &s->fault->probe;
+    uint32_t *port = calloc(2 * (size_t)p->count + 1, sizeof(*port));
+    int r = port ? FAB_OK : FAB_E_NOMEM;
     *ret_active = 0;
-    for (uint32_t i = 0; r == FAB_OK && i < s->fault->probe.count; i++) {
-        const struct sm_link *c = &s->fault->probe.link[i];
-        detour |= leads_over(m, c->port, c->peer) || leads_over(m, c->peer, c->port);
+    for (uint32_t i = 0; r == FAB_OK && i < p->count; i++) {
+        const struct sm_link *c = &p->link[i];
+        port[2 * i] = c->port;
+        port[2 * i + 1] = c->peer;
         *ret_active += is_active(m->fabric, c->port) && is_active(m->fabric, c->peer);
         r = c->isolated ? sm_link_exclude(m->fabric, c->port)
                         : fab_fabric_remove_link(m->fabric, c->port);
     }
-    if (r == FAB_OK && detour)
-        r = fab_discover_paths(m->fabric, &paths);
-    if (r != FAB_OK || !detour)
-        return r;
-    free(m->paths);
-    m->paths = paths;
-    return sm_model_find_port_paths(m);
+    if (r == FAB_OK && p->count > 0)
+        r = sm_model_leave_links(m, port, p->count);
+    free(port);
+    return r;
 }
 
 static void keep_failed(struct fab_repair_idmap *c, struct sm_repair_search *x)

@@ -66,6 +66,13 @@ int sm_model_find_port_paths(struct sm_model *m)
     return FAB_OK;
 }
 
+int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
+{
+    int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
+    /* The failure of an ISL connects no further port of an adapter. */
+    return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
+}
+
 static int compare(const void *key, const void *element)
 {
     uint32_t port = *(const uint32_t *)key, other = ((const struct sm_port_path *)element)->port;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Directed routes after links were lost: those that are repaired are as short as those of a search
+ * of the whole fabric, and lead to their nodes over links that exist. */
+#include <stdlib.h>
+
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/discover.h"
+#include "libfabmgr/fabric/generate.h"
+#include "tests/unit/testing.h"
+
+#define MOST_LOST 12
+
+static struct fab_fabric *fabric_of(uint64_t seed)
+{
+    const struct fab_random_spec spec = {
+        .switches = 5 + (uint32_t)(seed % 25), .degree = 3, .hosts_per_switch = 2, .seed = seed};
+    struct fab_builder *b = NULL;
+    struct fab_fabric *f = NULL, *own = NULL;
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
+    ck_assert_int_eq(fab_fabric_clone(f, &own), FAB_OK);
+    fab_fabric_unref(f);
+    own->self_port = own->nodes[own->switch_count].first_port + 1u;
+    return own;
+}
+
+static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
+{
+    uint32_t node = fab_fabric_port(f, f->self_port)->node;
+    for (unsigned hop = 1; hop <= path->hops; hop++) {
+        uint32_t port = fab_fabric_port_id(f, node, path->port[hop]);
+        ck_assert(fab_fabric_node_is_switch(f, node) || port == f->self_port);
+        ck_assert(fab_fabric_port_is_up(f, port));
+        node = fab_fabric_peer_node(f, port);
+        ck_assert_uint_ne(node, FAB_NONE);
+    }
+    return node;
+}
+
+static void compare(const struct fab_fabric *f, const struct fab_path *paths)
+{
+    struct fab_path *whole = NULL;
+    ck_assert_int_eq(fab_discover_paths(f, &whole), FAB_OK);
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        ck_assert_uint_eq(paths[n].hops, whole[n].hops);
+        if (paths[n].hops != FAB_PATH_UNKNOWN)
+            ck_assert_uint_eq(end_of(f, &paths[n]), n);
+    }
+    free(whole);
+}
+
+/* Takes away random links, or all links of a switch, and returns their number. */
+static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports[2 * MOST_LOST])
+{
+    size_t lost = 0, wanted = 1 + fab_base_prng_below(random, MOST_LOST);
+    uint32_t sw = (uint32_t)fab_base_prng_below(random, f->switch_count);
+    bool whole_switch = fab_base_prng_below(random, 2) == 0;
+    for (unsigned tries = 0; tries < 200 && lost < wanted; tries++) {
+        uint32_t port = (uint32_t)fab_base_prng_below(random, f->port_count);
+        if (whole_switch)
+            port = fab_fabric_port_id(f, sw, (uint8_t)(1 + tries % f->nodes[sw].num_ports));
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer == FAB_NONE || peer == port)
+            continue;
+        ports[2 * lost] = port;
+        ports[2 * lost + 1] = peer;
+        lost++;
+        ck_assert_int_eq(fab_fabric_remove_link(f, port), FAB_OK);
+    }
+    return lost;
+}
+
+START_TEST(repaired_routes_are_shortest_routes)
+{
+    struct fab_prng random;
+    uint64_t changed = 0;
+    fab_base_prng_init(&random, test_seed("lost links", 5));
+    for (unsigned round = 0; round < 150; round++) {
+        struct fab_fabric *f = fabric_of(fab_base_prng_next(&random));
+        struct fab_path *paths = NULL;
+        ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
+        for (unsigned step = 0; step < 6; step++) {
+            uint32_t ports[2 * MOST_LOST];
+            size_t lost = lose(f, &random, ports);
+            ck_assert_int_eq(fab_discover_paths_without(f, ports, lost, paths), FAB_OK);
+            compare(f, paths);
+            changed += lost;
+        }
+        free(paths);
+        fab_fabric_unref(f);
+    }
+    ck_assert_uint_gt(changed, 1500);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("paths");
+    TCase *t = tcase_create("paths");
+    tcase_add_test(t, repaired_routes_are_shortest_routes);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
