@@ -93,6 +93,12 @@ UNIT_TESTS += tests/unit/test_golden_lib
 tests_unit_test_golden_lib_SOURCES = tests/unit/test_golden_lib.c tests/support/golden.c tests/support/golden.h
 tests_unit_test_golden_lib_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_golden_lib_LDADD = $(LIB_TEST_LIBS)
+
+# ---- the tables of all engines on many fabrics
+UNIT_TESTS += tests/unit/test_golden_routes
+tests_unit_test_golden_routes_SOURCES = tests/unit/test_golden_routes.c tests/support/golden.c tests/support/golden.h
+tests_unit_test_golden_routes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_golden_routes_LDADD = $(LIB_TEST_LIBS)
 EXTRA_DIST += $(wildcard $(srcdir)/tests/unit/golden/*.*)
 
 UNIT_TESTS += tests/sim/test_scenario

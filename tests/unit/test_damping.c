@@ -102,6 +102,28 @@ START_TEST(flaps_before_a_reset_do_not_count)
 }
 END_TEST
 
+/* Neither the hold-down that is under way nor earlier ones lengthen the next. */
+START_TEST(hold_downs_before_a_reset_do_not_count)
+{
+    struct fab_damping d = {0};
+    for (uint64_t t = 1; t < 4; t++)
+        (void)bounce(&d, t, 0);
+    ck_assert(d.held);
+    fab_health_damping_release(&d, 13);
+    ck_assert(bounce(&d, 14, 0)); /* at once, and for longer */
+    ck_assert_uint_eq(d.hold_down_us, 20);
+    fab_health_damping_reset(&d);
+    ck_assert_uint_eq(fab_health_damping_due(&d), 0);
+    ck_assert_uint_eq(d.hold_down_us, 0);
+    ck_assert_uint_eq(d.released_us, 0);
+    ck_assert(fab_health_damping_is_clear(&d, &rule, 15));
+    ck_assert(!bounce(&d, 15, 0));
+    ck_assert(!bounce(&d, 16, 0));
+    ck_assert(bounce(&d, 17, 0));
+    ck_assert_uint_eq(d.hold_down_us, 10);
+}
+END_TEST
+
 /* Checks that a link is never held down after fewer flaps than the rule says, that hold-downs are
  * within their limits, and that they end hold_down_us after the link came up. */
 START_TEST(random_flaps_keep_the_invariants)
@@ -144,6 +166,7 @@ int main(void)
     tcase_add_test(tcase, hold_downs_double_up_to_the_maximum);
     tcase_add_test(tcase, a_link_that_stays_up_counts_as_new);
     tcase_add_test(tcase, flaps_before_a_reset_do_not_count);
+    tcase_add_test(tcase, hold_downs_before_a_reset_do_not_count);
     tcase_add_test(tcase, random_flaps_keep_the_invariants);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

@@ -85,7 +85,14 @@ START_TEST(questions)
     ck_assert_uint_eq(port.port_state, FAB_STATE_INIT);
     ck_assert_uint_eq(control(&x, 10, 0, GET_PORT, d)[18], FAB_STATE_INIT);
     ck_assert_uint_eq(fab_base_get_be64(control(&x, 10, 0, GET_GUID, d) + 16), host->guid);
-    ck_assert_uint_eq(word(control(&x, 10, 0, GET_VENDOR, d) + 16), host->info.vendor_id);
+    x.f->nodes[x.hub.clients[0].at.node].info.revision = 0x1b;
+    control(&x, 10, 0, GET_VENDOR, d);
+    ck_assert_uint_eq(word(d + 16), host->info.vendor_id);
+    ck_assert_uint_eq(word(d + 20), host->info.device_id);
+    ck_assert_uint_eq(word(d + 24), 0x1b);
+    uint64_t firmware;
+    memcpy(&firmware, d + 32, sizeof firmware);
+    ck_assert_uint_eq(firmware, 1);
     ck_assert_uint_eq(word(control(&x, 10, 0, 11, d) + 8), 0);
     ck_assert_uint_eq(word(control(&x, 10, 9, GET_PORT, d) + 8), 0);
     lab_end(&x);

@@ -439,6 +439,32 @@ START_TEST(a_text_cut_anywhere_is_never_half_a_fabric)
 }
 END_TEST
 
+/* The first letters of a word that begins a block, at the end of a file, show that the file was
+ * cut; other text does not, nor the same letters in a line that ends. */
+START_TEST(the_beginning_of_a_word_is_a_cut)
+{
+    static const char *const ends[] = {"S", "s", "Sw", "Switc", "C", "c", "Rt", "v", "vend"};
+    static const char *const others[] = {"X", "Sx", "S\n", "S ", "Rx", "1", "Switches"};
+    struct fab_fabric *f = random_fabric(4, 3, 3, 1);
+    size_t len;
+    char *text = written(f, &len), longer[20000];
+    ck_assert_uint_lt(len, sizeof longer - 20);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(longer, sizeof longer, "%s%s", text, ends[i]);
+        ck_assert_msg(try_read(longer, strlen(longer)) == NULL, "'%s' at the end", ends[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(longer, sizeof longer, "%s%s", text, others[i]);
+        struct fab_fabric *g = try_read(longer, strlen(longer));
+        ck_assert_msg(g != NULL, "'%s' at the end", others[i]);
+        assert_same_fabric(f, g);
+        fab_fabric_unref(g);
+    }
+    free(text);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(the_field_cut_anywhere_is_never_half_a_fabric)
 {
     struct fab_fabric *f = read_fabric(field, sizeof field - 1);
@@ -588,6 +614,7 @@ int main(void)
     tcase_add_test(trips, control_characters_become_blanks);
     tcase_add_loop_test(damage, a_text_cut_anywhere_is_never_half_a_fabric, 0, 4);
     tcase_add_test(damage, the_field_cut_anywhere_is_never_half_a_fabric);
+    tcase_add_test(damage, the_beginning_of_a_word_is_a_cut);
     tcase_add_loop_test(damage, a_damaged_text_is_refused_or_read_soundly, 0, 4);
     tcase_add_loop_test(real, real_fabrics_are_read, 0, COUNT(files));
     tcase_set_timeout(reading, 60);
