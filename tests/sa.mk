@@ -19,6 +19,12 @@ tests_unit_test_sa_records_SOURCES = tests/unit/test_sa_records.c tests/unit/sa_
 tests_unit_test_sa_records_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sa_records_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_golden_sa
+tests_unit_test_golden_sa_SOURCES = tests/unit/test_golden_sa.c tests/unit/sa_place.h tests/support/golden.c \
+	tests/support/golden.h
+tests_unit_test_golden_sa_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_golden_sa_LDADD = $(LIB_TEST_LIBS)
+
 # How many path answers a second (not a test).
 EXTRA_PROGRAMS += tests/bench/bench_sa
 tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c tests/bench/bench.h
