@@ -115,14 +115,17 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
-int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same)
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
+                   bool *ret_same)
 {
     struct fab_path *paths = NULL;
     struct fab_places *places = NULL;
     bool same = same_ids(m->fabric, fabric), linked = same && same_links(m->fabric, fabric);
-    int r = fab_discover_paths(fabric, &paths);
+    int r = atomic_load(stop) ? FAB_E_BUSY : fab_discover_paths(fabric, &paths);
     if (r == FAB_OK)
         r = find_places(m, fabric, linked, &places);
+    if (r == FAB_OK && atomic_load(stop))
+        r = FAB_E_BUSY;
     if (r == FAB_OK && !same)
         r = move_observed(m, fabric);
     if (r != FAB_OK) {

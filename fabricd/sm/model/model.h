@@ -7,6 +7,7 @@
 #ifndef FABRICD_SM_MODEL_MODEL_H
 #define FABRICD_SM_MODEL_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -53,8 +54,10 @@ struct sm_model {
 
 /* Takes over a new snapshot, even if it returns an error. Keeps the known tables of switches that
  * are in both snapshots. *ret_same says whether ids and links are those of the previous snapshot.
- * Returns NOMEM. */
-int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
+ * Another thread may set *stop. Returns NOMEM, or BUSY (*stop was set, and the model has not
+ * changed). */
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
+                   bool *ret_same);
 /* Makes these tables the active ones and takes them over. NULL: there are no active tables any
  * more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);

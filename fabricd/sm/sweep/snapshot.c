@@ -25,6 +25,7 @@ struct step { /* the worker task owns all members, except where noted */
     bool lent, same;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
+    atomic_bool stop; /* the loop no longer wants the snapshot adopted */
     int status;
 };
 
@@ -41,16 +42,26 @@ static void step_free(struct step *l)
     free(l);
 }
 
+/* Takes the model back from the task that adopted the snapshot, or tried to. */
+static int take_model(struct sm *s, struct step *l)
+{
+    s->sweep->adopting = NULL;
+    sm_model_take_back(&s->model, &l->model);
+    sm_multicast_swept(s);
+    l->lent = false;
+    if (l->status != FAB_OK)
+        return l->status;
+    if (!l->same)
+        sm_model_take_target(&s->model, NULL);
+    sm_moves_report(s, l->moves, l->move_count);
+    return FAB_OK;
+}
+
 static void drop(struct sm *s, void *ctx)
 {
     struct step *l = ctx;
-    if (s && l->lent) {
-        sm_model_take_back(&s->model, &l->model);
-        sm_multicast_swept(s);
-        l->lent = false;
-        if (l->status == FAB_OK && !l->same)
-            sm_model_take_target(&s->model, NULL);
-    }
+    if (s && l->lent)
+        (void)take_model(s, l);
     step_free(l);
 }
 
@@ -182,7 +193,7 @@ static void adopt(void *ctx)
     struct fab_fabric *fabric = l->fabric;
     l->fabric = NULL;
     l->places = fab_discover_places_ref(l->model.places);
-    l->status = sm_model_adopt(&l->model, fabric, &l->same);
+    l->status = sm_model_adopt(&l->model, fabric, &l->stop, &l->same);
     if (l->status == FAB_OK)
         l->move_count = sm_moves_find(l->places, l->model.places, l->moves);
 }
@@ -212,8 +223,16 @@ static int enter_adopt(struct sm *s)
     l->fabric = s->sweep->found;
     s->sweep->found = NULL;
     l->lent = true;
+    l->status = FAB_E_BUSY; /* until the task has run */
     sm_model_lend(&s->model, &l->model);
+    s->sweep->adopting = &l->stop;
     return sm_phase_task_begin(s, &adopt_work, l);
+}
+
+static void stop_adopting(struct sm *s)
+{
+    if (s->sweep->adopting)
+        atomic_store(s->sweep->adopting, true);
 }
 
 static void free_discover(void *ctx)
@@ -224,15 +243,8 @@ static void free_discover(void *ctx)
 static int leave_adopt(struct sm *s)
 {
     struct step *l = sm_phase_task_take(s);
-    int r = l->status;
-    sm_model_take_back(&s->model, &l->model);
-    sm_multicast_swept(s);
-    l->lent = false;
+    int r = take_model(s, l);
     s->run.same = l->same;
-    if (r == FAB_OK && !l->same)
-        sm_model_take_target(&s->model, NULL);
-    if (r == FAB_OK)
-        sm_moves_report(s, l->moves, l->move_count);
     step_free(l);
     if (r == FAB_OK)
         r = note_unresponsive(s);
@@ -253,5 +265,9 @@ const struct sm_phase sm_phase_seal = {.name = "sealing",
                                        .finished = sm_phase_task_over,
                                        .leave = leave_seal,
                                        .yields = SM_YIELDS};
-const struct sm_phase sm_phase_adopt = {
-    .name = "adopting", .enter = enter_adopt, .finished = sm_phase_task_over, .leave = leave_adopt};
+const struct sm_phase sm_phase_adopt = {.name = "adopting",
+                                        .enter = enter_adopt,
+                                        .finished = sm_phase_task_over,
+                                        .leave = leave_adopt,
+                                        .abort = stop_adopting,
+                                        .yields = SM_YIELDS};
