@@ -351,6 +351,12 @@ tests_sim_test_sm_returns_SOURCES = tests/sim/test_sm_returns.c tests/sim/lab.c 
 tests_sim_test_sm_returns_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_returns_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: the background proof
+UNIT_TESTS += tests/sim/test_sm_reproof
+tests_sim_test_sm_reproof_SOURCES = tests/sim/test_sm_reproof.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_reproof_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_reproof_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: multicast
 UNIT_TESTS += tests/sim/test_multicast
 tests_sim_test_multicast_SOURCES = tests/sim/test_multicast.c tests/sim/lab.c tests/sim/lab.h

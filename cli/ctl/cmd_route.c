@@ -78,6 +78,7 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
     out_textf(o, "Longest path", OUT_PLAIN, "%u switch%s", v->longest_path,
               fab_base_plural_es(v->longest_path));
     out_keys(o, &v->base, "longest_path dependencies");
+    out_proof(o, r->proof);
     out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,
              kind_word(v->witness_kind));
     show_lines(o, v->witness);

@@ -125,10 +125,12 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
         out_none(o, "unreachable_pairs", NULL);
         out_none(o, "virtual_lanes", NULL);
         out_none(o, "repaired_entries", NULL);
+        out_none(o, "proof_generation", NULL);
         out_none(o, "rebalance_in_ms", NULL);
         return;
     }
     say_routing_text(o, s);
+    out_proof(o, r->proof);
     say_repaired(o, r);
     out_time_utc(o, "published_at", s->publish_time);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);

@@ -212,6 +212,43 @@ void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timest
     out_text(o, key, NULL, OUT_PLAIN, text);
 }
 
+static void say_proof(struct out *o, const Fabric__V1__WholeProof *p)
+{
+    char at[SHOW_LEN], took[SHOW_LEN];
+    show_time(p->time, at);
+    show_duration(microseconds_of(p->duration), took);
+    if (p->generation == 0)
+        out_text(o, NULL, "Proved whole", OUT_DIM, "not yet");
+    else
+        out_textf(o, "Proved whole", OUT_PLAIN, "generation %" PRIu64 "%s%s, in %s%s%s",
+                  p->generation, at[0] != '\0' ? " at " : "", at, took,
+                  p->background ? ", in the background" : "",
+                  p->due ? "; local repairs since, a background proof follows" : "");
+    if (p->background_failures > 0)
+        out_textf(o, "Refuted", OUT_BAD,
+                  "%" PRIu64 " of %" PRIu64 " background proofs; see the events reproof-failed",
+                  p->background_failures, p->background_proofs);
+}
+
+void out_proof(struct out *o, const Fabric__V1__WholeProof *p)
+{
+    static const Fabric__V1__WholeProof none = FABRIC__V1__WHOLE_PROOF__INIT;
+    p = p != NULL ? p : &none;
+    say_proof(o, p);
+    out_number(o, "proof_generation", NULL, OUT_PLAIN, p->generation);
+    if (p->generation != 0) {
+        out_time_utc(o, "proof_at", p->time);
+        out_millis(o, "proof_ms", NULL, OUT_PLAIN, microseconds_of(p->duration));
+    } else {
+        out_none(o, "proof_at", NULL);
+        out_none(o, "proof_ms", NULL);
+    }
+    out_bool(o, "proof_in_background", NULL, OUT_PLAIN, p->background);
+    out_bool(o, "proof_due", NULL, OUT_PLAIN, p->due);
+    out_number(o, "background_proofs", NULL, OUT_PLAIN, p->background_proofs);
+    out_number(o, "background_proof_failures", NULL, OUT_PLAIN, p->background_failures);
+}
+
 void show_lines(struct out *o, const char *text)
 {
     while (*text != '\0') {

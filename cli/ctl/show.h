@@ -7,6 +7,7 @@
 #include "fabric/v1/event.pb-c.h"
 #include "fabric/v1/node.pb-c.h"
 #include "fabric/v1/port.pb-c.h"
+#include "fabric/v1/route.pb-c.h"
 #include "google/protobuf/duration.pb-c.h"
 #include "google/protobuf/timestamp.pb-c.h"
 
@@ -49,6 +50,9 @@ void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate
 void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t);
 /* Writes a time as show_time_utc formats it, in JSON output only. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
+
+/* Writes when the tables were last proved whole. `p` may be NULL. */
+void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
 /* Prints each line of a text, in text output only. */
 void show_lines(struct out *o, const char *text);

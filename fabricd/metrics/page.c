@@ -161,6 +161,27 @@ static void scrub(struct fab_text *to, const struct sm_status *s)
           "Nodes whose settings the manager has not written again yet.");
 }
 
+static void proofs(struct fab_text *to, const struct sm_proof *p)
+{
+    gauge(to, "proof_generation", p->last.generation,
+          "Generation whose tables were last proved whole.");
+    family(to, "proof_timestamp_seconds", "gauge",
+           "Unix time at which the tables were last proved whole.");
+    fab_base_text_addf(to, "fabricd_proof_timestamp_seconds %.3f\n", (double)p->last.time_us / 1e6);
+    family(to, "proof_duration_seconds", "gauge", "Duration of that proof, with its pauses.");
+    fab_base_text_addf(to, "fabricd_proof_duration_seconds %.6f\n",
+                       (double)p->last.duration_us / 1e6);
+    gauge(to, "proof_due", p->due,
+          "1: local repairs changed the tables since they were last proved whole.");
+    counter(to, "background_proofs", p->proofs, "Proofs of all tables after local repairs.");
+    counter(to, "background_proof_failures", p->failures,
+            "Background proofs that refuted tables which local repairs had proved.");
+    family(to, "background_proof_cpu_seconds", "counter",
+           "Processor time that the background proofs have taken.");
+    fab_base_text_addf(to, "fabricd_background_proof_cpu_seconds_total %.6f\n",
+                       (double)p->cpu_us / 1e6);
+}
+
 static void traps(struct fab_text *to, const struct sm_trap_counts *t)
 {
     counter(to, "traps", t->received, "Traps received.");
@@ -388,6 +409,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     management(to, &status);
     traps(to, &status.traps);
     scrub(to, &status);
+    proofs(to, &status.proof);
     turns(to, &loop_iterations);
     phases(to, in->sm);
     fabric(to, &status, v ? v->fabric : NULL, &census);

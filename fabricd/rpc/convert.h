@@ -34,6 +34,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_unresponsive *unresponsive,
                                    uint32_t unresponsive_count, const struct fab_view *v,
                                    const struct fab_census *census);
+Fabric__V1__WholeProof *convert_proof(struct answer *a, const struct sm_proof *p);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);

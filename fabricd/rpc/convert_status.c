@@ -48,6 +48,23 @@ static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabri
     return m;
 }
 
+Fabric__V1__WholeProof *convert_proof(struct answer *a, const struct sm_proof *p)
+{
+    Fabric__V1__WholeProof *m = ANSWER_NEW(a, Fabric__V1__WholeProof, fabric__v1__whole_proof);
+    if (m == NULL)
+        return NULL;
+    m->generation = p->last.generation;
+    if (p->last.generation != 0) {
+        m->time = convert_time(a, p->last.time_us);
+        m->duration = convert_duration(a, p->last.duration_us);
+    }
+    m->background = p->last.background;
+    m->due = p->due;
+    m->background_proofs = p->proofs;
+    m->background_failures = p->failures;
+    return m;
+}
+
 static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_status *s,
                                           const struct fab_view *v)
 {
@@ -64,6 +81,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_stat
     m->max_lid = v->target->lids.top;
     m->virtual_lanes = fab_target_vls_count(&v->target->vls);
     m->repaired_entries = s->repaired;
+    m->proof = convert_proof(a, &s->proof);
     if (s->rebalance_due)
         m->rebalance_in = convert_duration(a, s->rebalance_in_us);
     return m;

@@ -219,6 +219,7 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
     struct sm_status status;
     sm_get_status(call_rpc(c)->in.sm, &status);
     m.settings_not_restored = status.settings_not_restored;
+    m.proof = convert_proof(&a, &status.proof);
     answer_reply(&a, c, &m.base);
 }
 

@@ -18,6 +18,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/readback.c \
 	%D%/apply/rebalance.c \
 	%D%/apply/repair_state.c \
+	%D%/apply/reproof.c \
 	%D%/apply/reroutes.c \
 	%D%/apply/route.c \
 	%D%/apply/state.h \

@@ -9,6 +9,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/switch_graph.c \
 	%D%/switch_graph.h \
 	%D%/batch_walk.c \
+	%D%/steps.h \
 	%D%/trace.c \
 	%D%/verify.c \
 	%D%/verify.h \

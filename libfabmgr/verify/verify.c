@@ -15,6 +15,7 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/verify/device_limits.h"
+#include "libfabmgr/verify/steps.h"
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
@@ -85,14 +86,15 @@ static int judge_dependencies(struct fab_verify_deps *deps, struct fab_verdict *
     return status;
 }
 
+/* Judges what the walk of all LIDs has found. */
 static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};
-    int status = fab_verify_walk_all(w);
+    int status = FAB_OK;
     v.pairs = w->pairs;
     v.unreachable_pairs = w->unreachable;
     v.longest_path = w->longest;
-    if (status == FAB_OK && w->bad_lid != 0)
+    if (w->bad_lid != 0)
         status = witness_path(w, &v.witness);
     if (status == FAB_OK)
         status = judge_dependencies(w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps, &v);
@@ -134,9 +136,60 @@ int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
     int status = open_walk(in, &graph, &walk);
     if (status != FAB_OK)
         return status;
-    status = judge(&walk, ret);
+    status = fab_verify_walk_all(&walk);
+    if (status == FAB_OK)
+        status = judge(&walk, ret);
     close_walk(&graph, &walk);
     return status;
+}
+
+/* ---- the proof in steps ---------------------------------------------------------------------- */
+
+struct fab_verify_steps {
+    struct fab_verify_input in;
+    struct fab_verify_graph graph;
+    struct fab_verify_walk walk;
+    uint32_t next, pieces; /* number of the next piece of the walk, and their count */
+};
+
+int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret)
+{
+    struct fab_verify_steps *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return FAB_E_NOMEM;
+    s->in = *in;
+    s->in.pool = NULL;
+    int status = open_walk(&s->in, &s->graph, &s->walk);
+    if (status != FAB_OK) {
+        free(s);
+        return status;
+    }
+    s->pieces = fab_verify_walk_pieces(&s->walk);
+    *ret = s;
+    return FAB_OK;
+}
+
+void fab_verify_steps_free(struct fab_verify_steps *s)
+{
+    if (s == NULL)
+        return;
+    close_walk(&s->graph, &s->walk);
+    free(s);
+}
+
+bool fab_verify_steps_next(struct fab_verify_steps *s)
+{
+    if (s->next < s->pieces)
+        fab_verify_walk_piece(&s->walk, s->next++);
+    return s->next < s->pieces;
+}
+
+int fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret)
+{
+    while (fab_verify_steps_next(s))
+        continue;
+    fab_verify_walk_finish(&s->walk);
+    return judge(&s->walk, ret);
 }
 
 int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,

@@ -293,14 +293,29 @@ static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other
         fab_verify_vl_walk_merge(w->vl_walk, other->vl_walk);
 }
 
+uint32_t fab_verify_walk_pieces(const struct fab_verify_walk *w)
+{
+    return w->graph->in->lids->top / (TILES * COLUMNS) + 1;
+}
+
+void fab_verify_walk_piece(struct fab_verify_walk *w, uint32_t piece)
+{
+    walk_piece(w, piece, 0);
+}
+
+void fab_verify_walk_finish(struct fab_verify_walk *w)
+{
+    if (w->batch_walk != NULL)
+        fab_verify_batch_walk_finish(w->batch_walk, &w->deps);
+}
+
 static void walk_with(struct fab_verify_walk *walks, uint32_t threads)
 {
     const struct fab_verify_input *in = walks[0].graph->in;
-    fab_base_pool_run(threads > 1 ? in->pool : NULL, in->lids->top / (TILES * COLUMNS) + 1,
-                      walk_piece, walks);
+    fab_base_pool_run(threads > 1 ? in->pool : NULL, fab_verify_walk_pieces(walks), walk_piece,
+                      walks);
     for (uint32_t i = 0; i < threads; i++) {
-        if (walks[i].batch_walk != NULL)
-            fab_verify_batch_walk_finish(walks[i].batch_walk, &walks[i].deps);
+        fab_verify_walk_finish(&walks[i]);
         if (i > 0)
             merge(&walks[0], &walks[i]);
     }

@@ -37,6 +37,8 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\d+ of them by plans", "<n> of them by plans"),
     (r"the computation [\d.]+ MiB", "the computation <n> MiB"),
     (r'("kept": )\d+', r"\1<n>"),
+    (r"^(Proved whole): .*", r"\1: <when>"),
+    (r'("(?:proof_generation|proof_in_background|proof_due|background_proofs)": )\w+', r"\1<n>"),
     (r"\b(up|took|in|computed in|verified in|measured in) (\d+ (h|min) )?[\d.]+ (us|ms|s)\b", r"\1 <duration>"),
     (r" *\b\d+\.\d+ (us|ms|s)\b", " <duration>"),
     (r'("(uptime_s|\w+_ms|\w+_us|blocks_per_second|sequence)": )[\d.]+', r"\1<n>"),
@@ -49,6 +51,7 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\d+ MADs$", "<n> MADs"),
     (r"Time: at \d+ blocks a second", "Time: at <n> blocks a second"),
     # metrics
+    (r"^(fabricd_(?:proof_generation|proof_due|background_proofs_total|background_proof_cpu_seconds_total)) .*", r"\1 <n>"),
     (r"^fabricd_loop_longest_seconds\{.*\n", ""),
     (r"^fabricd_loop_iteration_longest_seconds\{.*\n", ""),
     (r"^fabricd_phase_\w*seconds\w*\{.*\n", ""),
@@ -128,6 +131,7 @@ def free_port():
 # Times, durations and numbers of requests vary.
 VARIES = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\{\n(?: *(?:seconds|nanos): .*\n)+ *\}", "<time>"),
+    (r"^( *proof) \{(?:\n *(?:generation|time|duration|background|due|background_proofs)\b.*)+\n *\}", r"\1 { <when> }"),
     (r"^( *(?:\w*_us|sequence|smps_\w+|sent|retried|window|in_flight|reads|writes|log_reads|blocks_per_second|pid|uid)): .*",
      r"\1: <n>"),
 )]

@@ -9,6 +9,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/verify/steps.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/fabrics.h"
 
@@ -227,12 +228,35 @@ static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
 }
 
+/* The proof in steps gives the same verdict. */
+static inline void assert_steps_agree(const struct fab_verify_input *in,
+                                      const struct fab_verdict *want)
+{
+    struct fab_verify_steps *steps = NULL;
+    struct fab_verdict v;
+    ck_assert_int_eq(fab_verify_steps_new(in, &steps), FAB_OK);
+    (void)fab_verify_steps_next(steps);
+    ck_assert_int_eq(fab_verify_steps_judge(steps, &v), FAB_OK);
+    ck_assert_int_eq(v.deadlock_free, want->deadlock_free);
+    ck_assert_uint_eq(v.unreachable_pairs, want->unreachable_pairs);
+    ck_assert_uint_eq(v.pairs, want->pairs);
+    ck_assert_uint_eq(v.longest_path, want->longest_path);
+    ck_assert_uint_eq(v.dependencies, want->dependencies);
+    ck_assert_uint_eq(v.beyond, want->beyond);
+    ck_assert_int_eq(v.witness.kind, want->witness.kind);
+    ck_assert_uint_eq(v.witness.lid, want->witness.lid);
+    ck_assert_uint_eq(v.witness.port_count, want->witness.port_count);
+    fab_verify_verdict_fini(&v);
+    fab_verify_steps_free(steps);
+}
+
 static inline struct fab_verdict proven(const struct fab_fabric *f, const struct fab_target *t,
                                         uint32_t max_hops)
 {
     struct fab_verdict v;
     struct fab_verify_input in = proof_input(f, t, max_hops);
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    assert_steps_agree(&in, &v);
     return v;
 }
 

@@ -19,6 +19,7 @@ static struct fab_verdict proven_with(const struct fab_fabric *f, const struct f
     struct fab_verify_input in = {
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .policy = p, .max_hops = 64};
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    assert_steps_agree(&in, &v);
     return v;
 }
 

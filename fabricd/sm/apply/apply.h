@@ -75,6 +75,17 @@ void sm_rebalance_postponed(struct sm *s, bool awaited);
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
+/* ---- the background proof of all tables after local repairs (reproof.c) ---- */
+
+/* Starts the proof after the quiet time, if one is due. */
+void sm_reproof_prepare(struct sm *s);
+/* Call this function when a round has ended, before the next one is chosen. */
+void sm_reproof_round_ended(struct sm *s);
+/* Makes the proof pause at once, because a fault may have to be handled. */
+void sm_reproof_yield(struct sm *s);
+void sm_reproof_drop(struct sm *s);
+bool sm_reproof_runs(const struct sm *s);
+
 /* Gives s->policy the present pins of names (pins.c), unless subnet.pin_names is off. Call this
  * function after s->policy changed. */
 void sm_pins_attach(struct sm *s);

@@ -96,6 +96,31 @@ int sm_publish(struct sm *s)
     s->apply->generation++;
     fab_view_unref(s->model.view);
     s->model.view = view;
+    sm_reproof_published(s);
+    return FAB_OK;
+}
+
+int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict)
+{
+    const struct fab_view *old = s->model.view;
+    struct fab_policy policy;
+    int r = fab_policy_copy(&old->policy, &policy);
+    if (r != FAB_OK)
+        return r;
+    struct fab_verdict v = *verdict;
+    v.witness = (struct fab_witness){.kind = FAB_OK};
+    struct fab_fabric *fabric = fab_fabric_ref(old->fabric);
+    struct fab_target *target = fab_target_ref(old->target);
+    struct fab_view *view = fab_view_new(old->generation, fabric, target, &policy, &v);
+    if (!view) {
+        fab_fabric_unref(fabric);
+        fab_target_unref(target);
+        fab_policy_fini(&policy);
+        return FAB_E_NOMEM;
+    }
+    view->published_us = old->published_us;
+    fab_view_unref(s->model.view);
+    s->model.view = view;
     return FAB_OK;
 }
 
@@ -275,6 +300,8 @@ int sm_publish_repair(struct sm *s, int64_t active)
 {
     bool counted = s->apply->counted == s->apply->generation;
     int r = sm_publish(s);
+    if (r == FAB_OK)
+        sm_reproof_repaired(s);
     if (r == FAB_OK && counted) {
         s->apply->census.active_links = (uint32_t)(s->apply->census.active_links + active);
         s->apply->counted = s->apply->generation;
@@ -314,6 +341,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
     ret->rebalance_due = sm_rebalance_due(s, &at);
     ret->rebalance_in_us = at > now ? at - now : 0;
     ret->unapproved = a->baseline.count;
+    sm_reproof_get_status(s, &ret->proof);
     ret->waiting_names = (uint32_t)a->pins.set->waiting_count;
 }
 
@@ -334,6 +362,8 @@ int sm_apply_init(struct sm *s)
         r = sm_transition_init(s);
     if (r == FAB_OK)
         r = sm_baseline_init(s);
+    if (r == FAB_OK)
+        r = sm_reproof_init(s);
     return r == FAB_OK ? sm_rebalance_init(s) : r;
 }
 
@@ -343,6 +373,7 @@ void sm_apply_fini(struct sm *s)
     if (!a)
         return;
     sm_rebalance_fini(s);
+    sm_reproof_fini(s);
     sm_transition_fini(s);
     sm_baseline_edit_fini(s);
     sm_route_fini(s);

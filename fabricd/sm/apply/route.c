@@ -309,14 +309,12 @@ static bool finished(const struct sm *s)
     return !s->apply->job || s->apply->job->over;
 }
 
-/* Replaces the line ends of a witness by ';', because the text of an event must be a single
- * line. */
-static void one_line(char *text)
+void sm_route_one_line(char *text)
 {
-    size_t len = strlen(text);
+    size_t len = text ? strlen(text) : 0;
     while (len > 0 && text[len - 1] == '\n')
         text[--len] = 0;
-    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
+    for (char *at = text; at && (at = strchr(at, '\n')) != NULL;)
         *at = ';';
 }
 
@@ -329,8 +327,7 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
     snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->of.target->engine,
              pairs);
     sm_alarm_set(s, "%s%s%s", what, j->passed[0] ? "; passed over " : "", j->passed);
-    if (j->witness)
-        one_line(j->witness);
+    sm_route_one_line(j->witness);
     event_emit(s->in.bus, proof_failed, .subject = j->of.target->engine, .reason = what,
                .witness = j->witness ? j->witness : "none");
 }
@@ -382,6 +379,7 @@ static int judge(struct sm *s, struct sm_route_job *j)
     fab_verify_verdict_fini(&s->apply->verdict);
     s->apply->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
+    sm_reproof_whole(s, j->verify_us);
     s->run.computed = true;
     s->run.computed_us = j->computed_us;
     s->run.proved_us = j->proved_us;

@@ -135,6 +135,20 @@ struct sm_baseline {            /* state of baseline.c and baseline_edit.c */
     struct sm_baseline_edit *edits; /* queue of changes; the first one is being made */
     struct loop_timer *timer;       /* the first change waits for a round, or for the database */
 };
+struct sm_reproof_job; /* a background proof, defined in reproof.c */
+struct sm_reproof {    /* state of reproof.c */
+    struct loop_timer *timer;
+    struct sm_reproof_job *job; /* the proof under way; NULL: none */
+    struct loop_task *task;     /* the worker task that has `job`; NULL: none runs */
+    /* Manager's clock at the first published local repair that no whole proof covers, and at the
+     * last one; due_us 0: there is none. */
+    uint64_t due_us, repaired_us;
+    uint64_t repairs;            /* number of local repairs published since the start */
+    struct sm_whole_proof last;  /* of tables that were published */
+    struct sm_whole_proof fresh; /* of tables not yet published; time_us 0: there are none */
+    uint64_t proofs, failures;   /* numbers of background proofs */
+    uint64_t cpu_ns;             /* processor time of the background proofs */
+};
 struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
 struct sm_apply {
@@ -150,6 +164,7 @@ struct sm_apply {
     struct sm_programming program;
     struct loop_timer *settle; /* sends the next writes when packets have left the fabric */
     struct sm_rebalance rebalance;
+    struct sm_reproof reproof;
     struct sm_pins pins;
     struct sm_baseline baseline;
     struct sm_classes classes; /* the classes that the last events reported */
@@ -222,6 +237,9 @@ void sm_baseline_edit_fini(struct sm *s);
 
 /* Functions of route.c. */
 void sm_route_fini(struct sm *s);
+/* Replaces the line ends of a witness by ';', because the text of an event must be a single line.
+ * `text` may be NULL. */
+void sm_route_one_line(char *text);
 
 /* Functions of program.c. */
 void sm_program_fini(struct sm_programming *p);
@@ -257,6 +275,9 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 /* Functions of publish.c. */
 /* Publishes the fabric without tables, unless tables exist already. Returns NOMEM. */
 int sm_publish_fabric(struct sm *s);
+/* Publishes the view again, under its generation, with another verdict of its tables. Returns
+ * NOMEM. */
+int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
 
 /* Functions of changes.c. */
 /* Emits events about the changes from the published snapshot to the new one, as fab_fabric_diff
@@ -292,6 +313,17 @@ static inline bool sm_gains(const struct sm_gain *g)
  * tables were no better. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
+
+/* Functions of reproof.c. */
+int sm_reproof_init(struct sm *s); /* returns OK or NOMEM */
+void sm_reproof_fini(struct sm *s);
+/* Call this function when a local repair was published. */
+void sm_reproof_repaired(struct sm *s);
+/* Call this function when a round proved all new tables, and sm_reproof_published when a view was
+ * published. */
+void sm_reproof_whole(struct sm *s, uint64_t duration_us);
+void sm_reproof_published(struct sm *s);
+void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);
 
 /* partition.c: notes whether a switch port enforces partitions, from its answer to a PortInfo
  * write. */

@@ -29,7 +29,8 @@
 
 #define QUIET_US 1000000u /* delay from the end of a round to the start of the computation */
 #define SLICE_US 4000u
-#define PAUSE_US 4000u /* the shortest pause, and the pause in virtual time */
+#define PAUSE_US 4000u        /* the shortest pause, and the pause in virtual time */
+#define PROOF_PAUSE_US 20000u /* the pause while the background proof runs (apply/reproof.c) */
 #define SLICE_CASES 64
 #define PLAN_SHARE 8 /* a plan may take at most this part of the memory */
 /* LFT blocks per second, assumed until reroutes have shown the real rate. */
@@ -333,6 +334,10 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
+    if (sm_reproof_runs(s) && !sm_run_busy(s)) {
+        loop_timer_set(a->timer, PROOF_PAUSE_US); /* the proof has the share of the core */
+        return;
+    }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
         return; /* sm_contingency_prepare sets the timer again when the round has ended */
     const struct fab_repair *state = sm_repair_session_of(s)->state;

@@ -31,6 +31,7 @@ static void round_ended(struct sm *s, int status)
 {
     sm_scrub_round_ended(s, status);
     sm_keys_round_ended(s, status);
+    sm_reproof_round_ended(s);
     sm_program_tidy(s);
     sm_repair_prepare(s);
     sm_rebalance_ended(s, status);
@@ -39,11 +40,19 @@ static void round_ended(struct sm *s, int status)
 static void trap_came(struct sm *s)
 {
     sm_contingency_yield(s);
+    sm_reproof_yield(s);
     sm_rebalance_yield(s);
+}
+
+static void round_over(struct sm *s)
+{
+    sm_contingency_prepare(s);
+    sm_reproof_prepare(s);
 }
 
 static void mastership_lost(struct sm *s)
 {
+    sm_reproof_drop(s);
     sm_background_drop(s);
     sm_scrub_drop(s);
 }
@@ -56,7 +65,7 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .before_choice = sm_background_schedule,
                                     .add_facts = add_facts,
                                     .round_ended = round_ended,
-                                    .round_over = sm_contingency_prepare,
+                                    .round_over = round_over,
                                     .repair_state_made = sm_contingency_prepare,
                                     .node_touched = sm_background_touch,
                                     .mastership_lost = mastership_lost,

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The background proof. A local repair proves only the paths that it changes, relative to what its
+ * session knows of the rest. After local repairs, a worker task proves the published tables whole
+ * (libfabmgr/verify/steps.h), from nothing but the tables, so that neither a defect of the
+ * incremental proof nor damaged memory stays unnoticed.
+ *
+ * The proof begins when no local repair was published for QUIET_US. A further local repair replaces
+ * it by a proof of the later tables. If local repairs keep coming, a proof begins LONGEST_US after
+ * the first one that no proof covers, and later local repairs do not replace it. A proof of all
+ * tables in a round (route.c) makes the background proof unnecessary.
+ *
+ * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
+ * time, and takes at most contingency.cpu percent of one core; contingencies are not computed
+ * meanwhile. A trap ends the slice after at most 256 LIDs (sm_reproof_yield). No slice begins while
+ * a round runs, unless the proof is LONGEST_US late.
+ *
+ * If the whole proof finds what the incremental proofs did not, the manager emits reproof-failed,
+ * raises the alarm, publishes the true verdict, and computes new tables by an engine.
+ */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/state.h"
+#include "libfabmgr/verify/steps.h"
+
+#define QUIET_US 1000000u
+#define LONGEST_US 10000000u
+#define SLICE_US 4000u
+#define PAUSE_US 4000u    /* the shortest pause, and the pause in virtual time */
+#define SLICE_PIECES 64   /* the most steps of a slice; the only limit in virtual time */
+#define RETRY_US 10000000 /* after memory ran out */
+
+struct sm_reproof_job {
+    struct fab_view *view;
+    uint64_t repairs; /* value of sm_reproof.repairs for the tables of the view */
+    struct fab_verify_steps *steps;
+    struct fab_verdict verdict;
+    char *witness;
+    bool timed;        /* a slice ends after SLICE_US; false: in virtual time */
+    int stop;          /* not 0: the slice must end; the loop thread sets it */
+    bool over;         /* `status` and `verdict` are those of the proof */
+    int status;        /* of the proof so far */
+    uint64_t slice_ns; /* processor time of the last slice */
+    uint64_t began_us; /* manager's clock when the proof began */
+};
+
+/* ---- on the worker --------------------------------------------------------------------------- */
+
+static bool slice_is_over(const struct sm_reproof_job *j, uint64_t start_ns)
+{
+    return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0 ||
+           (j->timed && clock_cpu_ns() - start_ns >= SLICE_US * UINT64_C(1000));
+}
+
+static void judge(struct sm_reproof_job *j)
+{
+    j->status = fab_verify_steps_judge(j->steps, &j->verdict);
+    j->over = true;
+    if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
+        (void)fab_verify_witness_text(j->view->fabric, &j->verdict.witness, &j->witness);
+}
+
+static void work(void *ctx, struct loop_task *task)
+{
+    struct sm_reproof_job *j = ctx;
+    uint64_t start_ns = clock_cpu_ns();
+    (void)task;
+    if (!j->steps) {
+        const struct fab_verify_input in = fab_view_verify_input(j->view);
+        j->status = fab_verify_steps_new(&in, &j->steps);
+        j->over = j->status != FAB_OK;
+    }
+    bool more = !j->over;
+    for (unsigned i = 0; i < SLICE_PIECES && more && !slice_is_over(j, start_ns); i++) {
+        more = fab_verify_steps_next(j->steps);
+        /* Gives the processor to the loop thread, which may have to handle a fault. */
+        (void)sched_yield();
+    }
+    if (!j->over && !more)
+        judge(j);
+    j->slice_ns = clock_cpu_ns() - start_ns;
+}
+
+static void job_free(void *ctx)
+{
+    struct sm_reproof_job *j = ctx;
+    fab_verify_steps_free(j->steps);
+    fab_verify_verdict_fini(&j->verdict);
+    fab_view_unref(j->view);
+    free(j->witness);
+    free(j);
+}
+
+/* ---- when to prove --------------------------------------------------------------------------- */
+
+static bool is_overdue(const struct sm_reproof *r, uint64_t now)
+{
+    return r->due_us && now - r->due_us >= LONGEST_US;
+}
+
+/* Returns the time until a proof may begin. */
+static uint64_t wait_us(const struct sm_reproof *r)
+{
+    uint64_t now = clock_now_us(), quiet = r->repaired_us + QUIET_US,
+             latest = r->due_us + LONGEST_US, at = quiet < latest ? quiet : latest;
+    return at > now ? at - now : 0;
+}
+
+/* Drops the proof under way. If the worker has it, the worker ends its slice. */
+static void drop_job(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    if (r->task) {
+        __atomic_store_n(&r->job->stop, 1, __ATOMIC_RELAXED);
+        loop_task_cancel(r->task);
+    } else if (r->job) {
+        loop_discard(s->in.loop, job_free, r->job);
+    }
+    r->task = NULL;
+    r->job = NULL;
+}
+
+void sm_reproof_repaired(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    r->repairs++;
+    r->repaired_us = clock_now_us();
+    if (!r->due_us)
+        r->due_us = r->repaired_us;
+}
+
+void sm_reproof_whole(struct sm *s, uint64_t duration_us)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    drop_job(s);
+    loop_timer_cancel(r->timer);
+    r->due_us = 0;
+    r->fresh = (struct sm_whole_proof){.duration_us = duration_us, .time_us = clock_unix_us()};
+}
+
+void sm_reproof_published(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    if (!r->fresh.time_us)
+        return;
+    r->last = r->fresh;
+    r->last.generation = s->apply->generation;
+    r->fresh = (struct sm_whole_proof){0};
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+static const char *failure(const struct fab_verdict *v)
+{
+    return v->witness.kind == FAB_E_LOOP ? "they have a forwarding loop"
+           : !v->deadlock_free           ? "they could deadlock"
+           : v->unreachable_pairs        ? "some endports cannot reach each other"
+                                         : "they exceed the limits of a device";
+}
+
+/* Makes this the verdict of the active tables. A mixture of tables in the switches keeps its own
+ * verdict. */
+static void take_over(struct sm *s, struct sm_reproof_job *j)
+{
+    if (s->apply->mixed)
+        return;
+    if (sm_publish_verdict(s, &j->verdict) != FAB_OK)
+        log_warning("sm", "no memory to publish the verdict of the background proof");
+    fab_verify_verdict_fini(&s->apply->verdict);
+    s->apply->verdict = j->verdict;
+    j->verdict = (struct fab_verdict){0};
+}
+
+static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
+{
+    const char *what = failure(&j->verdict);
+    s->apply->reproof.failures++;
+    sm_route_one_line(j->witness);
+    sm_alarm_set(s,
+                 "the background proof refutes the tables of generation %" PRIu64
+                 ", which local repairs had proved: %s; new tables are computed",
+                 j->view->generation, what);
+    event_emit(s->in.bus, reproof_failed, .subject = "fabric", .generation = j->view->generation,
+               .reason = what, .witness = j->witness ? j->witness : "none",
+               .pairs = j->verdict.unreachable_pairs);
+    take_over(s, j);
+    sm_repair_forget(s); /* its state may be wrong, too */
+    sm_request(s, SM_REQUEST_REROUTE);
+}
+
+static void note_proved(struct sm *s, struct sm_reproof_job *j)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    r->last = (struct sm_whole_proof){.generation = j->view->generation,
+                                      .time_us = clock_unix_us(),
+                                      .duration_us = clock_now_us() - j->began_us,
+                                      .background = true};
+}
+
+static void take_verdict(struct sm *s, struct sm_reproof_job *j)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    const struct fab_verdict *v = &j->verdict;
+    /* A local repair announces pairs that only an engine can connect, and an engine then runs. */
+    bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
+                     v->witness.kind == FAB_E_UNREACHABLE;
+    bool good = fab_verify_verdict_good(v);
+    r->proofs++;
+    r->due_us = j->repairs == r->repairs ? 0 : clock_now_us();
+    if (good)
+        note_proved(s, j);
+    else if (!announced)
+        raise_alarm(s, j);
+    log_debug("sm", "background proof generation=%" PRIu64 " good=%d cpu_ms=%.1f",
+              j->view->generation, good, (double)r->cpu_ns / 1e6);
+}
+
+/* Takes the result of a finished proof. No round may run. */
+static void finish(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    struct sm_reproof_job *j = r->job;
+    r->job = NULL;
+    if (j->status == FAB_OK) {
+        take_verdict(s, j);
+    } else {
+        log_warning("sm", "the background proof failed: %s", fab_base_status_text(j->status));
+        loop_timer_set(r->timer, RETRY_US);
+    }
+    loop_discard(s->in.loop, job_free, j);
+}
+
+void sm_reproof_round_ended(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    if (r->job && !r->task && r->job->over)
+        finish(s);
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+/* Returns the pause after a slice that took `cpu_ns` of processor time. */
+static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
+{
+    uint64_t percent = s->in.config->contingency_cpu;
+    uint64_t pause_us = cpu_ns / 1000 * (100 - percent) / percent;
+    return clock_is_virtual() || pause_us < PAUSE_US ? PAUSE_US : pause_us;
+}
+
+static void done(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    struct sm_reproof_job *j = ctx;
+    struct sm_reproof *r = &s->apply->reproof;
+    r->task = NULL;
+    r->cpu_ns += clock_is_virtual() ? 0 : j->slice_ns;
+    if (!j->over) {
+        loop_timer_set(r->timer, pause_after(s, j->slice_ns));
+    } else if (!sm_run_busy(s)) {
+        finish(s);
+        sm_reproof_prepare(s);
+        sm_schedule(s);
+    }
+}
+
+static void drop(void *owner, void *ctx)
+{
+    (void)owner;
+    job_free(ctx);
+}
+
+static int begin(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    struct sm_reproof_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return FAB_E_NOMEM;
+    j->view = fab_view_ref(s->model.view);
+    j->repairs = r->repairs;
+    j->timed = !clock_is_virtual();
+    j->began_us = clock_now_us();
+    r->job = j;
+    return FAB_OK;
+}
+
+static void go_on(struct sm *s)
+{
+    static const struct loop_task_ops ops = {"proving all tables", work, done, drop};
+    struct sm_reproof *r = &s->apply->reproof;
+    const struct loop_task_config config = {
+        .ops = &ops, .tasks = &s->apply->tasks, .owner = s, .ctx = r->job, .place = LOOP_TASK_LONG};
+    r->job->stop = 0;
+    if (loop_task_start(s->in.loop, &config, &r->task) == FAB_OK)
+        return;
+    r->job = NULL; /* drop() has freed it */
+    loop_timer_set(r->timer, RETRY_US);
+}
+
+/* Returns whether a slice may run now. */
+static bool may_run(const struct sm *s)
+{
+    const struct sm_model *m = &s->model;
+    bool late = is_overdue(&s->apply->reproof, clock_now_us());
+    return sm_is_master(s) && m->view && m->target && m->view->target == m->target &&
+           (!sm_run_busy(s) || (late && !s->run.round->probes));
+}
+
+static void on_time(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_reproof *r = &s->apply->reproof;
+    loop_at(s->in.loop, "proving all tables");
+    if (!r->due_us || r->task || (r->job && r->job->over) || !may_run(s))
+        return; /* sm_reproof_prepare sets the timer again when the round has ended */
+    if (r->job && r->job->repairs != r->repairs && !is_overdue(r, clock_now_us()))
+        drop_job(s);
+    if (!r->job && wait_us(r) > 0)
+        loop_timer_set(r->timer, wait_us(r));
+    else if (!r->job && begin(s) != FAB_OK)
+        loop_timer_set(r->timer, RETRY_US);
+    else
+        go_on(s);
+}
+
+void sm_reproof_prepare(struct sm *s)
+{
+    struct sm_reproof *r = &s->apply->reproof;
+    if (r->due_us && sm_is_master(s) && !r->task && !loop_timer_pending(r->timer))
+        loop_timer_set(r->timer, r->job ? PAUSE_US : wait_us(r));
+}
+
+void sm_reproof_yield(struct sm *s)
+{
+    if (s->apply->reproof.task)
+        __atomic_store_n(&s->apply->reproof.job->stop, 1, __ATOMIC_RELAXED);
+}
+
+void sm_reproof_drop(struct sm *s)
+{
+    drop_job(s);
+    s->apply->reproof.due_us = 0;
+    loop_timer_cancel(s->apply->reproof.timer);
+}
+
+bool sm_reproof_runs(const struct sm *s)
+{
+    return s->apply->reproof.job != NULL;
+}
+
+void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret)
+{
+    const struct sm_reproof *r = &s->apply->reproof;
+    *ret = (struct sm_proof){.last = r->last,
+                             .due = r->due_us != 0,
+                             .proofs = r->proofs,
+                             .failures = r->failures,
+                             .cpu_us = r->cpu_ns / 1000};
+}
+
+int sm_reproof_init(struct sm *s)
+{
+    s->apply->reproof.timer = loop_timer_new(s->in.loop, on_time, s);
+    return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+/* A slice that runs still has the job; loop_tasks_orphan then lets the task free it. */
+void sm_reproof_fini(struct sm *s)
+{
+    drop_job(s);
+    loop_timer_free(s->apply->reproof.timer);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The proof of verify.h in steps, for a caller that must not take a whole core for long. The steps
+ * may run on different threads, one after the other; the caller may pause between them. The result
+ * is that of fab_verify.
+ */
+#ifndef LIBFABMGR_VERIFY_STEPS_H
+#define LIBFABMGR_VERIFY_STEPS_H
+
+#include "libfabmgr/verify/verify.h"
+
+struct fab_verify_steps;
+/* Begins a proof. Copies *in; what it points to must stay valid and unchanged until
+ * fab_verify_steps_free. in->pool is not used. Returns NOMEM, or INVAL as fab_verify does. */
+int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
+void fab_verify_steps_free(struct fab_verify_steps *s); /* s may be NULL */
+/* Follows the paths to the next 256 LIDs. Returns true while LIDs are left. */
+bool fab_verify_steps_next(struct fab_verify_steps *s);
+/* Follows the paths that are left, and judges all. Call it once. Returns OK if *ret is filled, or
+ * NOMEM. */
+int fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
+
+#endif
