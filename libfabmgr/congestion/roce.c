@@ -4,22 +4,22 @@
  *
  * - Speeds: IEEE 802.3 defines 10 to 800 Gb/s; a link counts as the nearest of them (by ratio).
  * - Kmin: speed * RTT, the bytes in flight on the longest path, but at least two frames. The link
- *   then stays busy when its senders halve their rates, which is DCQCN's largest cut. DCTCP needs
- *   a seventh of this (Alizadeh et al., SIGCOMM 2010).
+ *   then stays busy when its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a
+ *   seventh of this (Alizadeh et al., SIGCOMM 2010).
  * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
  *   SIGCOMM 2019).
  * - Pmax: chosen so that at Kmax, each of the assumed senders gets one mark within the shortest
- *   time between two notifications (our own rule). It is at least 1 percent (DCQCN: Zhu et al.,
- *   SIGCOMM 2015) and at most 20 percent (HPCC).
- * - Pause (Xoff): Kmax plus what arrives in one more RTT, after which senders have reacted (our
- *   own rule). ECN therefore acts before PFC as long as the traffic of a port goes to one
+ *   time between two notifications (a rule of this program). It is at least 1 percent (DCQCN: Zhu
+ *   et al., SIGCOMM 2015) and at most 20 percent (HPCC).
+ * - Pause (Xoff): Kmax plus what arrives in one more RTT, after which senders have reacted (a rule
+ *   of this program). ECN therefore acts before PFC as long as the traffic of a port goes to one
  *   congested egress port; if the traffic goes to n congested egress ports, only a pause threshold
  *   above n * Kmin guarantees this order (Zhu et al.).
  * - Headroom, for what may still arrive after the pause: the sum of a frame of another class that
  *   delays the pause frame, the pause frame, the delay of the port's own interface, the cable in
- *   both directions, the peer's response, and the frame that the peer has just begun. IEEE
- *   802.1Qbb has this sum in its annex on buffers, and Cisco and SONiC calculate it so. The
- *   operator has to add the memory that partly filled cells of the switch waste.
+ *   both directions, the peer's response, and the frame that the peer has just begun. IEEE 802.1Qbb
+ *   has this sum in its annex on buffers, and Cisco and SONiC calculate it so. The operator has to
+ *   add the memory that partly filled cells of the switch waste.
  * - Response of the peer: IEEE 802.3 31B.3.7 gives the time in quanta of 512 bits. The values here
  *   are those of SONiC's table (buffer_headroom_mellanox.lua), which has 67 for 10 Gb/s where Cisco
  *   has 60.
@@ -27,7 +27,7 @@
  *   and 100 Gb/s. No source was found for other speeds; for them, the peer's whole response time is
  *   the bound.
  * - Additive increase: a thousandth of the speed (40 Mb/s at 40 Gb/s in the simulator of DCQCN's
- *   authors), and for all senders together at most a twentieth (our own rule).
+ *   authors), and for all senders together at most a twentieth (a rule of this program).
  * - Hyper increase: ten times the additive increase (NVIDIA's defaults, HPCC).
  * - The other values are those of DCQCN's authors.
  */

@@ -423,7 +423,8 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
     r.scan.line = r.scan.at = r.scan.eol = text;
     r.guid[FAB_NODE_CA] = 0x100000; /* the first GUID that ibsim assigns */
     r.guid[FAB_NODE_SWITCH] = 0x200000;
-    /* the first GUID for routers is our own choice: ibsim would assign 0, which is no valid GUID */
+    /* ibsim would give the first router GUID 0, which is not valid; this reader uses another first
+     * GUID */
     r.guid[FAB_NODE_ROUTER] = 0x300000;
     fab_fabric_text_parse_rate("4xEDR", 5, &r.rate);
     int status = r.b != NULL ? read_all(&r) : FAB_E_NOMEM;

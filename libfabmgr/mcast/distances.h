@@ -36,8 +36,8 @@ int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_m
  * `slot`; FAB_MCAST_UNREACHED: no path. Returns NULL if memory ran out. The array is valid until
  * the next call. */
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
-/* Returns whether these distances were computed before the net last changed, and did not change
- * with it. */
+/* Returns whether the last change of the net left these distances as they were before. False also
+ * if they were not computed before the change. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

@@ -252,7 +252,7 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
-/* How many switches or ports fab_plan_make plans until it looks whether it must stop. */
+/* fab_plan_make calls in->stopped after each group of this many switches or ports. */
 #define IDS_BETWEEN_LOOKS 64
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))

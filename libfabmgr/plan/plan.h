@@ -156,7 +156,8 @@ struct fab_plan_input {
     bool tune;
     bool ask; /* the plan also sets ClientReregister on endports that are up, so that they register
                  again */
-    /* fab_plan_make calls it at intervals, and returns BUSY if it returns true; may be NULL */
+    /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
+     * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
     struct fab_arb_cache *book; /* private */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of our
- * own export. Switches and destinations are identified by GUID, so that the LIDs in the file need
- * not be those of the fabric. Once the tables are read, they do not change, and are shared by
- * reference.
+ * Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of
+ * `fabricctl route export`. Switches and destinations are identified by GUID, so that the LIDs in
+ * the file need not be those of the fabric. Once the tables are read, they do not change, and are
+ * shared by reference.
  */
 #ifndef LIBFABMGR_POLICY_TABLES_H
 #define LIBFABMGR_POLICY_TABLES_H

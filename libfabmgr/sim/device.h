@@ -325,8 +325,8 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Adds to the counters of a port what the fault fab_sim_increment has let them rise since the last
- * call. The caller does this before it reads or sets a counter. */
+/* Raises the counters of a port that fab_sim_increment lets rise with time, by the amount since the
+ * last call. Call this function before you read or set a counter. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);

@@ -125,14 +125,14 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Returns true if the response shows that a manager better than ours is master or will become
+/* Returns true if the response shows that a manager that beats this one is master or will become
  * master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    case FAB_SM_STANDBY: /* the responding manager beat ours and is about to become master */
+    case FAB_SM_STANDBY: /* the responding manager beat this one and is about to become master */
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);
     default:
@@ -162,7 +162,7 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
 }
 
 /* A control packet that the specification allows: the packet, the state of its sender, the state of
- * our manager, and the state of our manager afterwards. */
+ * this manager, and its state afterwards. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

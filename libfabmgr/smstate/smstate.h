@@ -22,8 +22,8 @@ struct fab_smstate {
     /* number of polls in a row to which the polled manager responded, but not as master */
     uint32_t waited;
     uint32_t waits_allowed;
-    /* GUIDs of managers that beat ours but did not become master in time; the election ignores each
-     * until it is master */
+    /* GUIDs of managers that beat this one but did not become master in time; the election ignores
+     * each until it is master */
     uint64_t passed_over[FAB_SMSTATE_PASSED];
     uint32_t passed_count;
 };
@@ -37,14 +37,14 @@ void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
  * the lower GUID (IBA 14.4.1.2). */
 bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t guid_b);
 
-/* Decides the role of our manager after a heavy sweep. others: the SMInfo of all managers that the
- * sweep found, in any order; an entry with our own GUID is skipped. In state DISCOVERING our
- * manager becomes master, or standby of another manager. As master it becomes standby if another
- * master beats it. */
+/* Decides the role of this manager after a heavy sweep. others: the SMInfo of all managers that the
+ * sweep found, in any order; an entry with this manager's own GUID is skipped. In state
+ * DISCOVERING, this manager becomes master, or standby of another manager. A master becomes standby
+ * if another master beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 enum fab_smstate_poll {
-    FAB_SMSTATE_STAYS,       /* our manager stays in standby */
+    FAB_SMSTATE_STAYS,       /* this manager stays in standby */
     FAB_SMSTATE_GONE,        /* the polled manager is gone */
     FAB_SMSTATE_PASSED_OVER, /* the polled manager did not become master in time */
 };

@@ -55,7 +55,8 @@ struct fab_verify_batch_walk {
     uint32_t rep_count;
     bool *uniform;  /* for switches in reps[], whether all entries of the batch are the same */
     uint8_t *entry; /* for switches in reps[], the first entry of the batch */
-    uint32_t *next; /* for uniform switches in reps[], rep[] of the next switch */
+    uint32_t *next; /* for uniform switches in reps[], the representative of the next switch on the
+                       path */
     /* for switches in reps[], number of switches on the path to the LIDs of the batch; 0: not
      * known; ON_PATH: being computed */
     uint16_t *depth;

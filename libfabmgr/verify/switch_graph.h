@@ -21,7 +21,8 @@ struct fab_verify_graph {
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */
     uint32_t *hop;
-    /* [n] the lowest id of the switches that links connect with this switch */
+    /* [n] component of the switch: the lowest id of all switches that it is connected with, over
+     * any number of links */
     uint32_t *component;
     uint32_t *owners;           /* [n] number of LID owners at the switch: its endports and its own
                                    port 0 */

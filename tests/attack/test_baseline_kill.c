@@ -3,13 +3,15 @@
  * The baseline of approved devices, while the manager is killed (kill -9) and while its settings
  * are read again.
  *
- * Each change of the baseline or of subnet.unapproved is made once to its end, which counts the
- * MADs that follow from it. It is then made again, and the manager is killed after some of these
- * MADs. What a killed manager leaves is the database as it is committed at that moment, and the
- * devices as they are. After the restart the baseline must be the one before the change or the one
- * after it, and the devices must hold what follows from this baseline.
+ * The test makes each change of the baseline or of subnet.unapproved once without a kill, and
+ * counts the MADs that the manager sends because of the change. The test then makes the change
+ * again, and kills the manager after some of these MADs. The killed manager leaves the database as
+ * committed at that moment, and the devices as they are. After the restart, the baseline must be
+ * the one before the change or the one after it, and the state of the devices must agree with this
+ * baseline.
  *
- * TEST_KILLS is the number of kills for each change; a large number kills after every MAD.
+ * The variable TEST_KILLS is the number of kills for each change; with a large number, the manager
+ * is killed once after every MAD.
  *
  * The fabric is that of test_baseline.c. host-0024 (leaf-006/4) is not approved; host-0020 is.
  */
@@ -33,7 +35,7 @@
 enum change { APPROVE, DISAPPROVE, CLEAR, TAKE, SET_MODE };
 struct row {
     const char *name;
-    uint8_t mode; /* enum config_unapproved, before the change */
+    uint8_t mode; /* enum config_unapproved: subnet.unapproved before the change */
     uint8_t change, next_mode;
 };
 static const struct row rows[] = {
@@ -91,7 +93,7 @@ static void start(struct lab *lab)
     lab_run(lab, 30, lab_is_idle, "bring-up");
 }
 
-/* Opens a lab whose baseline does not have the newcomer, and connects the newcomer. */
+/* Opens a lab with a baseline that does not have host-0024, and connects host-0024. */
 static void open_lab(struct lab *lab, const struct row *row)
 {
     make_dir();
@@ -172,7 +174,7 @@ static bool is_served(struct lab *lab, const char *name)
     return true;
 }
 
-/* The first P_Key in the table of the host. */
+/* Returns the first P_Key in the P_Key table of the host. */
 static uint16_t p_key_of(struct lab *lab, const char *name)
 {
     struct fab_pkey_block block;
@@ -203,7 +205,8 @@ static bool is_approved(struct lab *lab, const struct fab_baseline *b, const cha
     return b == NULL || fab_discover_baseline_knows(b, lab_node_guid(lab, name));
 }
 
-/* Checks all hosts against the manager's baseline and the setting. */
+/* Checks that the state of all hosts agrees with the manager's baseline and with subnet.unapproved.
+ */
 static void assert_consistent(struct lab *lab, const char *when)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -224,8 +227,8 @@ static void assert_consistent(struct lab *lab, const char *when)
 
 /* ---- settings that are read again ------------------------------------------------------------ */
 
-/* Each mode follows each other one, with a device that is not approved, and takes effect without a
- * sweep that is due later. */
+/* subnet.unapproved changes from each mode to each other mode, while a device is not approved.
+ * There are no periodic sweeps, so each mode must take effect by itself. */
 START_TEST(another_mode_takes_effect_at_once)
 {
     static const uint8_t modes[] = {CONFIG_EXCLUDE,    CONFIG_ALLOW,      CONFIG_QUARANTINE,
@@ -250,7 +253,7 @@ START_TEST(another_mode_takes_effect_at_once)
 }
 END_TEST
 
-/* A mode that changes back before the manager has acted on it. */
+/* subnet.unapproved changes and changes back before the manager has acted on the first change. */
 START_TEST(a_mode_that_changes_back_leaves_no_trace)
 {
     const struct row row = {"reload", CONFIG_ALLOW, SET_MODE, 0};
@@ -288,7 +291,8 @@ static void run_until_mad(struct lab *lab, uint64_t mads)
     lab->interrupt = NULL;
 }
 
-/* Stops the manager, and puts the database back to what was committed at this moment. */
+/* Stops the manager as kill -9 does: the database is then as it was committed before the manager
+ * stopped. */
 static void kill_manager(struct lab *lab)
 {
     char command[1000];
@@ -307,7 +311,8 @@ static struct fab_baseline *load(struct store *s)
     return b;
 }
 
-/* Whether the baselines have the same places; the times of the approvals differ. */
+/* Returns whether both baselines have the same places. The times of the approvals are not compared.
+ */
 static bool is_same(const struct fab_baseline *a, const struct fab_baseline *b)
 {
     size_t as, bs;
@@ -323,7 +328,8 @@ static bool is_same(const struct fab_baseline *a, const struct fab_baseline *b)
     return same;
 }
 
-/* Makes the change without a kill. Returns the number of MADs that followed. */
+/* Makes the change without a kill. Returns the number of MADs that the manager sent because of it.
+ */
 static uint64_t rehearse(const struct row *row, struct fab_baseline **ret_before,
                          struct fab_baseline **ret_after)
 {

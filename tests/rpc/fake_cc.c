@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fake of congestion control and of congested ports: it implements the interface of cc.h with
- * fixed states of devices and fixed logs. No simulated device logs congestion in a test that takes
- * a second, so that only the fake shows how the RPC server presents logs.
+ * A fake of congestion control and of congested ports. It implements the interface of cc.h with
+ * fixed states of devices and fixed logs. Simulated devices log no congestion within the second
+ * that a test takes, so only this fake can show how the RPC server presents logs.
  */
 #include "tests/rpc/fake_cc.h"
 
@@ -14,7 +14,7 @@
 
 #define LEAF UINT64_C(0x0002c90100000001) /* leaf-001 */
 #define HOST UINT64_C(0x0002c90200000000) /* host-0001 */
-#define GONE UINT64_C(0x0002c9ffffffffff) /* no node of the fabric */
+#define GONE UINT64_C(0x0002c9ffffffffff) /* a GUID that no node of the fabric has */
 
 struct cc {
     const struct config *config;
@@ -136,8 +136,8 @@ int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* A switch with a log, an adapter with a log, an adapter without one, an adapter that was not read
- * yet, and a device that left the fabric. */
+/* Returns the logs of five devices: a switch with a log, an adapter with a log, an adapter without
+ * a log, an adapter that was not read yet, and a device that left the fabric. */
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max)
 {
     const struct cc_log_status all[] = {

@@ -150,8 +150,8 @@ static int make_groups(struct sm *s)
     return rc;
 }
 
-/* Pinned are host-0001, a host that left, and two adapters of one name; a node waits for each
- * reason, and one of them is pinned. */
+/* Pins the names of host-0001, of a host that left, and of two adapters that have the same name.
+ * For each reason to wait, a node waits for its name; one of these nodes has a pinned name. */
 static int make_pins(struct sm *s)
 {
     const uint64_t host = 0x0002c90200000000;

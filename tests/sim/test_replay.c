@@ -277,7 +277,7 @@ START_TEST(same_run_in_real_time)
 }
 END_TEST
 
-/* Timers of the run itself start light sweeps, 10 s apart. */
+/* A recording of 35 s, in which the manager starts a light sweep every 10 s. */
 START_TEST(same_run_with_light_looks)
 {
     struct rig x;

@@ -541,9 +541,9 @@ static bool is_swept(struct lab *lab)
     return swept;
 }
 
-/* A link fails while a sweep that found no change has read the fabric, and has not written yet. The
- * repair does not wait for the end of the sweep. The sweep is repeated: its caller gets its result.
- */
+/* A link fails during a sweep that has read the fabric, has found no change, and has not written
+ * yet. The repair must not wait for the end of the sweep. The sweep must be repeated, and its
+ * caller must get the result. */
 START_TEST(repairs_a_link_before_a_sweep_ends)
 {
     struct lab lab;

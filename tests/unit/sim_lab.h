@@ -15,7 +15,7 @@ struct lab {
     struct fab_fabric *f, *found;
     struct drive r; /* the manager is at the first host */
     struct fab_path *paths;
-    uint32_t leaf; /* our leaf */
+    uint32_t leaf; /* the leaf of the manager */
     uint8_t up;    /* port of `leaf` to a spine */
     uint32_t spine;
 };

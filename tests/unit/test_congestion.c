@@ -290,7 +290,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_ne(kinds, fan_in);
     seen.persistent_endports = 0; /* an incast that has ended */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
-    /* another program sets devices */
+    /* another program changed the settings of devices */
     assumed.changed = 2;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "2 devices had other settings"));

@@ -492,7 +492,7 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     memcpy(all, dead, deads * sizeof(*dead));
     size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
-    if (!c->is_switch) /* all links of a switch may be dead already */
+    if (!c->is_switch) /* for a switch, a plan may be missing: all its links may be dead already */
         ck_assert(found == FAB_OK || w->all.current == 0 || c->plan == NULL);
     if (found != FAB_OK)
         return;

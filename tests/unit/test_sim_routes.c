@@ -50,7 +50,8 @@ START_TEST(directed_routes)
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters do not forward */
     path.port[1] = (uint8_t)(x.r.port + 1);
     path.hops = 1;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* not our port */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply),
+                     0); /* the first port of the route is not the sender's port */
     lab_free(&x);
 }
 END_TEST

@@ -47,7 +47,7 @@ END_TEST
 
 #define APPROVED(round) (50 + (round) % 7)
 
-/* Makes a baseline whose places all have the round as the time of their approval. */
+/* Makes a baseline in which the time of each approval is the number of the round. */
 static struct fab_baseline *baseline_of(unsigned round)
 {
     struct fab_approved list[64] = {0};
@@ -113,7 +113,7 @@ static void assert_one_whole_set(struct store *s, unsigned last)
     free(got);
 }
 
-/* The baseline is that of one round, whole, or there is none. */
+/* Checks that there is no baseline, or the complete baseline of a single round. */
 static void assert_one_whole_baseline(struct store *s)
 {
     struct fab_baseline *b = NULL;

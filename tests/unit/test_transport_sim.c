@@ -178,7 +178,7 @@ START_TEST(traps_arrive)
     set_route(&x, &there, fab_fabric_port(x.f, fab_fabric_port(x.f, port)->peer)->num);
     ck_assert_int_eq(x.t->ops->set_is_sm(x.t, true), FAB_OK);
     rig_run(&x);
-    x.traps = 0; /* our own 144 */
+    x.traps = 0; /* do not count the trap 144 that set_is_sm caused */
     ck_assert_int_eq(fab_sim_unlink(x.sim, leaf, x.f->nodes[leaf].num_ports), FAB_OK);
     transport_sim_kick(x.t);
     rig_run(&x);

@@ -21,7 +21,7 @@ struct sm;
 /* Says whether a fault may interrupt the phase. An interrupted round is repeated later. */
 enum sm_yields {
     SM_YIELDS_NEVER,
-    SM_YIELDS_UNCHANGED, /* only in a sweep that found the nodes and links that were known */
+    SM_YIELDS_UNCHANGED, /* only in a sweep that found the same nodes and links as before */
     SM_YIELDS_OPTIONAL,  /* also in an optional round (SM_ENGINE_IF_BETTER) */
     SM_YIELDS
 };

@@ -49,8 +49,8 @@ struct sm_core {
     /* True: keys are derived, or some port of the snapshot is known to have another M_Key than the
      * wanted one. */
     bool m_keys_mixed;
-    /* Hashes of the directed routes on which only another key than the wanted one was answered,
-     * with this key (enum path_key). */
+    /* Directed routes to devices that answered only requests with another key than the wanted one.
+     * Maps the hash of the route to this key (enum path_key). */
     struct fab_map key_paths;
 
     /* Members of rounds.c: the begin and end of rounds. */

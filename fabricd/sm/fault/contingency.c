@@ -38,8 +38,8 @@
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_repair *later; /* state of the repair session to which the maker is first brought;
-                                 NULL: it has this state */
+    struct fab_repair *later; /* the newest state of the repair session, which the maker takes over
+                                 first; NULL: the maker has it already */
     struct fab_lft tables;    /* the tables of `later` */
     bool keep;                /* there is memory for plans */
     bool timed;               /* the slice ends after SLICE_US; false: in virtual time */

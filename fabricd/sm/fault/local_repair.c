@@ -148,7 +148,8 @@ static int enter(struct sm *s)
     return sm_repair_search_begin(s);
 }
 
-/* No local repair is possible: the targeted sweep that follows handles this trap. */
+/* Ends the round without a repair. The trap that caused the probe is passed on to the targeted
+ * sweep that follows. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",
@@ -164,7 +165,7 @@ static int leave(struct sm *s)
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
     if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
-        /* The failed links are urgent. */
+        /* Failed links cannot wait for a sweep; returned links can. */
         x = sm_repair_search_failed_only(s, x);
     if (!x)
         return FAB_E_NOMEM;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the repair for the links that the last port probe found failed or returned. It is the
- * contingency plan for exactly these links, or else it is computed and proved from the repair
- * session. A few links take about as long as a start of a worker task, so the loop thread computes
- * their repair at once. More links, as after the failure of a switch, can take 0.1 s; a worker task
- * computes their repair, from a copy of the session's state.
+ * Finds the repair for the links that the last port probe found failed or returned. If a
+ * contingency plan exists for exactly these links, the plan is used. Otherwise the repair is
+ * computed from the repair session and proved. For a few links, the loop thread computes it: this
+ * takes about as long as it takes to start a worker task. For more links, as after the failure of a
+ * switch, it can take 0.1 s; a worker task then computes the repair, from a copy of the session's
+ * state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,8 @@ void sm_repair_search_free(struct sm_repair_search *x)
     free(x);
 }
 
-/* Lists all failed links: those that earlier local repairs of this session replaced, except those
- * that came back, and those that the last port probe found. */
+/* Lists all failed links: those that the last port probe found, and those for which earlier local
+ * repairs of this session changed routes, except links that came back. */
 static int list_failed(struct sm *s, struct sm_repair_search *x)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);
@@ -84,7 +85,7 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* Takes over x. */
+/* The worker task owns x from now on; after an error, x is freed. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};
@@ -100,8 +101,8 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Returns NOT_FOUND if no contingency plan fits. Contingencies are failures of living links only.
- */
+/* Returns NOT_FOUND if there is no contingency plan for exactly these links. No contingency plan
+ * covers links that came back. */
 static int find_plan(struct sm *s, struct sm_repair_search *x)
 {
     if (s->fault->probe.gains > 0)
@@ -129,7 +130,8 @@ int sm_repair_search_begin(struct sm *s)
     return FAB_OK;
 }
 
-/* The proof of a repair of returned links assumes that the switches hold the present tables. */
+/* The proof of a repair that uses returned links assumes that the switches hold the present tables.
+ * If they do not, the search ends with BUSY. */
 static void check_returns(struct sm *s, struct sm_repair_search *x)
 {
     if (x->status != FAB_OK || s->fault->probe.gains == 0 || sm_returns_stand(s, &x->delta))

@@ -49,14 +49,16 @@ struct sm_contingency_state { /* state of contingency.c */
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
 };
-/* The search for a repair (repair_search.c). While a worker task runs, it owns all members. */
+/* A search for a repair (repair_search.c). While the worker task of the search runs, only the task
+ * may access the members. */
 struct sm_repair_search {
     uint32_t *dead; /* [deads] ports of all failed links, by the ids of the repair session */
     uint32_t deads;
     struct fab_repair *copy; /* for the worker task: copy of the session's state; else NULL */
     struct fab_lft tables;   /* for the worker task: the session's tables */
     struct fab_repair_delta delta;
-    /* OK: the delta is proved and its writes are ordered; otherwise why[] may have a sentence */
+    /* OK: the delta is proved and its writes are ordered; otherwise why[] has the reason or is
+     * empty */
     int status;
     char why[200];
     bool by_contingency;
@@ -66,7 +68,7 @@ struct sm_repair_search {
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    struct sm_repair_search *search;  /* found on the loop thread; NULL: none */
+    struct sm_repair_search *search;  /* the search that ran on the loop thread; NULL: none */
     uint32_t next_suspect, next_port; /* position of the running probe */
     struct sm_probe probe;
     struct sm_guids unchecked; /* probed nodes that no targeted sweep has read since */
@@ -106,13 +108,14 @@ bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
 int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 
 /* Functions of repair_search.c. */
-/* Begins the search for a repair of the links that the last port probe found. The phase is over
+/* Begins the search for a repair of the links that the last port probe found. The search has ended
  * when sm_phase_task_over returns true. Returns NOMEM. */
 int sm_repair_search_begin(struct sm *s);
-/* Returns the result, which the caller frees. */
+/* Returns the search that has ended, with its result. The caller frees it. */
 struct sm_repair_search *sm_repair_search_end(struct sm *s);
-/* Frees x and drops the returned links. Returns the repair of the failed links alone, or NULL if
- * memory runs out. */
+/* Call this function after search x for failed and returned links found no repair. It frees x,
+ * gives up the returned links, and returns the search for the failed links alone; NULL if memory
+ * ran out. */
 struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x);
 void sm_repair_search_free(struct sm_repair_search *x); /* x may be NULL */
 void sm_repair_search_abort(struct sm *s);

@@ -29,7 +29,8 @@ static bool is_manager_port(const struct sm *s, uint32_t p)
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
 
-struct stranger {  /* a port with IsSM whose manager is neither listed nor proved itself before */
+struct stranger {  /* a port with IsSM whose manager is not listed and has not proved itself before
+                    */
     uint64_t guid; /* GUID of the port's node */
     uint32_t port;
 };

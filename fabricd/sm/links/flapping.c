@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts how often each link goes down (libfabmgr/damping), and holds down links that flap too
- * often. A held-down link is removed from every new snapshot even if it is up. Tables and directed
- * routes therefore avoid the link, and its ports stay in the Init state, in which they carry no
- * data. The link returns when it has been up for long enough, or when an operator releases it.
+ * Counts how often each link goes down (libfabmgr/health/damping.h), and holds down links that flap
+ * too often. A held-down link is removed from every new snapshot even if it is up. Tables and
+ * directed routes therefore avoid the link, and its ports stay in the Init state, in which they
+ * carry no data. The link returns when it has been up for long enough, or when an operator releases
+ * it.
  *
  * Only ISLs are held down, and at most flapping.max_excluded_percent of the ISLs of one switch. A
  * link is never held down if a part of the fabric would be unreachable without it
- * (libfabmgr/isolation). A flapping link of a host only causes an event. Isolated links
+ * (libfabmgr/health/isolation.h). A flapping link of a host only causes an event. Isolated links
  * (isolation.c) are in the same list, and are removed from snapshots in the same way.
  *
  * If a link goes down and comes up between two sweeps, its ports are in Init, and the sweep counts

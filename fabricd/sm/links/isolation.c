@@ -80,8 +80,8 @@ static const struct fab_fabric *known(const struct sm *s)
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Asks libfabmgr/isolation whether the link of this port may be excluded, in addition to all links
- * that are already excluded or whose exclusion is requested. Returns NOMEM. */
+/* Asks libfabmgr/health/isolation.h whether the link of this port may be excluded, in addition to
+ * all links that are already excluded or whose exclusion is requested. Returns NOMEM. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);

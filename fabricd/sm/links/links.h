@@ -72,9 +72,9 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
  * constant with the reason. It is appended to a sentence in messages, so it begins with a comma,
  * such as ", because its link was released". Returns NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-/* Requests that the link of a port be taken down, after which it trains again and stays in state
- * Init. This is a single write, so that a manager that is killed leaves no disabled port. Returns
- * NOMEM. */
+/* Requests that the link of a port be taken down. The link then trains again and stays in state
+ * Init. The manager takes it down with a single write, so that a manager that is killed leaves no
+ * disabled port. Returns NOMEM. */
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
 bool sm_port_waits(const struct sm *s); /* returns whether a port waits to be enabled or disabled */
 /* Disables ports again that an operator had disabled and that were enabled since. */

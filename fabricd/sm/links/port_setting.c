@@ -281,7 +281,8 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* PortState Down with PortPhysicalState Polling takes an active link down and lets it train. */
+/* A write of PortState Down and PortPhysicalState Polling takes an active link down and lets it
+ * train again. */
 static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
 {
     want->port_state = op->reset ? FAB_STATE_DOWN : FAB_STATE_NOP;

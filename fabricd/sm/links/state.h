@@ -64,9 +64,10 @@ struct sm_flap *sm_flap_room(struct sm *s);
 struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* Returns the id of the port at end 0 if the link is up in the snapshot, else FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Lists the links that must be excluded, with those already excluded first. at[] has, for each
- * entry of the list, a port of the link if it is up and must be excluded, else FAB_NONE. `link` and
- * `entry` must have room for the whole list. */
+/* Lists the links that must be excluded: first those that are excluded already, then the others.
+ * Input: at[] has, for each entry of the list of flapping links, a port of the link if the link is
+ * up and must be excluded, else FAB_NONE. Output: link[] gets the links and entry[] their entries;
+ * each must have room for the whole list. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 

@@ -42,7 +42,8 @@
 #define STEPS 4096 /* maximum number of steps in one call of fab_plan_scrub_next */
 /* Delay from the first difference to the sweep that restores the settings. */
 #define RESTORE_DELAY_US 200000u
-#define TRIES_MOST 8 /* maximum number of times that a read is repeated because of rounds */
+/* Maximum number of times that a read is repeated because a round ran during the read. */
+#define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
 {

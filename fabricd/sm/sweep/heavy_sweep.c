@@ -36,8 +36,8 @@ void sm_heavy_ended(struct sm *s, int status)
 }
 
 /* Handles the postponement of this round. The result of the background heavy sweep is kept, so that
- * a later round can adopt it. If this round has adopted it already, another background heavy sweep
- * begins. */
+ * a later round can adopt it. If this round has adopted the result already, another background
+ * heavy sweep is requested. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

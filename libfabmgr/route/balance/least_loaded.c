@@ -10,10 +10,10 @@
  * hosts routed over the port, times port_slow. Among equal loads the DLID takes the D-mod-k port
  * (candidate number / divider mod candidates), or else the next port after it.
  *
- * In a complete fat tree the loads become equal again and again. There the result is D-mod-k, which
- * balances all links. In other topologies the loads keep the balance. The loads must count flows,
- * not table entries: the middle switches of a tree carry one DLID of each leaf, and a count of
- * entries would let all of these use one link.
+ * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
+ * links. In other topologies, the loads differ, and the choice by load balances the links. The
+ * loads must count flows, not table entries: the middle switches of a tree carry one DLID of each
+ * leaf, and a count of entries would let all of these use one link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
  * an aggregation node. These DLIDs take the D-mod-k port and add no load.

@@ -19,8 +19,8 @@
 struct fab_slot_patterns {
     uint32_t count;
     uint8_t **pattern; /* [count][top LID + 1 + 64] */
-    /* [switches] pattern of each switch: the ports by LID, if all DLIDs take their slots; NULL: the
-     * switch has no pattern */
+    /* [switches] pattern of each switch (slot_patterns.c): its port for each LID, with all DLIDs in
+     * their slots; NULL: the switch has no pattern */
     const uint8_t **of;
 };
 /* Makes the patterns. Returns NOMEM if there is no memory. */

@@ -245,9 +245,9 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(order);
 }
 
-/* One in eight leaves, the first ones, is storage. The other endports send continuously to the next
- * leaf, and every millisecond `size` KiB to storage. Each storage endport receives from seven of
- * them. */
+/* The endports of the first eighth of the leaves are storage. Each other endport sends continuously
+ * to an endport of the next leaf, and every millisecond also `size` KiB to a storage endport. Each
+ * storage endport receives from about seven others. */
 static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { BURSTS = 4 };
