@@ -8,6 +8,7 @@ MASKS. UPDATE_GOLDEN=1 in the environment rewrites the files; read the differenc
 
 import contextlib
 import difflib
+import hashlib
 import json
 import os
 import re
@@ -651,6 +652,22 @@ def fabrics_are_generated_and_checked():
     golden.compare()
 
 
+def recordings_are_printed():
+    """The recordings among the seeds of fuzz_recording; with -v, each kind of MAD once, and a digest of all."""
+    golden, seeds = Golden("recordings.txt", ()), os.path.join(SOURCE, "tests/fuzz/seeds/fuzz_recording")
+    golden.hidden = [(seeds, "<seeds>"), ("fabricd 0.1.0", "fabricd <version>")]
+    for name in sorted(os.listdir(seeds)):
+        path = os.path.join(seeds, name)
+        golden.add("fabsim mads " + name, ran(FABSIM, "mads", path))
+        text = golden.mask(ran(FABSIM, "mads", "-v", path))
+        kinds = {}
+        for block in re.split(r"\n(?=\S)", text):
+            kinds.setdefault(" ".join(block.split("\n")[0].split()[1:4]), block)
+        golden.add(f"fabsim mads -v {name}", "\n".join(kinds.values())
+                   + "\nall: sha256 " + hashlib.sha256(text.encode()).hexdigest())
+    golden.compare()
+
+
 def faults_are_made_by_hand():
     golden, folder = Golden("serve.txt"), os.path.dirname(socket_path())
     topology, name = folder + "/fabric.net", "golden-" + os.path.basename(folder)
@@ -679,5 +696,6 @@ main([test for test in (
     a_dragonfly,
     what_devices_are_told,
     fabrics_are_generated_and_checked,
+    recordings_are_printed,
     faults_are_made_by_hand,
 ) if os.environ.get("GOLDEN", "") in test.__name__])
