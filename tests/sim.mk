@@ -33,6 +33,11 @@ tests_unit_test_sim_services_SOURCES = tests/unit/test_sim_services.c $(SIM_LAB)
 tests_unit_test_sim_services_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_services_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_golden_sim
+tests_unit_test_golden_sim_SOURCES = tests/unit/test_golden_sim.c tests/support/golden.c tests/support/golden.h $(SIM_LAB)
+tests_unit_test_golden_sim_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_golden_sim_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_sim_faults
 tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SIM_LAB)
 tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
