@@ -17,6 +17,7 @@
 #include "fabricd/store/m_key.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/device.h"
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/wire/gs.h"
 #include "tests/sim/lab.h"
@@ -299,6 +300,100 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
+/* Reads the key from the device itself, also if nobody can reach it. */
+static uint64_t key_in(uint32_t node)
+{
+    struct fab_cc_key_info info;
+    uint8_t data[FAB_GS_DATA] = {0};
+    const struct fab_fabric *f = fab_sim_fabric(lab.sim);
+    uint8_t num = fab_fabric_node_is_switch(f, node) ? 0 : 1;
+    ck_assert(
+        fab_sim_table_read(lab.sim, fab_fabric_port_id(f, node, num), FAB_CC_KEY_INFO, 0, data));
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, data, sizeof data, &info), 0);
+    return info.key;
+}
+
+/* Returns the number of devices with the current key. All others must have the previous one. */
+static uint32_t check_devices(void)
+{
+    struct store_m_key k = read_file();
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < node_count(); node++) {
+        uint64_t key = key_in(node);
+        ck_assert_msg(key != 0 && (key == k.current || key == k.previous), "%s has neither key",
+                      fab_sim_fabric(lab.sim)->nodes[node].desc);
+        count += key == k.current;
+    }
+    store_m_key_fini(&k);
+    return count;
+}
+
+/* Runs until so many devices have the current key, or the rotation is complete. */
+static void run_until_changed(uint32_t devices)
+{
+    for (int i = 0; i < 12000 && check_devices() < devices && key_status().rotating; i++)
+        lab_run_for(&lab, 0.01);
+}
+
+/* Takes something away, or brings it back: the link of a host, two ISLs, a whole switch. */
+static void change_fabric(unsigned what, bool back)
+{
+    void (*act)(struct lab *, const char *, uint8_t) = back ? lab_relink : lab_unlink;
+    switch (what) {
+    case 0:
+        act(&lab, "leaf-013", 4);
+        break;
+    case 1:
+        act(&lab, "leaf-002", 20);
+        act(&lab, "leaf-030", 33);
+        break;
+    default:
+        for (uint8_t port = 1; port <= 36; port++)
+            act(&lab, "spine-007", port);
+    }
+}
+
+static const struct killed_round {
+    int devices;    /* number of devices with the new key at the kill */
+    int lost, back; /* what goes, what comes back; -1: nothing */
+} killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
+                     {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
+
+/* The manager is killed before it sends anything, after the first device, in the middle and after
+ * the last device, with other faults each time; MADs are lost all the time. */
+START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
+{
+    open_scene(lab_leaf_spine(36, 18, 18), true);
+    ck_assert_uint_eq(check_devices(), node_count());
+    rotate();
+    fab_sim_loss(lab.sim, 0.02);
+    for (size_t i = 0; i < sizeof killed_rounds / sizeof *killed_rounds; i++) {
+        const struct killed_round *r = &killed_rounds[i];
+        if (r->lost >= 0)
+            change_fabric((unsigned)r->lost, false);
+        if (r->back >= 0)
+            change_fabric((unsigned)r->back, true);
+        run_until_changed((uint32_t)r->devices);
+        wire.most = wire.sends;
+        stop_cc();
+        printf("# killed when %u of %u devices had the new key\n", check_devices(), node_count());
+        start_cc();
+    }
+    for (int s = 0; s < 1200 && key_status().rotating; s++) {
+        lab_run_for(&lab, 1);
+        (void)check_devices();
+    }
+    ck_assert(!key_status().rotating);
+    fab_sim_loss(lab.sim, 0);
+    lab_run(&lab, 1300, all_programmed, "all devices are programmed again");
+    ck_assert_uint_eq(check_devices(), node_count());
+    assert_all_current();
+    ck_assert_uint_eq(violations, 0);
+    ck_assert_uint_eq(key_status().absent, 0);
+    close_scene();
+}
+END_TEST
+
 START_TEST(a_rotation_is_refused_where_it_would_lose_devices)
 {
     char why[512] = "";
@@ -515,6 +610,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 600);
     tcase_add_test(c, all_devices_get_a_new_key);
     tcase_add_test(c, a_rotation_survives_faults_and_a_kill);
+    tcase_add_test(c, a_rotation_at_648_hosts_survives_faults_and_kills);
     tcase_add_test(c, a_rotation_is_refused_where_it_would_lose_devices);
     tcase_add_test(c, a_silent_device_gets_the_key_later);
     tcase_add_test(c, a_key_of_the_settings_changes_in_the_same_way);

@@ -28,8 +28,10 @@ struct watch {
     char dir[64];
     struct fab_m_keys former; /* keys of an earlier setting, which the file no longer has */
     uint64_t keys_sent, stop_at;
+    uint32_t stop_changed;     /* the loop stops when so many ports have their new key; 0: never */
     uint16_t seen[PORTS_MOST]; /* M_Key violations of the first port of each node */
     uint64_t violations;
+    struct fab_m_keys current, previous; /* those of the key file, since read_keys */
 };
 
 static const struct fab_fabric *fabric_of(struct watch *w)
@@ -61,20 +63,22 @@ static struct store_m_key read_file(struct watch *w)
     return k;
 }
 
-static uint64_t wanted(struct watch *w, uint32_t node)
+static void read_keys(struct watch *w)
 {
     struct store_m_key k = read_file(w);
-    struct fab_m_keys keys = store_m_key_current(&k);
+    w->current = store_m_key_current(&k);
+    w->previous = store_m_key_previous(&k);
     store_m_key_fini(&k);
-    return fab_policy_m_key(&keys, guid_of(w, node));
+}
+
+static uint64_t wanted(struct watch *w, uint32_t node)
+{
+    return fab_policy_m_key(&w->current, guid_of(w, node));
 }
 
 static uint64_t former(struct watch *w, uint32_t node)
 {
-    struct store_m_key k = read_file(w);
-    struct fab_m_keys keys = store_m_key_previous(&k);
-    store_m_key_fini(&k);
-    return fab_policy_m_key(&keys, guid_of(w, node));
+    return fab_policy_m_key(&w->previous, guid_of(w, node));
 }
 
 static uint32_t owner_of(struct watch *w, uint16_t lid)
@@ -96,6 +100,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
     if (node >= fabric_of(w)->node_count)
         return; /* it arrives nowhere */
     w->keys_sent++;
+    read_keys(w);
     ck_assert_msg(head->m_key == wanted(w, node) || head->m_key == former(w, node),
                   "%s was sent a foreign key", fabric_of(w)->nodes[node].desc);
 }
@@ -133,6 +138,7 @@ static void close_watch(struct watch *w)
 static uint32_t count_current(struct watch *w)
 {
     uint32_t count = 0;
+    read_keys(w);
     for (uint32_t node = 0; node < fabric_of(w)->node_count; node++)
         count += own_port(w, node)->m_key == wanted(w, node);
     return count;
@@ -146,6 +152,7 @@ static bool all_have_their_key(struct lab *lab)
 
 static void check(struct watch *w)
 {
+    read_keys(w);
     for (uint32_t node = 0; node < fabric_of(w)->node_count; node++) {
         const struct fab_port_info *info = own_port(w, node);
         ck_assert_msg(info->m_key != 0 &&
@@ -160,7 +167,7 @@ static void on_mads(struct lab *lab)
 {
     struct watch *w = (struct watch *)lab;
     check(w);
-    if (lab->sends >= w->stop_at)
+    if (lab->sends >= w->stop_at || (w->stop_changed > 0 && count_current(w) >= w->stop_changed))
         loop_stop(lab->loop);
     else
         lab->interrupt_at = lab->sends + STEP;
@@ -322,6 +329,45 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
+/* Kills in the middle of a rotation while links and a switch are lost and come back. */
+START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
+{
+    static const unsigned changed[] = {1, 100, 300, 500, 690};
+    struct watch w;
+    open_watch(&w, lab_leaf_spine(36, 18, 18), 1, 0);
+    lab_unlink(&w.lab, "leaf-013", 4);
+    lab_run_for(&w.lab, 1);
+    rotate(&w);
+    fab_sim_loss(w.lab.sim, 0.02);
+    for (unsigned i = 0; i < sizeof(changed) / sizeof(*changed); i++) {
+        lab_unlink(&w.lab, "leaf-030", (uint8_t)(20 + i));
+        for (uint8_t port = 1; i == 1 && port <= 36; port++)
+            lab_unlink(&w.lab, "spine-007", port);
+        for (uint8_t port = 1; i == 3 && port <= 36; port++)
+            lab_relink(&w.lab, "spine-007", port);
+        watch_mads(&w, 0);
+        w.stop_changed = changed[i];
+        lab_run_for(&w.lab, 60);
+        printf("# killed when %u of %u ports had their new key\n", count_current(&w),
+               fabric_of(&w)->node_count);
+        restart(&w);
+    }
+    w.stop_changed = 0;
+    run_rotation(&w, 120);
+    fab_sim_loss(w.lab.sim, 0);
+    for (uint8_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
+        lab_relink(&w.lab, "leaf-030", (uint8_t)(20 + i));
+    lab_relink(&w.lab, "leaf-013", 4); /* its host returns with its old key */
+    lab_run(&w.lab, 200, all_have_their_key, "the host that was away");
+    lab_run(&w.lab, 30, lab_is_idle, "the end");
+    assert_all_current(&w);
+    check(&w);
+    ck_assert_uint_eq(w.violations, 0);
+    lab_assert_good(&w.lab);
+    close_watch(&w);
+}
+END_TEST
+
 static void use(struct watch *w, bool derived, uint64_t number)
 {
     w->lab.config.m_key_generated = w->lab.config.m_key_derived = derived;
@@ -361,6 +407,7 @@ static Suite *suite(void)
     tcase_add_test(c, a_key_follows_the_guid_and_not_the_place);
     tcase_add_test(c, ports_of_648_hosts_get_new_keys_of_their_own);
     tcase_add_test(c, a_rotation_survives_faults_and_a_kill);
+    tcase_add_test(c, a_rotation_at_648_hosts_survives_faults_and_kills);
     tcase_add_test(c, the_kind_of_key_can_change);
     suite_add_tcase(s, c);
     return s;
