@@ -16,6 +16,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/plan.h \
 	%D%/scrub.c \
 	%D%/scrub.h \
-	%D%/lft_stale.c \
-	%D%/lft_stale.h \
+	%D%/lft_early.c \
+	%D%/lft_early.h \
 	%D%/lft_constraints.c

@@ -16,16 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/attr_diff.h"
+#include "libfabmgr/plan/lft_early.h"
 #include "libfabmgr/plan/lft_order.h"
-#include "libfabmgr/plan/lft_stale.h"
 #include "libfabmgr/plan/pkey_writes.h"
 #include "libfabmgr/plan/vl_writes.h"
 
 struct draft {
     const struct fab_plan_input *in;
+    struct fab_plan_cut_off cut_off;
     struct fab_plan_op *ops;
     size_t count, room;
 };
@@ -140,11 +142,6 @@ static int plan_switch(struct draft *d, uint32_t sw)
     return ret;
 }
 
-static int plan_stale(struct draft *d, uint32_t sw)
-{
-    return fab_plan_lft_stale(d->in, sw, add_op, d);
-}
-
 static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
 {
     const struct fab_observed *o = in->observed;
@@ -154,11 +151,22 @@ static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t
                   fab_target_lft_block(&in->target->lft, sw, block), FAB_LFT_BLOCK) == 0;
 }
 
-static int plan_routes(struct draft *d, uint32_t sw)
+static bool is_cut_off(const struct draft *d, uint32_t sw)
 {
+    return fab_base_bits_get(d->cut_off.sw, sw);
+}
+
+/* Writes the LFT blocks of a switch that it does not hold, or of which entries drop packets since
+ * stage EARLY. */
+static int plan_tables(struct draft *d, uint32_t sw)
+{
+    uint64_t coming_up[4] = {0};
+    bool hold =
+        d->in->hold && !is_cut_off(d, sw) && fab_plan_lft_coming_up(d->in->fabric, sw, coming_up);
     uint32_t blocks = fab_target_lft_blocks(&d->in->target->lft);
     for (uint32_t block = 0; block < blocks; block++) {
-        if (block_is_held(d->in, sw, block))
+        if (block_is_held(d->in, sw, block) &&
+            !(hold && fab_plan_lft_early_drains(d->in, sw, block, coming_up) != 0))
             continue;
         int ret = add(d, (struct fab_plan_op){.node = sw,
                                               .port = fab_fabric_port_id(d->in->fabric, sw, 0),
@@ -168,6 +176,16 @@ static int plan_routes(struct draft *d, uint32_t sw)
             return ret;
     }
     return FAB_OK;
+}
+
+static int plan_early(struct draft *d, uint32_t sw)
+{
+    return is_cut_off(d, sw) ? plan_tables(d, sw) : fab_plan_lft_early(d->in, sw, add_op, d);
+}
+
+static int plan_routes(struct draft *d, uint32_t sw)
+{
+    return is_cut_off(d, sw) ? FAB_OK : plan_tables(d, sw);
 }
 
 static int plan_port(struct draft *d, uint32_t port)
@@ -283,6 +301,20 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
     return ret;
 }
 
+/* Returns whether a switch with writes in stage EARLY, which are the ops from index `start` on, is
+ * cut off together with another switch, and Active links join them. */
+static bool early_mixes(const struct draft *d, size_t start)
+{
+    uint32_t last = FAB_NONE;
+    for (size_t i = start; i < d->count; i++) {
+        uint32_t sw = d->ops[i].node;
+        if (sw != last && is_cut_off(d, sw) && fab_plan_lft_is_joined(d->in->fabric, sw))
+            return true;
+        last = sw;
+    }
+    return false;
+}
+
 static int make(struct draft *d, struct fab_plan *ret)
 {
     const struct fab_plan_input *in = d->in;
@@ -292,13 +324,13 @@ static int make(struct draft *d, struct fab_plan *ret)
         int (*plan_one)(struct draft *, uint32_t);
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
-        [FAB_STAGE_STALE] = {f->switch_count, plan_stale},
+        [FAB_STAGE_EARLY] = {f->switch_count, plan_early},
         [FAB_STAGE_ISLS] = {f->port_count, plan_isl},
-        [FAB_STAGE_ISLS_UP] = {f->port_count, plan_isl_up},
         [FAB_STAGE_VLARB] = {f->switch_count, plan_vlarb},
         [FAB_STAGE_SL2VL] = {f->switch_count, plan_sl2vl},
         [FAB_STAGE_SL2VL_LINE] = {f->switch_count, plan_sl2vl_line},
         [FAB_STAGE_SL2VL_PAIR] = {f->switch_count, plan_sl2vl_pair},
+        [FAB_STAGE_ISLS_UP] = {f->port_count, plan_isl_up},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
         [FAB_STAGE_PKEYS_REMOVE] = {f->port_count, plan_pkeys_remove},
         [FAB_STAGE_PKEYS_ADD] = {f->port_count, plan_pkeys_add},
@@ -315,6 +347,8 @@ static int make(struct draft *d, struct fab_plan *ret)
         status = each(d, stages[stage].count, stages[stage].plan_one);
         if (status == FAB_OK && stage == FAB_STAGE_ROUTES && d->count > start)
             status = order_routes(d, start, &plan);
+        if (status == FAB_OK && stage == FAB_STAGE_EARLY)
+            plan.early_mixes = early_mixes(d, start);
         plan.stage_start[stage + 1] = (uint32_t)d->count;
     }
     if (status != FAB_OK)
@@ -330,7 +364,10 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
     struct fab_plan_input mine = *in;
     struct draft d = {.in = &mine};
     mine.book = &book;
-    int status = make(&d, ret);
+    int status = fab_plan_cut_off_find(in->fabric, &d.cut_off);
+    if (status == FAB_OK)
+        status = make(&d, ret);
+    fab_plan_cut_off_fini(&d.cut_off);
     if (status != FAB_OK)
         free(d.ops);
     fab_target_arb_cache_fini(&book);
@@ -372,11 +409,11 @@ static int make_links(struct draft *d, const uint32_t *port, size_t count, struc
         int (*of_switch)(struct draft *, uint32_t);
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_ISLS] = {.of_port = plan_isl},
-        [FAB_STAGE_ISLS_UP] = {.of_port = plan_isl_up},
         [FAB_STAGE_VLARB] = {.of_switch = plan_vlarb},
         [FAB_STAGE_SL2VL] = {.of_switch = plan_sl2vl},
         [FAB_STAGE_SL2VL_LINE] = {.of_switch = plan_sl2vl_line},
         [FAB_STAGE_SL2VL_PAIR] = {.of_switch = plan_sl2vl_pair},
+        [FAB_STAGE_ISLS_UP] = {.of_port = plan_isl_up},
     };
     struct fab_plan plan = {0};
     int status = FAB_OK;

@@ -7,13 +7,12 @@
  *
  * SWITCH writes SwitchInfo (LinearFDBTop, life time) and PortInfo of switch port 0 (LID, SM LID).
  *
- * STALE writes LFT blocks with old entries that lead into a link which comes up. These entries drop
- * packets until the stage ROUTES (lft_stale.c).
+ * EARLY writes LFT blocks before links come up (lft_early.c): all blocks of switches that are cut
+ * off, because none of their links to the rest of the fabric is Active, and blocks with old entries
+ * that lead into a link which comes up. These entries drop packets until the stage ROUTES.
  *
  * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
  * Armed.
- *
- * ISLS_UP takes these ports from Armed to Active, before any table leads into their links.
  *
  * VLARB writes the VL arbitration tables of switch ports if there are several VLs. A VL gets its
  * share before packets use it, and keeps a share until no packet uses it any more.
@@ -22,6 +21,9 @@
  * tables for all pairs of ports of a switch, the second writes for all pairs with one port, and the
  * third writes for single pairs. With one VL, only tables that are known to be different are
  * written.
+ *
+ * ISLS_UP takes the ports of ISLs from Armed to Active, before any table of another switch leads
+ * into their links.
  *
  * ROUTES writes the LFT blocks that differ from what the switch is known to hold, in the order of
  * lft_order.c; writes that end a packet loss come first. No write may close a loop or cut a working
@@ -87,15 +89,19 @@ void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabri
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
+/* Returns whether data packets may pass an ISL: a port in state Armed receives packets, and becomes
+ * Active when it does (IBA 7.2.7); other ports that are not Active carry no data packets. */
+bool fab_plan_isl_carries(const struct fab_fabric *f, uint32_t port);
+
 enum fab_plan_stage {
     FAB_STAGE_SWITCH,
-    FAB_STAGE_STALE,
+    FAB_STAGE_EARLY,
     FAB_STAGE_ISLS,
-    FAB_STAGE_ISLS_UP,
     FAB_STAGE_VLARB,
     FAB_STAGE_SL2VL,
     FAB_STAGE_SL2VL_LINE,
     FAB_STAGE_SL2VL_PAIR,
+    FAB_STAGE_ISLS_UP,
     FAB_STAGE_ROUTES,
     FAB_STAGE_PKEYS_REMOVE,
     FAB_STAGE_PKEYS_ADD,
@@ -143,6 +149,9 @@ struct fab_plan {
     /* Some pairs have a path before and after the plan, but none from the time when op lossy_first
      * is sent until op lossy_end is sent or the plan ends. 0 and 0: no pair loses its path. */
     uint32_t lossy_first, lossy_end;
+    /* Active links join switches whose tables change in stage EARLY. Without libfabmgr/transition,
+     * these writes have no order. */
+    bool early_mixes;
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
@@ -160,13 +169,16 @@ struct fab_plan_input {
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
+    /* Entries that lead into a link which comes up drop packets until stage ROUTES, also if they
+     * keep their value (lft_early.c). */
+    bool hold;
     struct fab_arb_cache *book; /* private */
 };
 /* Makes the plan. Returns INVAL (the target belongs to another fabric), BUSY (in->stopped) or
  * NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
-/* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, ISLS_UP, VLARB
- * and SL2VL to SL2VL_PAIR of a plan by fab_plan_make. port[count] has the ports at both ends of
+/* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, VLARB, SL2VL
+ * to SL2VL_PAIR and ISLS_UP of a plan by fab_plan_make. port[count] has the ports at both ends of
  * each link. Returns NOMEM. */
 int fab_plan_make_links(const struct fab_plan_input *in, const uint32_t *port, size_t count,
                         struct fab_plan *ret);

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/carrying.c \
+	%D%/early.c \
 	%D%/internal.h \
 	%D%/judge.c \
 	%D%/mixture.c \
@@ -6,6 +8,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/paths.c \
 	%D%/plan_order.c \
 	%D%/plan_order.h \
+	%D%/plan_steps.h \
 	%D%/rounds.c \
 	%D%/transition.c \
 	%D%/transition.h \

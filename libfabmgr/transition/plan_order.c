@@ -2,6 +2,9 @@
 /*
  * Turns the steps of a transition into the LFT writes of a plan.
  *
+ * Links that come up are Active before stage ROUTES. If the tables in the switches then had a
+ * cycle, the plan is made again so that entries that lead into these links drop packets at first.
+ *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
  * entry to NO_ROUTE, because the transition assumes that unknown entries drop packets. The last
@@ -17,10 +20,12 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/transition/plan_steps.h"
 
 struct ordering {
     const struct fab_plan_input *in;
     const struct fab_plan *plan;
+    enum fab_plan_stage stage;
     const struct fab_transition *t;
     uint32_t blocks;
     uint64_t *covered; /* bitset [switch][blocks]: blocks with a write that is in ops[] already */
@@ -30,18 +35,18 @@ struct ordering {
 
 /* ---- the input of the transition ------------------------------------------------------------- */
 
-/* Lists the entries that stage STALE of the plan sets to NO_ROUTE. Returns OK or NOMEM. */
-static int list_stale(const struct fab_plan *plan, struct fab_transition_write **ret)
+/* Lists the writes of stage EARLY. Returns NOMEM. */
+static int list_early(const struct fab_plan *plan, struct fab_transition_write **ret)
 {
-    uint32_t first = plan->stage_start[FAB_STAGE_STALE];
-    uint32_t count = plan->stage_start[FAB_STAGE_STALE + 1] - first;
+    uint32_t first = plan->stage_start[FAB_STAGE_EARLY];
+    uint32_t count = plan->stage_start[FAB_STAGE_EARLY + 1] - first;
     struct fab_transition_write *list = calloc((size_t)count + 1, sizeof(*list));
     if (list == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
         const struct fab_plan_op *op = &plan->ops[first + i];
-        list[i] =
-            (struct fab_transition_write){.sw = op->node, .block = op->block, .drain = op->drain};
+        list[i] = (struct fab_transition_write){
+            .sw = op->node, .block = op->block, .set = ~(op->keep | op->drain), .drain = op->drain};
     }
     *ret = list;
     return FAB_OK;
@@ -51,8 +56,8 @@ static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old
                       const struct fab_transition_effort *effort, const struct fab_plan *plan,
                       struct fab_transition *ret)
 {
-    struct fab_transition_write *stale = NULL;
-    int status = list_stale(plan, &stale);
+    struct fab_transition_write *early = NULL;
+    int status = list_early(plan, &early);
     if (status != FAB_OK)
         return status;
     const struct fab_transition_input t = {
@@ -61,8 +66,8 @@ static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old
         .old_lft = &in->observed->lft,
         .known = in->observed->known,
         .new_lft = &in->target->lft,
-        .before = stale,
-        .before_count = plan->stage_start[FAB_STAGE_STALE + 1] - plan->stage_start[FAB_STAGE_STALE],
+        .before = early,
+        .before_count = plan->stage_start[FAB_STAGE_EARLY + 1] - plan->stage_start[FAB_STAGE_EARLY],
         .old_vls = old_vls,
         .new_vls = &in->target->vls,
         .pool = effort->pool,
@@ -71,7 +76,7 @@ static int make_steps(const struct fab_plan_input *in, const struct fab_vls *old
         .stopped_ctx = effort->stopped_ctx,
     };
     status = fab_transition_make(&t, ret);
-    free(stale);
+    free(early);
     return status;
 }
 
@@ -155,10 +160,12 @@ static void complete_blocks(struct ordering *o, uint32_t start)
  * changes. */
 static void add_others(struct ordering *o)
 {
-    uint32_t first = o->plan->stage_start[FAB_STAGE_ROUTES];
-    for (uint32_t i = first; i < o->plan->stage_start[FAB_STAGE_ROUTES + 1]; i++) {
+    uint32_t first = o->plan->stage_start[o->stage];
+    for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
-        if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
+        if (o->stage == FAB_STAGE_EARLY && op->drain != 0)
+            o->ops[o->count++] = *op; /* of a switch that is not cut off */
+        else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);
     }
 }
@@ -174,33 +181,36 @@ static void find_lossy(const struct fab_transition *t, uint32_t start, struct fa
     }
     if (first == FAB_NONE)
         return;
-    plan->lossy_first = start + t->steps[first].first;
+    if (plan->lossy_end == 0)
+        plan->lossy_first = start + t->steps[first].first;
     plan->lossy_end = start + t->steps[last].first + t->steps[last].count;
 }
 
 static void add_all(struct ordering *o, struct fab_plan *plan)
 {
-    uint32_t start = plan->stage_start[FAB_STAGE_ROUTES];
-    uint32_t end = plan->stage_start[FAB_STAGE_ROUTES + 1];
+    uint32_t start = plan->stage_start[o->stage];
+    uint32_t end = plan->stage_start[o->stage + 1];
     memcpy(o->ops, plan->ops, start * sizeof(*o->ops));
     o->count = start;
     for (uint32_t i = 0; i < o->t->step_count; i++)
         add_step(o, &o->t->steps[i], i > 0);
-    add_others(o);
     complete_blocks(o, start);
+    add_others(o);
     find_lossy(o->t, start, plan);
     uint32_t rest = plan->stage_start[FAB_STAGE_COUNT] - end, shift = o->count - end;
     memcpy(o->ops + o->count, plan->ops + end, rest * sizeof(*o->ops));
-    for (int stage = FAB_STAGE_ROUTES + 1; stage <= FAB_STAGE_COUNT; stage++)
+    for (int stage = (int)o->stage + 1; stage <= FAB_STAGE_COUNT; stage++)
         plan->stage_start[stage] += shift;
 }
 
-/* Replaces the LFT writes of the plan by the writes of the transition. */
-static int replace_writes(const struct fab_plan_input *in, const struct fab_transition *t,
-                          struct fab_plan *plan)
+int fab_transition_replace_writes(const struct fab_plan_input *in, enum fab_plan_stage stage,
+                                  const struct fab_transition *t, struct fab_plan *plan)
 {
-    struct ordering o = {
-        .in = in, .plan = plan, .t = t, .blocks = fab_target_lft_blocks(&in->target->lft)};
+    struct ordering o = {.in = in,
+                         .plan = plan,
+                         .stage = stage,
+                         .t = t,
+                         .blocks = fab_target_lft_blocks(&in->target->lft)};
     o.covered = fab_base_bits_new((size_t)in->target->lft.switch_count * o.blocks);
     o.ops = fab_base_alloc_array((size_t)plan->stage_start[FAB_STAGE_COUNT] + t->write_count + 1,
                                  sizeof(*o.ops));
@@ -213,11 +223,11 @@ static int replace_writes(const struct fab_plan_input *in, const struct fab_tran
     free(o.covered);
     free(plan->ops);
     plan->ops = o.ops;
-    plan->unordered = 0;
-    plan->unchecked = false;
-    plan->stepwise = t->step_count > 1;
+    plan->stepwise |= t->step_count > 1;
     return FAB_OK;
 }
+
+/* ---- the stages ------------------------------------------------------------------------------ */
 
 static bool any_known(const struct fab_plan_input *in, const struct fab_plan *plan)
 {
@@ -229,31 +239,85 @@ static bool any_known(const struct fab_plan_input *in, const struct fab_plan *pl
     return false;
 }
 
-int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+static void note(const struct fab_transition *t, struct fab_transition_outcome *o)
+{
+    o->verdict = t->verdict > o->verdict ? t->verdict : o->verdict;
+    o->steps += t->step_count;
+    o->rounds += t->rounds;
+    o->drained += t->drained;
+    o->lost_pairs += t->lost_pairs;
+    o->unknown += t->unknown;
+    o->sl_pairs += t->sl_pairs;
+    o->stale_sls |= t->stale_sls;
+    o->unproven_lanes |= t->unproven_lanes;
+}
+
+static int order_routes(const struct fab_plan_input *in, struct fab_transition *t,
+                        struct fab_plan *plan)
+{
+    bool ordered = plan->unordered == 0 && !plan->unchecked && !in->hold;
+    if (t->verdict == FAB_TRANSITION_NOTHING || t->verdict >= FAB_TRANSITION_OLD_CYCLE)
+        return FAB_OK;
+    if (t->verdict == FAB_TRANSITION_ANY_ORDER && ordered) {
+        t->lost_pairs = 0; /* the order of the plan loses no working path */
+        return FAB_OK;
+    }
+    int status = fab_transition_replace_writes(in, FAB_STAGE_ROUTES, t, plan);
+    if (status != FAB_OK)
+        return status;
+    plan->unordered = 0;
+    plan->unchecked = false;
+    return FAB_OK;
+}
+
+static bool links_come_up(const struct fab_plan *plan)
+{
+    return plan->stage_start[FAB_STAGE_ISLS_UP + 1] > plan->stage_start[FAB_STAGE_ISLS_UP];
+}
+
+/* If the tables have a cycle as soon as links come up, makes plan and steps again so that no entry
+ * leads into these links. */
+static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
+                const struct fab_transition_effort *effort, struct fab_plan *plan,
+                struct fab_transition *t)
+{
+    struct fab_plan held;
+    if (t->verdict != FAB_TRANSITION_OLD_CYCLE || !links_come_up(plan))
+        return FAB_OK;
+    in->hold = true;
+    int status = fab_plan_make(in, &held);
+    if (status != FAB_OK)
+        return status;
+    fab_plan_fini(plan);
+    *plan = held;
+    fab_transition_fini(t);
+    return make_steps(in, old_vls, effort, plan, t);
+}
+
+int fab_transition_order_plan(const struct fab_plan_input *input, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret)
 {
-    struct fab_transition t = {0};
+    struct fab_plan_input in = *input;
+    struct fab_transition t = {0}, early = {0};
+    int status = FAB_OK;
     *ret = (struct fab_transition_outcome){.verdict = FAB_TRANSITION_NOTHING};
-    if (!any_known(in, plan))
-        return FAB_OK;
-    int status = make_steps(in, old_vls, effort, plan, &t);
-    if (status != FAB_OK)
-        return status;
-    *ret = (struct fab_transition_outcome){.verdict = t.verdict,
-                                           .steps = t.step_count,
-                                           .rounds = t.rounds,
-                                           .drained = t.drained,
-                                           .lost_pairs = t.lost_pairs,
-                                           .unknown = t.unknown,
-                                           .sl_pairs = t.sl_pairs,
-                                           .stale_sls = t.stale_sls,
-                                           .unproven_lanes = t.unproven_lanes};
-    bool ordered = plan->unordered == 0 && !plan->unchecked;
-    if (t.verdict == FAB_TRANSITION_ANY_ORDER && ordered)
-        ret->lost_pairs = 0; /* the order of the plan loses no working path */
-    else if (t.verdict != FAB_TRANSITION_NOTHING && t.verdict < FAB_TRANSITION_OLD_CYCLE)
-        status = replace_writes(in, &t, plan);
+    if (any_known(&in, plan)) {
+        status = make_steps(&in, old_vls, effort, plan, &t);
+        if (status == FAB_OK)
+            status = hold(&in, old_vls, effort, plan, &t);
+    }
+    if (status == FAB_OK && plan->early_mixes)
+        status = fab_transition_make_early(&in, old_vls, effort, plan, &early);
+    if (status == FAB_OK && early.step_count > 0)
+        status = fab_transition_replace_writes(&in, FAB_STAGE_EARLY, &early, plan);
+    if (status == FAB_OK)
+        status = order_routes(&in, &t, plan);
+    if (status == FAB_OK) {
+        note(&early, ret);
+        note(&t, ret);
+    }
+    fab_transition_fini(&early);
     fab_transition_fini(&t);
     return status;
 }

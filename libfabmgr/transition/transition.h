@@ -68,7 +68,7 @@ struct fab_transition_input {
      * blocks are known. The computation assumes that unknown entries drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
-    /* Writes that take effect before the transition begins, such as those of the stage STALE of a
+    /* Writes that take effect before the transition begins, such as those of the stage EARLY of a
      * plan. NULL: none. */
     const struct fab_transition_write *before;
     uint32_t before_count;
@@ -135,6 +135,10 @@ struct fab_transition {
  * BUSY if in->stopped returned true. */
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
+/* Makes a copy of the snapshot without the ISLs that are not Active. They carry no data packets, so
+ * the entries that lead into them have no dependencies. If all ISLs carry packets, *ret is another
+ * reference to f. Returns NOMEM. */
+int fab_transition_carrying(const struct fab_fabric *f, struct fab_fabric **ret);
 /* Applies a write to `lft`, which must be of the size of new_lft. */
 void fab_transition_apply(const struct fab_transition_write *w, const struct fab_lft *new_lft,
                           struct fab_lft *lft);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager changes tables that switches hold: another engine, other root switches, links that
- * come back. After every write that a switch acknowledges, libfabmgr/verify judges the mixture of
- * old and new tables in the devices: it must have no loop and no cycle of channel dependencies, and
- * may have pairs without a path only as the event paths-paused announced.
+ * The manager changes tables that switches hold: another engine, other root switches, links and
+ * switches that come back. After every write of a table or of a port state that a switch
+ * acknowledges, libfabmgr/verify judges the mixture of old and new tables in the devices: it must
+ * have no loop and no cycle of channel dependencies, and may have pairs without a path only as the
+ * event paths-paused announced. Links below Active carry no packets.
  *
  * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.
@@ -38,7 +39,8 @@ static uint64_t announced(const struct lab *lab)
 static void judge(struct lab *lab, const struct fab_mad *head)
 {
     struct fab_verdict v;
-    if (!seen.watching || head->attr_id != FAB_ATTR_LFT || head->method != FAB_METHOD_GET_RESP)
+    if (!seen.watching || head->method != FAB_METHOD_GET_RESP ||
+        (head->attr_id != FAB_ATTR_LFT && head->attr_id != FAB_ATTR_PORT_INFO))
         return;
     lab_judge(lab, NULL, &v);
     seen.writes++;
@@ -184,6 +186,118 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
     end(lab, prng);
 }
 
+static unsigned rounds_wanted(void)
+{
+    const char *wanted = getenv("TRANSITION_ROUNDS");
+    return wanted ? (unsigned)strtoul(wanted, NULL, 0) : test_rounds(8);
+}
+
+/* ---- switches that return -------------------------------------------------------------------- */
+
+/* Takes the links of a switch up or down, except those to the switch `other`. */
+static void set_links(struct lab *lab, uint32_t sw, uint32_t other, bool up)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
+        bool is_up = fab_sim_port(lab->sim, sw, (uint8_t)num)->phys_state == FAB_PHYS_LINKUP;
+        if (!fab_fabric_port_is_isl(f, port) || is_up == up ||
+            fab_fabric_peer_node(f, port) == other)
+            continue;
+        if (up)
+            lab_relink(lab, f->nodes[sw].desc, (uint8_t)num);
+        else
+            lab_unlink(lab, f->nodes[sw].desc, (uint8_t)num);
+    }
+}
+
+/* Draws two switches other than the manager's, often neighbours. */
+static void draw_switches(struct lab *lab, struct fab_prng *prng, uint32_t ret[2])
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t own = fab_fabric_peer_node(f, fab_fabric_port_id(f, f->switch_count, 1));
+    do
+        ret[0] = (uint32_t)fab_base_prng_below(prng, f->switch_count);
+    while (ret[0] == own);
+    do {
+        uint8_t num = (uint8_t)(1 + fab_base_prng_below(prng, f->nodes[ret[0]].num_ports));
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, ret[0], num));
+        ret[1] = fab_base_prng_chance(prng, 0.7) && peer < f->switch_count
+                     ? peer
+                     : (uint32_t)fab_base_prng_below(prng, f->switch_count);
+    } while (ret[1] == own || ret[1] == ret[0]);
+}
+
+/* No link of the switches is Active, except those between them. */
+static void assert_links_held(struct lab *lab, const uint32_t sw[2])
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned num = 1; num <= f->nodes[sw[i]].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(f, sw[i], (uint8_t)num);
+            if (fab_fabric_port_is_isl(f, port) && fab_fabric_peer_node(f, port) != sw[1 - i])
+                ck_assert_uint_ne(fab_sim_port(lab->sim, sw[i], (uint8_t)num)->port_state,
+                                  FAB_STATE_ACTIVE);
+        }
+    }
+}
+
+/* Two switches are cut off and keep their tables while an engine changes those of the others. Then
+ * they return. */
+static void switches_return(const struct family *fam, struct fab_prng *prng, bool lose_tables)
+{
+    struct lab lab;
+    uint32_t sw[2];
+    lab_open_virtual(&lab, fam->draw(prng), NULL);
+    lab.config.policy.max_op_vls = 1;
+    strcpy(lab.config.policy.engine, "updn");
+    sm_reload(lab.sm);
+    lab.answered = judge;
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_ready, "bring-up");
+    draw_switches(&lab, prng, sw);
+    set_links(&lab, sw[0], sw[1], false);
+    set_links(&lab, sw[1], sw[0], false);
+    lab_run_for(&lab, 1);
+    lab_run(&lab, 60, lab_is_idle, "the loss");
+    /* Engine fattree would refuse a damaged tree. */
+    change_engine(&lab, &(struct family){.engines = {"updn", fam->engines[1]}}, prng);
+    lab_run_for(&lab, 1);
+    lab_run(&lab, 60, lab_is_idle, "the change");
+    set_links(&lab, sw[0], sw[1], true);
+    set_links(&lab, sw[1], sw[0], true);
+    begin(&lab);
+    seen.lost_before = UINT32_MAX;
+    if (lose_tables) {
+        lab.lost = FAB_ATTR_LFT; /* no table can be written */
+        lab_run_for(&lab, 20);
+        assert_links_held(&lab, sw);
+        lab.lost = 0;
+        lab_run_for(&lab, 20);
+    }
+    end(&lab, prng);
+    lab.config.policy.roots = NULL;
+    lab.config.policy.root_count = 0;
+    lab_close(&lab);
+}
+
+START_TEST(a_returning_switch_gets_its_tables_before_its_links)
+{
+    const struct family *fam = &families[_i];
+    struct fab_prng prng;
+    const char *wanted = getenv("TRANSITION_ROUNDS");
+    unsigned rounds = wanted ? rounds_wanted() : test_rounds(6);
+    memset(&seen, 0, sizeof(seen));
+    fab_base_prng_init(&prng, test_seed("switches that return", 1800 + (uint64_t)_i));
+    for (unsigned i = 0; i < rounds; i++)
+        switches_return(fam, &prng, i == 0);
+    printf("# %s: %u writes judged\n", fam->name, seen.writes);
+    ck_assert_uint_gt(seen.writes, 0);
+}
+END_TEST
+
+/* ---- transitions ----------------------------------------------------------------------------- */
+
 static void make_changes(const struct family *fam, struct fab_prng *prng, unsigned changes)
 {
     struct lab lab;
@@ -206,12 +320,6 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab.config.policy.roots = NULL;
     lab.config.policy.root_count = 0;
     lab_close(&lab);
-}
-
-static unsigned rounds_wanted(void)
-{
-    const char *wanted = getenv("TRANSITION_ROUNDS");
-    return wanted ? (unsigned)strtoul(wanted, NULL, 0) : test_rounds(8);
 }
 
 START_TEST(every_mixture_is_safe)
@@ -309,6 +417,7 @@ int main(void)
     TCase *t = tcase_create("mixtures");
     tcase_set_timeout(t, 3600);
     tcase_add_loop_test(t, every_mixture_is_safe, 0, FAMILIES);
+    tcase_add_loop_test(t, a_returning_switch_gets_its_tables_before_its_links, 0, FAMILIES);
     tcase_add_test(t, the_view_tells_what_failed_writes_left);
     suite_add_tcase(s, t);
     return test_run(s);

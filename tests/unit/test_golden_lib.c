@@ -240,10 +240,10 @@ static void print_whatif(struct world *w, uint32_t port)
 static void print_plan(struct world *w, const char *what, const struct fab_fabric *f,
                        const struct fab_target *before, const struct fab_target *now)
 {
-    static const char *const stages[] = {
-        "switch",       "stale",      "ISLs",       "ISLs up", "VLArb",
-        "SL2VL",        "SL2VL line", "SL2VL pair", "routes",  "P_Keys removed",
-        "P_Keys added", "endports",   "endports up"};
+    static const char *const stages[] = {"switch",     "early",          "ISLs",         "VLArb",
+                                         "SL2VL",      "SL2VL line",     "SL2VL pair",   "ISLs up",
+                                         "routes",     "P_Keys removed", "P_Keys added", "endports",
+                                         "endports up"};
     struct fab_observed at;
     struct fab_plan plan;
     const struct fab_plan_input in = {

@@ -139,7 +139,7 @@ static uint32_t carry_out(struct world *w)
 {
     static const uint16_t allowed[FAB_STAGE_COUNT][2] = {
         [FAB_STAGE_SWITCH] = {FAB_ATTR_SWITCH_INFO, FAB_ATTR_PORT_INFO},
-        [FAB_STAGE_STALE] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
+        [FAB_STAGE_EARLY] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
         [FAB_STAGE_ISLS] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_ISLS_UP] = {FAB_ATTR_PORT_INFO, FAB_ATTR_PORT_INFO},
         [FAB_STAGE_ROUTES] = {FAB_ATTR_LFT, FAB_ATTR_LFT},
@@ -299,15 +299,110 @@ START_TEST(stale_entries_drop_before_links_come_up)
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     /* the link is Active already, so no link comes up */
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_EARLY + 1], 0);
     fab_plan_fini(&plan);
     fab_fabric_edit_port(w.f, port)->info.port_state =
         fab_fabric_edit_port(w.f, peer)->info.port_state = FAB_STATE_INIT;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 1);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_EARLY + 1], 1);
     apply(&w, &in, &plan.ops[0]);
     block[lid] = FAB_LFT_NO_ROUTE;
     ck_assert_mem_eq(fab_target_lft_row(&w.observed.lft, 0), block, sizeof(block));
+    fab_plan_fini(&plan);
+    carry_out(&w);
+    assert_in_force(&w);
+    world_fini(&w);
+}
+END_TEST
+
+/* Puts all links of a switch into state Init. Returns the number of its ISLs. */
+static uint32_t init_links(struct world *w, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (unsigned num = 1; num <= w->f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(w->f, sw, (uint8_t)num);
+        if (!fab_fabric_isl_is_up(w->f, port))
+            continue;
+        fab_fabric_edit_port(w->f, port)->info.port_state = FAB_STATE_INIT;
+        fab_fabric_edit_port(w->f, fab_fabric_port(w->f, port)->peer)->info.port_state =
+            FAB_STATE_INIT;
+        count++;
+    }
+    return count;
+}
+
+static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t i = plan->stage_start[stage]; i < plan->stage_start[stage + 1]; i++)
+        count += plan->ops[i].node == sw && plan->ops[i].attr_id == FAB_ATTR_LFT;
+    return count;
+}
+
+/* A switch none of whose links is Active gets all its tables before its links come up. One link
+ * that stayed Active carries packets, so that its tables are ordered with all others. */
+START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t own = fab_fabric_port_id(w.f, w.f->switch_count, 1);
+    uint32_t far = fab_fabric_peer_node(w.f, own) == 0 ? 1 : 0;
+    uint32_t blocks = fab_target_lft_blocks(&w.target->lft);
+    struct fab_plan plan;
+    w.f->self_port = own;
+    carry_out(&w);
+    struct fab_plan_input in = input_of(&w);
+    uint32_t links = init_links(&w, far);
+    ck_assert_uint_gt(links, 1);
+    fab_plan_observed_forget(&w.observed, far);
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_EARLY, far), blocks);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_ROUTES, far), 0);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_ISLS_UP + 1] - plan.stage_start[FAB_STAGE_ISLS_UP],
+                      2 * links);
+    ck_assert(!plan.early_mixes);
+    fab_plan_fini(&plan);
+    for (uint8_t num = 1; num <= w.f->nodes[far].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(w.f, far, num);
+        if (!fab_fabric_isl_is_up(w.f, port))
+            continue;
+        fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
+        fab_fabric_edit_port(w.f, fab_fabric_port(w.f, port)->peer)->info.port_state =
+            FAB_STATE_ACTIVE;
+        break;
+    }
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_EARLY, far), 0);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_ROUTES, far), blocks);
+    fab_plan_fini(&plan);
+    carry_out(&w);
+    assert_in_force(&w);
+    world_fini(&w);
+}
+END_TEST
+
+/* With in.hold, all entries that lead into links which come up drop packets until they are Active.
+ */
+START_TEST(held_entries_drop_although_they_stay)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_plan plan;
+    carry_out(&w);
+    init_links(&w, 0);
+    struct fab_plan_input in = input_of(&w);
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_EARLY, 0), 0);
+    fab_plan_fini(&plan);
+    in.hold = true;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert_uint_gt(writes_of(&plan, FAB_STAGE_EARLY, 0), 0);
+    for (uint32_t i = plan.stage_start[FAB_STAGE_EARLY]; i < plan.stage_start[FAB_STAGE_EARLY + 1];
+         i++)
+        apply(&w, &in, &plan.ops[i]);
+    for (uint32_t lid = 0; lid <= w.target->lids.top; lid++) {
+        uint8_t num = fab_target_lft_at(&w.observed.lft, 0, lid);
+        ck_assert(num == 0 || num > w.f->nodes[0].num_ports ||
+                  !fab_fabric_isl_is_up(w.f, fab_fabric_port_id(w.f, 0, num)));
+    }
     fab_plan_fini(&plan);
     carry_out(&w);
     assert_in_force(&w);
@@ -495,6 +590,8 @@ int main(void)
         dead_cables_are_left_alone,
         only_blocks_that_differ_are_written,
         stale_entries_drop_before_links_come_up,
+        a_switch_that_is_cut_off_gets_its_tables_first,
+        held_entries_drop_although_they_stay,
         a_changed_policy_tunes_ports_that_are_up,
         hosts_are_told_to_register_again,
         knowledge_moves_by_guid,

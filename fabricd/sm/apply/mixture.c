@@ -7,7 +7,8 @@
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
  * blocks may deadlock. The number of unreachable pairs in the verdict assumes that no failed write
- * took effect. The phase assumes that the SL-to-VL tables were written.
+ * took effect. The phase assumes that the SL-to-VL tables were written, and that ISLs which did not
+ * become Active carry no packets.
  *
  * If the mixture has a loop or may deadlock, the manager raises an alarm. The next round repeats
  * the writes, and its verdict ends the alarm.
@@ -26,6 +27,7 @@ struct judging { /* the worker task owns all members */
     struct fab_target *target;
     struct fab_policy policy;
     const struct fab_pool *pool;
+    struct fab_fabric *carrying; /* the snapshot without ISLs that are not Active */
     struct fab_verdict verdict;
     int status;
 };
@@ -33,6 +35,7 @@ struct judging { /* the worker task owns all members */
 static void judging_free(struct judging *j)
 {
     fab_verify_verdict_fini(&j->verdict);
+    fab_fabric_unref(j->carrying);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
     free(j);
@@ -71,7 +74,7 @@ static int judge_uncertain(const struct judging *j, bool *ret_safe)
     struct fab_transition t = {0};
     struct fab_lft other = {0};
     int r = complete(j, &other);
-    const struct fab_transition_input in = {.fabric = j->model.fabric,
+    const struct fab_transition_input in = {.fabric = j->carrying,
                                             .lids = &j->target->lids,
                                             .old_lft = &j->model.observed.lft,
                                             .new_lft = &other,
@@ -91,7 +94,10 @@ static void work(void *ctx)
 {
     struct judging *j = ctx;
     bool safe = false;
-    const struct fab_verify_input in = {.fabric = j->model.fabric,
+    j->status = fab_transition_carrying(j->model.fabric, &j->carrying);
+    if (j->status != FAB_OK)
+        return;
+    const struct fab_verify_input in = {.fabric = j->carrying,
                                         .lids = &j->target->lids,
                                         .lft = &j->model.observed.lft,
                                         .vls = &j->target->vls,

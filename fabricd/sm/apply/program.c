@@ -23,6 +23,7 @@ void sm_program_fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
     free(p->touched);
+    free(p->held);
     free(p->asked);
     free(p->written);
     *p = (struct sm_programming){0};
@@ -79,7 +80,8 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     sm_program_fini(p);
     p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
     p->asked = fab_base_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
-    if (!p->touched || !p->asked)
+    p->held = fab_base_bits_new(s->model.fabric->switch_count);
+    if (!p->touched || !p->asked || !p->held)
         return FAB_E_NOMEM;
     p->in = sm_program_input(s);
     p->plan = *plan;
@@ -186,6 +188,34 @@ static void tear(struct sm *s, const struct fab_plan_op *op)
     sm_request_retry_of(s, s->model.fabric->nodes[op->node].guid);
 }
 
+static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op *op,
+                        enum fab_plan_stage stage)
+{
+    uint32_t i = (uint32_t)(op - p->plan.ops);
+    return i >= p->plan.stage_start[stage] && i < p->plan.stage_start[stage + 1];
+}
+
+/* Notes that a switch did not accept a table that it must hold before its links become Active. */
+static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
+{
+    if (is_in_stage(p, op, FAB_STAGE_EARLY))
+        fab_base_bits_set(p->held, op->node);
+}
+
+/* Returns whether a write would make a link Active although a table is missing in the switch at one
+ * of its ends. The link then stays below Active, and carries no packets, until the next round has
+ * written the table. */
+static bool is_held(const struct sm *s, const struct fab_plan_op *op)
+{
+    const struct sm_programming *p = &s->apply->program;
+    const struct fab_fabric *f = s->model.fabric;
+    if (!is_in_stage(p, op, FAB_STAGE_ISLS_UP))
+        return false;
+    uint32_t peer = fab_fabric_peer_node(f, op->port);
+    return fab_base_bits_get(p->held, op->node) ||
+           (peer < f->switch_count && fab_base_bits_get(p->held, peer));
+}
+
 static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
 {
     if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
@@ -238,13 +268,14 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             return false;
         sm_transition_sending(s, p->next);
         ret->tag = p->next++;
-        ret->path = is_torn(p, op) ? NULL : path_of(s, op);
+        ret->path = is_torn(p, op) || is_held(s, op) ? NULL : path_of(s, op);
         if (!ret->path)
             tear(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             p->failed_tables += op->attr_id == FAB_ATTR_LFT;
             note_lanes(p, op);
+            hold_links(p, op);
             stop_before_routes(s, op);
             continue;
         }
@@ -302,6 +333,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     p->touched[op->node] |= SM_REFUSED;
     tear(s, op);
     note_lanes(p, op);
+    hold_links(p, op);
     stop_before_routes(s, op);
     if (op->attr_id == FAB_ATTR_LFT)
         fab_plan_observed_forget(&s->model.observed, op->node);
@@ -467,7 +499,7 @@ static int leave_repair(struct sm *s)
     const uint32_t *start = p->plan.stage_start;
     int r = FAB_OK;
     end_writes(s);
-    for (uint32_t i = start[FAB_STAGE_VLARB]; i < start[FAB_STAGE_ROUTES] && !p->stopped; i++)
+    for (uint32_t i = start[FAB_STAGE_VLARB]; i < start[FAB_STAGE_ISLS_UP] && !p->stopped; i++)
         if (r == FAB_OK && !(p->touched[p->plan.ops[i].node] & SM_LANES_FAILED))
             r = fab_plan_vls_done_at(&p->in, &s->model.observed, p->plan.ops[i].node);
     return r;

@@ -53,6 +53,7 @@ struct sm_programming {
     /* Number of switches whose ports may have changed without a trap. After the readback: number of
      * ports that have changed. */
     uint32_t unsure;
+    uint64_t *held;   /* bitset of switches that did not accept a table of stage EARLY */
     uint8_t *touched; /* [node_count] bits of enum sm_touched for each node */
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;

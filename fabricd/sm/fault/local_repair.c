@@ -62,8 +62,8 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, const struct 
         return FAB_E_NOMEM;
     for (int stage = 0; stage < FAB_STAGE_COUNT; stage++) {
         const uint32_t *start = &links->stage_start[stage];
-        if (stage == FAB_STAGE_STALE || stage == FAB_STAGE_ROUTES)
-            add_tables(s, d, stage == FAB_STAGE_STALE, &plan, &count);
+        if (stage == FAB_STAGE_EARLY || stage == FAB_STAGE_ROUTES)
+            add_tables(s, d, stage == FAB_STAGE_EARLY, &plan, &count);
         if (start[1] > start[0])
             memcpy(&plan.ops[count], &links->ops[start[0]],
                    (start[1] - start[0]) * sizeof(*plan.ops));

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the LFT writes that precede links that come up. For this folder only. */
+#ifndef LIBFABMGR_PLAN_LFT_EARLY_H
+#define LIBFABMGR_PLAN_LFT_EARLY_H
+
+#include "libfabmgr/plan/plan.h"
+
+typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
+
+/* The switches that are cut off: no Active ISLs join them to the manager's switch. */
+struct fab_plan_cut_off {
+    uint64_t *sw; /* bitset of switches */
+};
+int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret); /* NOMEM */
+void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
+/* Returns whether data packets may pass an ISL of the switch. */
+bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);
+
+/* Returns the entries of an LFT block in a switch that is not cut off which must drop packets
+ * before links come up. coming_up: bitset of the port numbers of the switch whose links come up.
+ */
+uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
+                                   const uint64_t coming_up[4]);
+/* Finds the ports of a switch whose ISLs come up. Returns whether there is any. */
+bool fab_plan_lft_coming_up(const struct fab_fabric *f, uint32_t sw, uint64_t ret[4]);
+/* Adds the writes that make entries of a switch drop packets before links come up. The switch is
+ * not cut off. Returns OK, or the error that add() returned. */
+int fab_plan_lft_early(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
+                       void *ctx);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps of transitions as writes of a plan. For plan_order.c and early.c only. */
+#ifndef LIBFABMGR_TRANSITION_PLAN_STEPS_H
+#define LIBFABMGR_TRANSITION_PLAN_STEPS_H
+
+#include "libfabmgr/transition/plan_order.h"
+
+/* Replaces the LFT writes of a stage by the writes of the transition. Returns NOMEM. */
+int fab_transition_replace_writes(const struct fab_plan_input *in, enum fab_plan_stage stage,
+                                  const struct fab_transition *t, struct fab_plan *plan);
+/* Makes the steps in which the switches that are cut off get their tables, while none of the links
+ * that come up carries packets. Returns as fab_transition_make. */
+int fab_transition_make_early(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                              const struct fab_transition_effort *effort,
+                              const struct fab_plan *plan, struct fab_transition *ret);
+
+#endif
