@@ -30,7 +30,7 @@ struct fab_transition_effort { /* as in struct fab_transition_input */
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
  * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the limits of the search, and
  * how to stop it. A plan whose verdict is OLD_CYCLE or NEW_CYCLE keeps its order, and mixtures may
- * have a cycle. Returns NOMEM, INVAL or BUSY; the plan is then unchanged. */
+ * have a cycle. Returns NOMEM, INVAL or BUSY; the order of the plan is then not proved. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
