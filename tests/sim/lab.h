@@ -15,7 +15,7 @@
 #define LAB_EVENTS 512
 
 struct lab_event {
-    char type[32], subject[64], message[256];
+    char type[32], subject[64], message[512];
     uint64_t guid;
     uint32_t port;
     uint64_t smps_sent; /* until then */
