@@ -580,6 +580,12 @@ tests_unit_test_mcast_writes_SOURCES = tests/unit/test_mcast_writes.c tests/unit
 tests_unit_test_mcast_writes_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mcast_writes_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_golden_target
+tests_unit_test_golden_target_SOURCES = tests/unit/test_golden_target.c tests/unit/qos_world.h tests/support/golden.c \
+	tests/support/golden.h
+tests_unit_test_golden_target_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_golden_target_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_golden_mcast
 tests_unit_test_golden_mcast_SOURCES = tests/unit/test_golden_mcast.c tests/unit/mcast_world.h tests/support/golden.c \
 	tests/support/golden.h

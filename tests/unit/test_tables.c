@@ -53,6 +53,28 @@ START_TEST(a_dump_is_read)
 }
 END_TEST
 
+/* The LIDs of a port need not follow each other. */
+START_TEST(the_first_lid_of_each_port_is_found)
+{
+    static const uint32_t first[] = {0, 1, 2, 1, 4, 2, 1, 7};
+    struct fab_tables *t = NULL;
+    struct fab_tables_error error;
+    ck_assert_int_eq(read_text(SWITCH "0x0001 1 portguid 0x7:\n"
+                                      "0x0002 2 portguid 0x5:\n"
+                                      "0x0003 1 portguid 0x7:\n"
+                                      "0x0004 3 portguid 0x6:\n"
+                                      "0x0005 2 portguid 0x5:\n"
+                                      "0x0006 1 portguid 0x7:\n"
+                                      "0x0007 4 unknown\n",
+                               &t, &error),
+                     FAB_OK);
+    ck_assert_uint_eq(t->top, 7);
+    for (uint32_t lid = 1; lid <= 7; lid++)
+        ck_assert_uint_eq(t->first[lid], first[lid]);
+    fab_policy_tables_unref(t);
+}
+END_TEST
+
 static const struct {
     const char *text;
     uint32_t line, column;
@@ -326,11 +348,8 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_dump_is_read,
-        exported_tables_are_read_back,
-        lids_may_have_changed,
-        missing_entries_are_named,
-        unused_entries_may_be_missing,
+        a_dump_is_read,        the_first_lid_of_each_port_is_found, exported_tables_are_read_back,
+        lids_may_have_changed, missing_entries_are_named,           unused_entries_may_be_missing,
         copies_share_them,
     };
     Suite *suite = suite_create("tables");
