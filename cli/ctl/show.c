@@ -218,9 +218,9 @@ static void say_proof(struct out *o, const Fabric__V1__WholeProof *p)
     show_time(p->time, at);
     show_duration(microseconds_of(p->duration), took);
     if (p->generation == 0)
-        out_text(o, NULL, "Proved whole", OUT_DIM, "not yet");
+        out_text(o, NULL, "Full proof", OUT_DIM, "not yet");
     else
-        out_textf(o, "Proved whole", OUT_PLAIN, "generation %" PRIu64 "%s%s, in %s%s%s",
+        out_textf(o, "Full proof", OUT_PLAIN, "generation %" PRIu64 "%s%s, in %s%s%s",
                   p->generation, at[0] != '\0' ? " at " : "", at, took,
                   p->background ? ", in the background" : "",
                   p->due ? "; local repairs since, a background proof follows" : "");

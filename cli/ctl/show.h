@@ -51,7 +51,7 @@ void out_time(struct out *o, const char *label, const Google__Protobuf__Timestam
 /* Writes a time as show_time_utc formats it, in JSON output only. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
-/* Writes when the tables were last proved whole. `p` may be NULL. */
+/* Writes when all tables were last proved. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
 /* Prints each line of a text, in text output only. */

@@ -123,7 +123,7 @@ static const struct setting settings[] = {
     GROUP(smp),
     NUMBER(smp, timeout_ms, smp.timeout_ms, 1, 60000, "milliseconds"),
     NUMBER(smp, retries, smp.retries, 0, 20, NULL),
-    NUMBER(smp, window, smp.window, 0, 65535, "0: what the transport bears"),
+    NUMBER(smp, window, smp.window, 0, 65535, "0: the largest possible number"),
     GROUP(subnet),
     OTHER(KIND_GUID, subnet, prefix, policy.subnet_prefix,
           "16 hex digits, such as 0xfe80000000000000"),

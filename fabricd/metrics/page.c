@@ -164,15 +164,15 @@ static void scrub(struct fab_text *to, const struct sm_status *s)
 static void proofs(struct fab_text *to, const struct sm_proof *p)
 {
     gauge(to, "proof_generation", p->last.generation,
-          "Generation whose tables were last proved whole.");
-    family(to, "proof_timestamp_seconds", "gauge",
-           "Unix time at which the tables were last proved whole.");
+          "Generation of the tables in the last proof of all tables.");
+    family(to, "proof_timestamp_seconds", "gauge", "Unix time of the last proof of all tables.");
     fab_base_text_addf(to, "fabricd_proof_timestamp_seconds %.3f\n", (double)p->last.time_us / 1e6);
-    family(to, "proof_duration_seconds", "gauge", "Duration of that proof, with its pauses.");
+    family(to, "proof_duration_seconds", "gauge",
+           "Duration of the last proof of all tables, with its pauses.");
     fab_base_text_addf(to, "fabricd_proof_duration_seconds %.6f\n",
                        (double)p->last.duration_us / 1e6);
     gauge(to, "proof_due", p->due,
-          "1: local repairs changed the tables since they were last proved whole.");
+          "1: local repairs changed the tables since the last proof of all tables.");
     counter(to, "background_proofs", p->proofs, "Proofs of all tables after local repairs.");
     counter(to, "background_proof_failures", p->failures,
             "Background proofs that refuted tables which local repairs had proved.");

@@ -204,14 +204,14 @@ static bool names(const struct fab_fabric *f, const struct fab_place *p, const c
             (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
 }
 
-/* The texts of a request, by hashes of what they may name, because a request may have a thousand
- * texts for ten thousand devices. The caller compares each text that is found: a host chooses its
- * own name, and could choose one with the hash of another. */
+/* Finds the texts of a request by the hash of the name, because a request may have a thousand texts
+ * for ten thousand devices. The caller compares each text that is found with the name: a host
+ * chooses its own name, and could choose one that has the hash of another. */
 struct wanted {
     char *const *text;
     size_t count;
     struct fab_map map; /* hash -> index in text[] */
-    uint32_t *found;    /* [count] number of devices that the text names; the caller counts */
+    uint32_t *found;    /* [count] number of devices that the text names; counted by the caller */
 };
 
 static uint64_t hash_text(const char *text, size_t len)
@@ -316,8 +316,8 @@ static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct
     return named;
 }
 
-/* Returns the index of a text that named nothing; FAB_NONE: each named something. A text that is
- * given twice is in the map once. */
+/* Returns the index of a text that names no device; FAB_NONE: each text names one. A text that is
+ * twice in the request is in the map once. */
 static uint32_t first_not_found(const struct wanted *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -476,7 +476,8 @@ static void approve_marked(struct call *c, const struct fab_view *v, const bool 
     approval_check(p, sm_baseline_approve(sm, place, n, call_peer(c), on_approved, p));
 }
 
-/* Says what a change would approve that makes the present fabric the baseline. */
+/* Answers a trial run (no change is made): says what would be approved if the present fabric became
+ * the baseline. */
 static void rehearse(struct call *c, const struct fab_view *v)
 {
     Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
@@ -568,8 +569,9 @@ static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric
                                                      : 0;
 }
 
-/* Notes the nodes of an approved place that texts name: guid[i] is that of the first node for text
- * i. w->found[i] counts nodes; a node that follows itself in the list counts once. */
+/* Notes which texts name a node of an approved place. guid[i] gets the GUID of the node that text i
+ * names. w->found[i] counts the nodes that text i names; places of the same node that follow one
+ * another in the list count once. */
 static void note_approved(struct wanted *w, const struct fab_fabric *f,
                           const struct fab_approved *a, uint64_t *guid)
 {

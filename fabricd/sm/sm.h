@@ -80,22 +80,22 @@ struct sm_trap_counts { /* traps since the start, while this manager was master 
     /* Traps 256 to 259 without a rise of the device's violation counter. */
     uint64_t violations_unconfirmed;
 };
-/* A proof of all tables, from nothing but the tables. */
+/* A proof of all tables. It uses nothing that an earlier proof found. */
 struct sm_whole_proof {
-    uint64_t
-        generation;  /* of the first view that has the tables, or that was proved; 0: no proof */
-    int64_t time_us; /* Unix time in microseconds at which the proof ended */
-    uint64_t duration_us; /* with the pauses of a background proof */
+    uint64_t generation;  /* generation of the first view with these tables, or of the view that was
+                             proved; 0: no proof yet */
+    int64_t time_us;      /* Unix time in microseconds at which the proof ended */
+    uint64_t duration_us; /* includes the pauses of a background proof */
     bool background;      /* a background proof after local repairs; false: a round proved them */
 };
 struct sm_proof {
-    struct sm_whole_proof last; /* the last one that found no failure */
-    /* Since then, local repairs have changed the tables; they proved what they changed, and a
-     * background proof of all tables follows. */
+    struct sm_whole_proof last; /* the last proof that found no failure */
+    /* Local repairs have changed the tables since the proof `last`. They proved only what they
+     * changed, so a background proof of all tables follows. */
     bool due;
-    uint64_t proofs,
-        failures;    /* background proofs since the start, and those that found a failure */
-    uint64_t cpu_us; /* processor time of the background proofs */
+    uint64_t proofs, failures; /* number of background proofs since the start, and of those that
+                                  found a failure */
+    uint64_t cpu_us;           /* processor time of the background proofs */
 };
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */
@@ -131,7 +131,7 @@ struct sm_status {
     uint32_t settings_not_restored;
     uint32_t unapproved;    /* devices and links that are not approved at their place */
     uint32_t waiting_names; /* nodes whose names wait for an approval */
-    struct sm_proof proof;  /* when the tables were last proved whole */
+    struct sm_proof proof;  /* the last proof of all tables */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 #define SM_PHASE_TIMES_MAX 160

@@ -92,8 +92,9 @@ const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discov
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
 /* Replaces the directed routes of paths[node_count] that lead over links that the snapshot no
  * longer has. port[2 * i] and port[2 * i + 1] are the ports of such a link; the other links have
- * not changed since the routes were computed. Takes time in proportion to the nodes whose routes
- * change, and one look at each other node. Returns NOMEM, with no route changed. */
+ * not changed since the routes were computed. The time is proportional to the number of nodes whose
+ * routes change, plus a short check of each other node. Returns NOMEM; no route has changed then.
+ */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 #define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */

@@ -77,10 +77,10 @@ struct detour {
     size_t losts;
     uint32_t *node; /* [nodes] the nodes that lost their routes, ascending */
     uint32_t nodes;
-    /* [node_count] of the listed nodes: hops of the shortest route found, or FAB_PATH_UNKNOWN; of
-     * all other nodes 0 */
+    /* [node_count] for nodes in node[]: number of hops of the shortest route found, or
+     * FAB_PATH_UNKNOWN; for other nodes 0 */
     uint8_t *hops;
-    uint32_t *via; /* [node_count] of the listed nodes: the last port of this route */
+    uint32_t *via; /* [node_count] for nodes in node[]: the last port of this route */
 };
 
 /* Returns whether the route `path` begins with the route `start`. */
@@ -120,7 +120,8 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* Offers each neighbour that lost its route a route over the node. */
+/* For each neighbour of the node that lost its route: notes the route over the node, if it is the
+ * shortest so far. */
 static void offer_to_neighbours(struct detour *d, uint32_t node)
 {
     const struct fab_fabric *f = d->f;
@@ -137,7 +138,7 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
     }
 }
 
-/* Offers the listed nodes routes over their neighbours that have one. */
+/* Does the same for all nodes in node[] and those of their neighbours that still have a route. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;
@@ -150,7 +151,7 @@ static void offer_from_outside(struct detour *d)
         }
 }
 
-/* Gives the listed nodes their routes, the shortest first. */
+/* Sets the routes of the nodes in node[], the shortest first. */
 static void take_routes(struct detour *d)
 {
     for (unsigned hops = 1; hops <= FAB_MAX_HOPS; hops++)

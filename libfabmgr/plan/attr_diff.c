@@ -8,7 +8,7 @@
  *
  *   - Fields that traffic depends on are written whenever they differ.
  *   - Tuning fields are written when a field of the first kind is written, and when a port is
- * brought up. A difference in tuning fields alone causes a write only if the policy changed
+ *     brought up. A difference in tuning fields alone causes a write only if the policy changed
  *     (fab_plan_input.tune).
  */
 #include "libfabmgr/plan/attr_diff.h"

@@ -16,12 +16,11 @@ void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
 /* Returns whether data packets may pass an ISL of the switch. */
 bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);
 
-/* Returns the entries of an LFT block in a switch that is not cut off which must drop packets
- * before links come up. coming_up: bitset of the port numbers of the switch whose links come up.
- */
+/* Returns the entries of an LFT block that must drop packets before links come up. The switch is
+ * not cut off. coming_up: bitset of the port numbers of the switch whose links come up. */
 uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
                                    const uint64_t coming_up[4]);
-/* Finds the ports of a switch whose ISLs come up. Returns whether there is any. */
+/* Finds the ports of a switch whose ISLs come up. Returns whether there are any. */
 bool fab_plan_lft_coming_up(const struct fab_fabric *f, uint32_t sw, uint64_t ret[4]);
 /* Adds the writes that make entries of a switch drop packets before links come up. The switch is
  * not cut off. Returns OK, or the error that add() returned. */

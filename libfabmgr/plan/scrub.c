@@ -213,8 +213,9 @@ static void rows_of_vlarb(const struct fab_plan_input *in, struct fab_scrub_at *
 struct stage {
     void (*set_rows)(const struct fab_plan_input *in, struct fab_scrub_at *at);
     find_fn *find;
-    /* If not 0, the rows form groups of this size, and only the first at->width rows of a group
-     * have items. 0: all rows can have items. */
+    /* If not 0, the rows form groups of this size (for example, one group for each in port and one
+     * row for each out port). The first at->width rows of a group can have items; the others have
+     * none. 0: all rows can have items. */
     uint32_t inner;
     bool switches; /* only switches have items of this stage */
 };

@@ -33,8 +33,8 @@ struct proof {
     struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
     bool components_known;
     bool other_labels; /* the delta's labels differ from those of the active tables */
-    /* number of entries whose path does not reach the destination, but that no endport uses to
-     * reach an endport */
+    /* number of entries found so far from which packets do not reach the destination. Such an entry
+     * is permitted only if no endport uses it to reach an endport. */
     size_t lost;
 };
 

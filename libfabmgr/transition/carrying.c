@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves the links out of a snapshot that carry no data packets. */
+/* Makes a copy of a snapshot without the links that carry no data packets. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/transition/transition.h"

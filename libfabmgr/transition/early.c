@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the steps of stage EARLY, if switches that are cut off are joined to each other by Active
- * links: a part of the fabric that was separated and comes back. While its tables change, packets
- * pass between its switches, but not between them and the rest of the fabric. So the transition is
- * that of a fabric without the links that are not Active, in which only these tables change. The
- * SL-to-VL tables are still the old ones.
+ * Makes the steps of stage EARLY for a part of the fabric that was separated and comes back:
+ * several switches that are cut off, with Active links between them. While their tables change,
+ * packets pass between these switches, but not to or from the rest of the fabric. So the steps are
+ * those of a transition in a fabric that has only the Active links and in which only these tables
+ * change. The SL-to-VL tables are still the old ones.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of verify.h in steps, for a caller that must not take a whole core for long. The steps
- * may run on different threads, one after the other; the caller may pause between them. The result
- * is that of fab_verify.
+ * Divides the proof of verify.h into steps, so that a background task can pause between them. The
+ * steps run one after the other, also on different threads. The result is the same as that of
+ * fab_verify.
  */
 #ifndef LIBFABMGR_VERIFY_STEPS_H
 #define LIBFABMGR_VERIFY_STEPS_H
@@ -10,14 +10,14 @@
 #include "libfabmgr/verify/verify.h"
 
 struct fab_verify_steps;
-/* Begins a proof. Copies *in; what it points to must stay valid and unchanged until
+/* Begins a proof. Copies *in. The data to which *in points must stay valid and unchanged until
  * fab_verify_steps_free. in->pool is not used. Returns NOMEM, or INVAL as fab_verify does. */
 int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
 void fab_verify_steps_free(struct fab_verify_steps *s); /* s may be NULL */
 /* Follows the paths to the next 256 LIDs. Returns true while LIDs are left. */
 bool fab_verify_steps_next(struct fab_verify_steps *s);
-/* Follows the paths that are left, and judges all. Call it once. Returns OK if *ret is filled, or
- * NOMEM. */
+/* Follows the paths that are left, and gives the verdict on all tables. Call this function once.
+ * Returns OK if *ret is filled, or NOMEM. */
 int fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
 
 #endif

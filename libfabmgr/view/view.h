@@ -19,7 +19,7 @@ struct fab_view {
     int refs;              /* reference count, atomic; only view.c uses it */
 };
 /* Creates a view. It takes over the references to fabric and target and the contents of policy and
- * verdict, which are empty afterwards. Returns NULL if memory is short; then the caller still owns
+ * verdict, which are empty afterwards. Returns NULL if memory ran out; the caller then still owns
  * everything. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,

@@ -216,7 +216,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     fab_fabric_unref(f);
 }
 
-/* Consumes b. */
+/* Takes over b. */
 static void print_fabric(struct fab_builder *b, const char *name)
 {
     struct fab_fabric *f = seal(b);

@@ -38,7 +38,7 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\d+ of them by plans", "<n> of them by plans"),
     (r"the computation [\d.]+ MiB", "the computation <n> MiB"),
     (r'("kept": )\d+', r"\1<n>"),
-    (r"^(Proved whole): .*", r"\1: <when>"),
+    (r"^(Full proof): .*", r"\1: <when>"),
     (r'("(?:proof_generation|proof_in_background|proof_due|background_proofs)": )\w+', r"\1<n>"),
     (r"\b(up|took|in|computed in|verified in|measured in) (\d+ (h|min) )?[\d.]+ (us|ms|s)\b", r"\1 <duration>"),
     (r" *\b\d+\.\d+ (us|ms|s)\b", " <duration>"),

@@ -26,8 +26,8 @@ struct wire {
     uint32_t requests;    /* of class 0x21 */
     uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
     uint32_t sent[LIDS];  /* all requests, by LID */
-    uint16_t lost_lid;    /* requests to this LID are lost: */
-    bool sets_only;       /* only Sets */
+    uint16_t lost_lid;    /* requests to this LID are lost */
+    bool sets_only;       /* of the requests to lost_lid, only Sets are lost */
     uint64_t waiting, most_waiting;
     uint16_t lid; /* the logs of this LID are corrupted */
     enum trick trick;

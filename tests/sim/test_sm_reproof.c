@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * After local repairs, all tables are proved in the background: once for repairs in quick
- * succession, but not never, and not in vain. Tables that are spoiled in memory, as a defect of the
- * incremental proof would leave them, are noticed, told and replaced.
+ * After local repairs, the manager proves all tables in the background. Several repairs in quick
+ * succession cause one proof; endless repairs do not prevent it. The tests also damage a table in
+ * memory, as a defect of the incremental proof would. The proof must notice the damage, the manager
+ * must report it, and an engine must compute new tables.
  */
 #include <string.h>
 
@@ -123,7 +124,7 @@ END_TEST
 
 /* ---- seeded faults --------------------------------------------------------------------------- */
 
-/* The LID of the host at port 1 of a leaf. */
+/* Returns the LID of the host at port 1 of a leaf. */
 static uint32_t lid_of(struct lab *lab, const struct fab_view *v, const char *leaf)
 {
     uint32_t node = fab_fabric_node_by_guid(v->fabric, lab_node_guid(lab, leaf));
@@ -151,8 +152,8 @@ static void assert_told(struct lab *lab, const char *what)
     lab_assert_good(lab);
 }
 
-/* Changes an entry of the active tables in memory, for the host at port 1 of leaf `to`, as no
- * program may: the incremental proof does not know of it. */
+/* Changes an entry of the active tables in memory, for the LID of the host at port 1 of leaf `to`.
+ * No part of the manager does this, so the incremental proof does not know of the change. */
 static void spoil(struct lab *lab, const char *sw, const char *to, uint8_t port)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -203,7 +204,7 @@ static bool is_bad(struct lab *lab)
     return bad;
 }
 
-/* The view shows the true verdict until the engine's tables are active. */
+/* The view has the verdict of the background proof until the engine's tables are active. */
 START_TEST(the_view_has_the_true_verdict)
 {
     struct lab lab;

@@ -238,7 +238,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
     settle(&lab, "the sweep that checks the repair");
     ck_assert_uint_eq(lab.sets_lft, 0);
     ck_assert_uint_eq(lab.sets_port_info, 0);
-    /* neither an engine nor a whole proof ran */
+    /* neither an engine ran nor a proof of all tables */
     ck_assert_ptr_null(lab_event(&lab, "tables-published"));
     ck_assert_ptr_null(lab_event(&lab, "link-down"));
     ck_assert_uint_eq(sm_census(lab.sm).active_links, 18 * 6 + 18 * 6);

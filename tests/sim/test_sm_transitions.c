@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager changes tables that switches hold: another engine, other root switches, links and
- * switches that come back. After every write of a table or of a port state that a switch
- * acknowledges, libfabmgr/verify judges the mixture of old and new tables in the devices: it must
- * have no loop and no cycle of channel dependencies, and may have pairs without a path only as the
- * event paths-paused announced. Links below Active carry no packets.
+ * The manager changes the tables that switches hold, because of another engine, other root
+ * switches, or links and switches that come back. Each time a switch acknowledges a write of a
+ * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
+ * devices. The mixture must have no loop and no cycle of channel dependencies. Pairs may be without
+ * a path only as the event paths-paused announced. Links that are not Active carry no packets.
  *
  * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.
@@ -211,7 +211,7 @@ static void set_links(struct lab *lab, uint32_t sw, uint32_t other, bool up)
     }
 }
 
-/* Draws two switches other than the manager's, often neighbours. */
+/* Chooses two switches at random, often neighbours, but never the manager's switch. */
 static void draw_switches(struct lab *lab, struct fab_prng *prng, uint32_t ret[2])
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -228,7 +228,7 @@ static void draw_switches(struct lab *lab, struct fab_prng *prng, uint32_t ret[2
     } while (ret[1] == own || ret[1] == ret[0]);
 }
 
-/* No link of the switches is Active, except those between them. */
+/* Checks that no link of the switches is Active, except links between them. */
 static void assert_links_held(struct lab *lab, const uint32_t sw[2])
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -269,7 +269,7 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     begin(&lab);
     seen.lost_before = UINT32_MAX;
     if (lose_tables) {
-        lab.lost = FAB_ATTR_LFT; /* no table can be written */
+        lab.lost = FAB_ATTR_LFT; /* all writes of LFTs are lost */
         lab_run_for(&lab, 20);
         assert_links_held(&lab, sw);
         lab.lost = 0;

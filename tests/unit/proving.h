@@ -13,7 +13,7 @@ struct made {
     char why[200];
 };
 
-/* Consumes f. */
+/* Takes over f. */
 static inline struct made made_by(const char *engine, struct fab_fabric *f)
 {
     struct made m = {.f = f, .t = fab_target_new()};

@@ -138,7 +138,7 @@ START_TEST(the_best_is_taken)
 }
 END_TEST
 
-/* Consumes f. */
+/* Takes over f. */
 static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawed)
 {
     struct chosen c;

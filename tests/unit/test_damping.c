@@ -102,7 +102,8 @@ START_TEST(flaps_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* Neither the hold-down that is under way nor earlier ones lengthen the next. */
+/* After a reset, the length of the next hold-down depends neither on a hold-down that was in
+ * progress nor on earlier ones. */
 START_TEST(hold_downs_before_a_reset_do_not_count)
 {
     struct fab_damping d = {0};

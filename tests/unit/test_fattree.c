@@ -85,7 +85,7 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     return most;
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
 {
     struct fab_target *t = tree_taken(f, 0);
@@ -195,7 +195,7 @@ START_TEST(rails_are_free_of_conflict)
 }
 END_TEST
 
-/* Consumes f. */
+/* Takes over f. */
 static void with_tree(struct fab_fabric *f, void check(const struct fab_tree *t, uint32_t wanted),
                       uint32_t wanted)
 {

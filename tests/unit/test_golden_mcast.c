@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees, plans of MFT writes and groups, compared with tests/unit/golden/mcast-*.golden:
- * digests after random joins, leaves and faults from a fixed seed. Other tests check what must hold
- * of trees and groups; this one notices that they changed. UPDATE_GOLDEN=1 rewrites the file.
+ * Compares digests of multicast trees, of plans of MFT writes and of groups with
+ * tests/unit/golden/mcast-*.golden. The digests are taken after random joins, leaves and faults
+ * from a fixed seed. Other tests check whether trees and groups are correct; this test shows
+ * whether they changed. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/groups.h"
@@ -24,12 +25,12 @@ static uint64_t hash_entries(uint64_t hash, const uint16_t *entry)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* The blocks in the order of switches and numbers; blocks of zeros do not count. */
+/* Returns a digest of the blocks. Blocks of zeros do not count. */
 static uint64_t hash_tables(uint64_t hash, const struct world *w)
 {
     const struct fab_blocks *tables = fab_mcast_trees_tables(w->trees);
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
-    uint64_t sum = 0; /* of digests, which does not depend on the order of the blocks */
+    uint64_t sum = 0; /* the sum of digests does not depend on the order of the blocks */
     for (size_t i = 0; i < tables->count; i++)
         if (memcmp(tables->block[i].entry, zeros, sizeof zeros) != 0)
             sum += hash_entries(
@@ -70,7 +71,7 @@ static uint64_t hash_plan(uint64_t hash, struct world *w, struct fab_blocks *hel
     return hash;
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
 {
     struct world w;
@@ -89,7 +90,7 @@ static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
             digest = hash_number(hash_tables(digest, &w), missing);
             if (i % 10 != 9 && w.now->switch_count == w.whole->switch_count)
                 digest = hash_plan(digest, &w, &held, i % 3 == 0 ? unresponsive : NULL);
-            else /* the switches have other numbers */
+            else /* the numbers of the switches have changed */
                 fab_target_blocks_fini(&held);
         }
         fab_target_blocks_fini(&held);
@@ -133,7 +134,7 @@ struct scene {
     struct fab_fabric *f;
     struct fab_mcast_groups *g;
     struct fab_prng r;
-    uint64_t heard; /* digest of what the listener was told */
+    uint64_t heard; /* digest of all calls of the listener */
 };
 
 static uint32_t below(struct scene *s, uint32_t n)
@@ -171,8 +172,8 @@ static uint64_t host(const struct scene *s, uint32_t i)
     return fab_fabric_port(s->f, s->f->nodes[s->f->switch_count + i].first_port + 1)->guid;
 }
 
-/* MGIDs of IP groups, of IPv6 solicited-node groups, others, none, and one that is not multicast.
- */
+/* Chooses an MGID at random: of an IP group, of an IPv6 solicited-node group, of another group, 0,
+ * or one that is not multicast. */
 static void draw_mgid(struct scene *s, uint64_t mgid[2])
 {
     static const uint64_t high[] = {UINT64_C(0xff12401bffff0000),

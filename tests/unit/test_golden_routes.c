@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Digests of the tables of all engines on many small fabrics, whole and damaged, and of the local
- * repairs of single faults, compared with tests/unit/golden/routes-*.golden. A line has, for a
- * fabric, its damage and an engine: status, digests of LFTs and of VLs, the verdict of the proof,
- * the figures of quality, and a digest of the repairs. UPDATE_GOLDEN=1 rewrites the file. Other
- * tests check what must hold of any tables; this one notices that tables changed.
+ * Compares digests with tests/unit/golden/routes-*.golden: of the tables of all engines on many
+ * small fabrics, complete and with missing links, and of the local repairs of single faults. Each
+ * line is for one fabric, one kind of damage and one engine. It has the status, the digests of the
+ * LFTs and VLs, the verdict of the proof, the quality figures, and a digest of the repairs.
+ * UPDATE_GOLDEN=1 rewrites the files. Other tests check whether tables are correct; this test shows
+ * whether tables changed.
  */
 #include <string.h>
 
@@ -73,7 +74,7 @@ static uint64_t hash_delta(const struct fab_repair_delta *d)
     return digest;
 }
 
-/* Each cable between switches fails alone. Afterwards the four last ones fail together. */
+/* Each ISL fails alone. Afterwards the last four ISLs fail together. */
 static uint64_t hash_repairs(const struct fab_fabric *f, const struct fab_policy *p,
                              const struct fab_target *t)
 {
@@ -151,7 +152,8 @@ static void print_tables(FILE *out, const struct fab_fabric *f, const struct fab
     fab_verify_verdict_fini(&v);
 }
 
-/* The first engine of the chain that takes the fabric, then the choice of the best one. */
+/* Runs the first engine of the chain that supports the fabric, and then the choice of the best
+ * engine. */
 static int run_auto(const struct fab_route_input *in, struct fab_target *t, char *why, size_t len)
 {
     struct fab_route_chain chain;
@@ -257,7 +259,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* so many cables cannot be missing */
+        return; /* the fabric would not be connected without so many links */
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);
@@ -280,7 +282,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     fab_fabric_unref(f);
 }
 
-/* Consumes b. */
+/* Takes over b. */
 static void print_fabric(FILE *out, int status, struct fab_builder *b, const char *name)
 {
     ck_assert_msg(status == FAB_OK, "%s: %d", name, status);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers of subnet administration, compared with tests/unit/golden/sa.golden: for each kind of
- * record the number of all records with a digest, and the digest of the answers to 300 requests
- * with components drawn from a fixed seed. Other tests check what must hold of answers; this one
- * notices that answers changed. UPDATE_GOLDEN=1 rewrites the file.
+ * Compares the answers of subnet administration with tests/unit/golden/sa.golden. For each kind of
+ * record, the file has the number of all records, their digest, and the digest of the answers to
+ * 300 requests whose components are chosen at random from a fixed seed. Other tests check whether
+ * answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites the file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/sa_place.h"
 
 #define REQUESTS 300
-#define ANSWERS 40 /* records of an answer that are part of the digest */
+#define ANSWERS 40 /* maximum number of records of an answer that are part of the digest */
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {
@@ -95,7 +95,7 @@ static void some(struct place *x, FILE *out)
     }
 }
 
-/* Requests for paths: the ends by GID or LID, and every other component at times. */
+/* Fills in a request for paths. It names each end by GID or LID, and has some other components. */
 static void draw_path(struct place *x, struct fab_prng *g)
 {
     const struct fab_fabric *f = x->f;
@@ -154,7 +154,8 @@ static void paths(struct place *x, FILE *out)
     }
 }
 
-/* Consumes f. Every seventh link is slower, and every ninth port has a smaller MTU. */
+/* Prints the digests for a fabric in which every seventh link is slower and every ninth port has a
+ * smaller MTU. Takes over f. */
 static void print_place(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         uint8_t lmc, bool proven)
 {

@@ -461,7 +461,9 @@ START_TEST(checking_is_switched_on_before_adapters_only)
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
         if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
-    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1; /* it had the value of an adapter */
+    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in =
+        1; /* the port now holds the value of a port that leads to an adapter; the plan must change
+              it */
     struct fab_plan plan = plan_of(&w);
     bool trunk_told = false, guard_told = false;
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {

@@ -26,7 +26,7 @@ static struct fab_plan_input input_of(const struct world *w)
                                    .sm_lid = SM_LID};
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static struct world world_of(struct fab_fabric *f, uint8_t lmc)
 {
     struct world w = {0};
@@ -339,8 +339,9 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
     return count;
 }
 
-/* A switch none of whose links is Active gets all its tables before its links come up. One link
- * that stayed Active carries packets, so that its tables are ordered with all others. */
+/* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
+ * link stayed Active, it carries packets, so the tables of the switch are ordered with those of all
+ * other switches. */
 START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);

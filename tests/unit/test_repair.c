@@ -519,7 +519,7 @@ static unsigned steps_wanted(unsigned usual)
     return wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : usual;
 }
 
-/* Consumes w. */
+/* Takes over w. */
 static struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigned steps)
 {
     bool *next = calloc(w->count + 1, sizeof(*next));

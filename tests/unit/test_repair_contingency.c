@@ -25,7 +25,7 @@ static struct fab_lft copy_of(const struct fab_lft *t)
     return copy;
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static struct world world_of(const char *name, struct fab_fabric *f, const char *engine)
 {
     struct world w = {.name = name, .f = f, .base = fab_target_new()};

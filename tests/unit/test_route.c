@@ -19,7 +19,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;

@@ -285,7 +285,7 @@ START_TEST(so_in_a_tree)
 }
 END_TEST
 
-/* Consumes the builder. */
+/* Takes over the builder. */
 static void fail_on(struct fab_builder *b, const char *engine)
 {
     struct job j = {.f = sealed(b)};

@@ -93,7 +93,7 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
     fab_target_unref(t);
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     struct tally *tally = ctx;

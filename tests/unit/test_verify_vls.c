@@ -250,7 +250,7 @@ static void route_ring(struct ring *r)
     }
 }
 
-/* Consumes f. */
+/* Takes over f. */
 static struct ring ring_of(struct fab_fabric *f)
 {
     struct ring r = {.n = f->switch_count, .f = f, .t = fab_target_new(), .p = defaults()};

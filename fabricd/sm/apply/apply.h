@@ -77,7 +77,7 @@ const char *sm_rebalance_outcome(const struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* Starts the proof after the quiet time, if one is due. */
+/* If a proof is due, starts it after the time without local repairs (QUIET_US in reproof.c). */
 void sm_reproof_prepare(struct sm *s);
 /* Call this function when a round has ended, before the next one is chosen. */
 void sm_reproof_round_ended(struct sm *s);
@@ -96,7 +96,8 @@ void sm_pins_attach(struct sm *s);
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. */
 void sm_baseline_reload(struct sm *s);
-/* Drops the callbacks of this caller (baseline_edit.c). */
+/* Call this function when the caller that passed `ctx` ends. The manager does not call its done()
+ * any more. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

@@ -20,11 +20,11 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define LOOK_US 200 /* interval of checks whether a change is committed */
-/* A change waits so long for the end of a round, and is compared so often. */
-#define WAIT_US 5000
-#define WAIT_MOST_US 3000000
-#define TRIES_MOST 4
+/* Interval of the checks whether the database has committed a change. */
+#define LOOK_US 200
+#define WAIT_US 5000         /* interval of the checks whether the round has ended */
+#define WAIT_MOST_US 3000000 /* maximum time that a change waits for the end of a round */
+#define TRIES_MOST 4         /* maximum number of comparisons for one change */
 
 enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
 struct sm_baseline_edit { /* while the worker task runs, it owns the members up to `status` */
@@ -44,7 +44,7 @@ struct sm_baseline_edit { /* while the worker task runs, it owns the members up 
     struct sm_baseline_edit *next;
     bool computing;   /* the worker task runs */
     bool committing;  /* the change is made, and is being written to the database */
-    uint64_t version; /* of the list with which the comparison began */
+    uint64_t version; /* version of the list with which the comparison began */
     uint64_t
         begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
     unsigned tries;
@@ -158,7 +158,7 @@ static void edit_free(void *ctx)
     free(e);
 }
 
-/* Removes the first change from the queue, and calls its caller. */
+/* Removes the first change from the queue, and calls its done(). */
 static void finish(struct sm *s, int status, const char *text)
 {
     struct sm_baseline_edit *e = s->apply->baseline.edits;
@@ -282,7 +282,8 @@ static void unref(void *ctx)
     fab_discover_baseline_unref(ctx);
 }
 
-/* Takes over the baseline that the worker made, stores it, and begins what follows from it. */
+/* Takes over the baseline that the worker made, stores it, and requests the sweep or writes that it
+ * makes necessary. */
 static void commit(struct sm *s, struct sm_baseline_edit *e)
 {
     struct sm_baseline *b = &s->apply->baseline;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The background proof. A local repair proves only the paths that it changes, relative to what its
- * session knows of the rest. After local repairs, a worker task proves the published tables whole
- * (libfabmgr/verify/steps.h), from nothing but the tables, so that neither a defect of the
- * incremental proof nor damaged memory stays unnoticed.
+ * The background proof. A local repair proves only the paths that it changes, and relies on what
+ * the repair session knows of the other paths. After local repairs, a worker task therefore proves
+ * all published tables (libfabmgr/verify/steps.h), and uses nothing but the tables. So a defect of
+ * the incremental proof and damaged memory are both noticed.
  *
- * The proof begins when no local repair was published for QUIET_US. A further local repair replaces
- * it by a proof of the later tables. If local repairs keep coming, a proof begins LONGEST_US after
- * the first one that no proof covers, and later local repairs do not replace it. A proof of all
- * tables in a round (route.c) makes the background proof unnecessary.
+ * The proof begins QUIET_US after the last local repair. If another local repair is published
+ * meanwhile, the proof ends, and a proof of the new tables follows. If local repairs keep coming, a
+ * proof begins LONGEST_US after the first local repair that no proof covers; later local repairs do
+ * not end this proof. If a round proves all tables (route.c), no background proof is needed.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
- * time, and takes at most contingency.cpu percent of one core; contingencies are not computed
- * meanwhile. A trap ends the slice after at most 256 LIDs (sm_reproof_yield). No slice begins while
- * a round runs, unless the proof is LONGEST_US late.
+ * time, and takes at most contingency.cpu percent of one core. Meanwhile, no contingencies are
+ * computed. A trap ends the slice after at most 256 further LIDs (sm_reproof_yield). While a round
+ * runs, no slice begins, unless the first local repair is more than LONGEST_US ago.
  *
- * If the whole proof finds what the incremental proofs did not, the manager emits reproof-failed,
- * raises the alarm, publishes the true verdict, and computes new tables by an engine.
+ * If the background proof finds a failure that the incremental proofs did not find, the manager
+ * emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and lets
+ * an engine compute new tables.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -33,19 +34,19 @@
 #define LONGEST_US 10000000u
 #define SLICE_US 4000u
 #define PAUSE_US 4000u    /* the shortest pause, and the pause in virtual time */
-#define SLICE_PIECES 64   /* the most steps of a slice; the only limit in virtual time */
-#define RETRY_US 10000000 /* after memory ran out */
+#define SLICE_PIECES 64   /* maximum number of steps in a slice; in virtual time, its only limit */
+#define RETRY_US 10000000 /* delay until the next try after memory ran out */
 
 struct sm_reproof_job {
     struct fab_view *view;
-    uint64_t repairs; /* value of sm_reproof.repairs for the tables of the view */
+    uint64_t repairs; /* value of sm_reproof.repairs when the view was published */
     struct fab_verify_steps *steps;
     struct fab_verdict verdict;
     char *witness;
     bool timed;        /* a slice ends after SLICE_US; false: in virtual time */
     int stop;          /* not 0: the slice must end; the loop thread sets it */
     bool over;         /* `status` and `verdict` are those of the proof */
-    int status;        /* of the proof so far */
+    int status;        /* status of the proof so far */
     uint64_t slice_ns; /* processor time of the last slice */
     uint64_t began_us; /* manager's clock when the proof began */
 };
@@ -112,7 +113,7 @@ static uint64_t wait_us(const struct sm_reproof *r)
     return at > now ? at - now : 0;
 }
 
-/* Drops the proof under way. If the worker has it, the worker ends its slice. */
+/* Drops the running proof. If a slice runs on the worker, the slice ends early. */
 static void drop_job(struct sm *s)
 {
     struct sm_reproof *r = &s->apply->reproof;
@@ -164,8 +165,8 @@ static const char *failure(const struct fab_verdict *v)
                                          : "they exceed the limits of a device";
 }
 
-/* Makes this the verdict of the active tables. A mixture of tables in the switches keeps its own
- * verdict. */
+/* Publishes the verdict of the proof as the verdict of the active tables. If the switches hold a
+ * mixture of tables, the mixture has a verdict of its own, which stays. */
 static void take_over(struct sm *s, struct sm_reproof_job *j)
 {
     if (s->apply->mixed)
@@ -190,7 +191,7 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
                .reason = what, .witness = j->witness ? j->witness : "none",
                .pairs = j->verdict.unreachable_pairs);
     take_over(s, j);
-    sm_repair_forget(s); /* its state may be wrong, too */
+    sm_repair_forget(s); /* the state of the repair session may be wrong, too */
     sm_request(s, SM_REQUEST_REROUTE);
 }
 
@@ -207,7 +208,8 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
 {
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
-    /* A local repair announces pairs that only an engine can connect, and an engine then runs. */
+    /* Pairs without a path are no failure if the local repair left them to an engine: it reported
+     * them, and an engine runs next. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
     bool good = fab_verify_verdict_good(v);
@@ -369,7 +371,7 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* A slice that runs still has the job; loop_tasks_orphan then lets the task free it. */
+/* If a slice still runs, it has the job; loop_tasks_orphan then lets the task free the job. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -141,14 +141,15 @@ struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
     struct loop_task *task;     /* the worker task that has `job`; NULL: none runs */
-    /* Manager's clock at the first published local repair that no whole proof covers, and at the
-     * last one; due_us 0: there is none. */
+    /* Local repairs published since the last proof of all tables. due_us: manager's clock at the
+     * first of them, 0: there is none. repaired_us: manager's clock at the last of them. */
     uint64_t due_us, repaired_us;
-    uint64_t repairs;            /* number of local repairs published since the start */
-    struct sm_whole_proof last;  /* of tables that were published */
-    struct sm_whole_proof fresh; /* of tables not yet published; time_us 0: there are none */
-    uint64_t proofs, failures;   /* numbers of background proofs */
-    uint64_t cpu_ns;             /* processor time of the background proofs */
+    uint64_t repairs;           /* number of local repairs published since the start */
+    struct sm_whole_proof last; /* the last proof of published tables */
+    struct sm_whole_proof
+        fresh; /* proof of tables that are not yet published; time_us 0: there is none */
+    uint64_t proofs, failures; /* numbers of background proofs */
+    uint64_t cpu_ns;           /* processor time of the background proofs */
 };
 struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
@@ -320,8 +321,8 @@ int sm_reproof_init(struct sm *s); /* returns OK or NOMEM */
 void sm_reproof_fini(struct sm *s);
 /* Call this function when a local repair was published. */
 void sm_reproof_repaired(struct sm *s);
-/* Call this function when a round proved all new tables, and sm_reproof_published when a view was
- * published. */
+/* Call sm_reproof_whole when a round has proved all new tables, and sm_reproof_published when a
+ * view was published. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);

@@ -335,7 +335,8 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
-        loop_timer_set(a->timer, PROOF_PAUSE_US); /* the proof has the share of the core */
+        loop_timer_set(a->timer, PROOF_PAUSE_US); /* the background proof takes the share of the
+                                                     core that contingency.cpu permits */
         return;
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))

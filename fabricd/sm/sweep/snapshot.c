@@ -25,7 +25,7 @@ struct step { /* the worker task owns all members, except where noted */
     bool lent, same;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
-    atomic_bool stop; /* the loop no longer wants the snapshot adopted */
+    atomic_bool stop; /* set by the loop thread: the task must not adopt the snapshot any more */
     int status;
 };
 
@@ -42,7 +42,7 @@ static void step_free(struct step *l)
     free(l);
 }
 
-/* Takes the model back from the task that adopted the snapshot, or tried to. */
+/* Takes the model back from the task that adopted the snapshot, or stopped before. */
 static int take_model(struct sm *s, struct step *l)
 {
     s->sweep->adopting = NULL;

@@ -44,7 +44,8 @@ struct sm_sweep {
     struct fab_discover *discover;
     /* Snapshot that the discovery has found and the model has not adopted yet; NULL: none. */
     struct fab_fabric *found;
-    atomic_bool *adopting; /* true stops the worker task that adopts `found`; NULL: none runs */
+    atomic_bool *adopting; /* flag of the worker task that adopts `found`; true: the task must stop.
+                              NULL: no such task runs */
     struct sm_background background;
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };

@@ -7,8 +7,8 @@
  *
  *   - the number of uncompressed bytes;
  *   - pieces, until this number is reached. A piece consists of the number of new bytes, these
- * bytes, the number of repeated bytes, and the distance from these back to the original. The last
- * piece may end after its new bytes.
+ *     bytes, the number of repeated bytes, and the distance from these back to the original. The
+ *     last piece may end after its new bytes.
  *
  * Each number is written with 7 bits per byte, the lowest bits first. A repetition may overlap its
  * original, so that one piece can repeat a record many times. Decompression reads only data that
