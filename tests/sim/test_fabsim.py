@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -401,6 +402,76 @@ def several_commands_have_one_answer():
         s.end()
 
 
+class Client:
+    """A program under libumad2sim, which is one client of the server."""
+
+    def __init__(self, number, node):
+        def bound(role):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            s.settimeout(20)
+            s.bind(f"\0{NAME}:{role}{number}\0")
+            return s
+        self.number, self.control, self.packets = number, bound("ctl"), bound("in")
+        answer = self.ask(1, struct.pack("=III32s", number, 0, 0, node.encode()))
+        assert struct.unpack_from("=I", answer, 8)[0] == 1, answer
+        self.id, = struct.unpack_from("=I", answer, 16)
+        self.node = answer[28:60].rstrip(b"\0").decode()
+
+    def ask(self, kind, data=b"", client=0):
+        """The answer to a control request."""
+        self.control.sendto(struct.pack("=IIII", 0xdeadbeef, client, kind, 64) + data.ljust(64, b"\0"), f"\0{NAME}:ctl\0")
+        return self.control.recv(200)
+
+    def send(self, tid, dlid=0xffff, length=288):
+        """Asks for NodeInfo by directed route without hops, or by LID."""
+        mad = struct.pack(">BBBBHHQHHI", 1, 0x81 if dlid == 0xffff else 1, 1, 1, 0, 0, tid, 0x11, 0, 0)
+        mad = (mad.ljust(32, b"\0") + b"\xff" * 4).ljust(256, b"\0")
+        self.packets.sendto((struct.pack(">HHIII8xQ", dlid, 0, 0, 0, 0, 256) + mad)[:length].ljust(length, b"\0"),
+                            f"\0{NAME}:out{self.id}\0")
+
+    def receive(self):
+        """Status of the datagram; method, transaction and node GUID of the MAD."""
+        packet = self.packets.recv(400)
+        assert len(packet) == 288, len(packet)
+        mad = packet[32:]
+        return (struct.unpack_from(">I", packet, 16)[0], mad[3], struct.unpack_from(">Q", mad, 8)[0],
+                struct.unpack_from(">Q", mad, 76)[0])
+
+    def close(self):
+        self.control.close()
+        self.packets.close()
+
+
+def programs_send_and_receive():
+    with Server() as s:
+        one, two = Client(4711, "host-0002"), Client(4712, "")
+        assert (one.id, two.id) == (0, 1) and one.node == "H-0002c90200000004", (one.id, one.node)
+        for tid in range(1, 101):  # more than the server reads at once
+            one.send(tid)
+        two.send(7)
+        assert [one.receive() for _ in range(100)] == [(0, 0x81, tid, 0x0002c90200000004) for tid in range(1, 101)]
+        said = two.receive()  # the high bits of the transaction are the client
+        assert said == (0, 0x81, 1 << 48 | 7, int(two.node[2:], 16)), (said, two.node)
+        one.send(200, length=400)  # these have no answer
+        one.send(201, length=100)
+        one.send(202, dlid=99)  # nobody has this LID
+        status, method, tid, _ = one.receive()
+        assert (status, method, tid) == (110, 1, 202), (status, method, tid)
+        assert struct.unpack_from(">Q", one.ask(6, client=one.id), 16)[0] == 0x0002c90200000004
+        assert struct.unpack_from("=I", two.ask(6, client=one.id), 8)[0] == 0  # it is not the client of this id
+        clients = re.findall(r"^client (\d+) pid (\d+) at 0x(\w+)", s.ctl("status"), re.M)
+        assert clients == [("0", "4711", "0002c90200000004"), ("1", "4712", two.node[2:])], s.ctl("status")
+        assert struct.unpack_from("=I", one.ask(2, client=one.id), 8)[0] == 2
+        one.close()
+        two.close()  # without a word: the server notices
+        end = time.monotonic() + 30
+        while "client" in s.ctl("status"):
+            assert time.monotonic() < end, s.ctl("status")
+            time.sleep(0.05)
+        s.ctl("stop")
+        s.end()
+
+
 def main(tests):
     failed = 0
     print(f"1..{len(tests)}", flush=True)
@@ -431,4 +502,5 @@ main([
     commands_come_from_a_file,
     sessions_are_bounded,
     several_commands_have_one_answer,
+    programs_send_and_receive,
 ])
