@@ -67,7 +67,8 @@ struct pm_congested {
     uint32_t events;
     uint32_t span_ms; /* time between the two reads */
     bool persistent;  /* FECN or congestion events rose in several consecutive reads */
-    /* 0. Callers may fill it in from the congestion logs and then call pm_congested_sort. */
+    /* number of senders to the endport; 0 in the result of pm_congested_ports. Callers may set it
+     * from the congestion logs, and then call pm_congested_sort. */
     uint32_t senders;
 };
 /* Fills in at most `max` congested ports, sorted by kind and then by severity. Returns the number

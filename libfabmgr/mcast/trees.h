@@ -53,8 +53,8 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
  * these links do not affect stay unchanged. Returns NOMEM; some trees may then be empty until the
  * next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
-/* The same for a net that another thread may have made of the fabric (fab_mcast_net_new). Takes
- * over the net in any case. */
+/* Does the same as fab_mcast_trees_update, from the net of the fabric (fab_mcast_net_new), which
+ * another thread may have made. Takes over the net, also if it returns an error. */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 
 /* Returns the switches and links of the present fabric, valid until the next update. */

@@ -4,10 +4,10 @@
  * same word. Its lines have the form "key: value". # begins a comment.
  *
  *     port-groups        groups of ports: port-guid, port-name, pkey, partition, node-type
- *     qos-setup          ignored, as OpenSM does qos-levels         become classes: sl, mtu-limit,
- *     rate-limit, packet-life, pkey qos-match-rules    source, destination, service-id, qos-class,
- *     pkey -> qos-level-name qos-ulps           lines like "iser : 3" (ULP : SL) or "iser, port-num
- *     900 : 3" (ULP, kind of
+ *     qos-setup          ignored, as OpenSM does
+ *     qos-levels         become classes: sl, mtu-limit, rate-limit, packet-life, pkey
+ *     qos-match-rules    source, destination, service-id, qos-class, pkey -> qos-level-name
+ *     qos-ulps           lines like "iser : 3" (ULP : SL) or "iser, port-num 900 : 3" (ULP, kind of
  *                        number and its values : SL)
  *
  * The lines of qos-ulps become rules, too. All rules keep the order that they have in the text.

@@ -4,22 +4,29 @@
  * big-endian.
  *
  *     header, 128 bytes
- *        0   8  "FABMADS\n" 8   2  version: 1
- *       10   2  size of the header; later versions may append fields 12   4  window: MADs in flight
- *       that the transport allowed 16   8  start, Unix time in microseconds 24   8  GUID of the
- *       port 32  32  version of fabricd, NUL-padded 64  64  name of the port, NUL-padded
+ *        0   8  "FABMADS\n"
+ *        8   2  version: 1
+ *       10   2  size of the header; later versions may append fields
+ *       12   4  window: MADs in flight that the transport allowed
+ *       16   8  start, Unix time in microseconds
+ *       24   8  GUID of the port
+ *       32  32  version of fabricd, NUL-padded
+ *       64  64  name of the port, NUL-padded
  *
  *     entries, one after the other
- *        0   1  kind: enum fab_recording_kind; unknown kinds are skipped 1   1  flags: 1 = MAD of
- *        the manager that came back as undeliverable or was not sent 2   2  size of the body 4   8
- *        microseconds since the start
+ *        0   1  kind: enum fab_recording_kind; unknown kinds are skipped
+ *        1   1  flags: 1 = MAD of the manager that came back as undeliverable or was not sent
+ *        2   2  size of the body
+ *        4   8  microseconds since the start
  *       12      the body:
  *               MAD: dlid 2, slid 2, sl 1, qp 1, qpn 4, qkey 4, timeout in microseconds 4,
- *                   length 2, map 4: bit i (bit 0 is the lowest) is set if the i-th 8 bytes of the
- *                   MAD are not all zero; then these words, in order
- *               lease: port GUID 8, LID 2, LMC 1 disabled port: node GUID 8, port 1 pinned name:
- *               node GUID 8, the name, at most 64 bytes without a NUL settings: the text of the
- *               settings file end: reason 1, enum fab_recording_end
+ *                   length 2, map 4: bit i (bit 0 is the lowest) is set if the i-th 8 bytes
+ *                   of the MAD are not all zero; then these words, in order
+ *               lease: port GUID 8, LID 2, LMC 1
+ *               disabled port: node GUID 8, port 1
+ *               pinned name: node GUID 8, the name, at most 64 bytes without a NUL
+ *               settings: the text of the settings file
+ *               end: reason 1, enum fab_recording_end
  *
  * A recording without an end entry was cut off (crash, kill -9); its entries are valid.
  */

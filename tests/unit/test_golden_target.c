@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager wants of devices, compared with tests/unit/golden/target.golden: PortInfo,
- * SwitchInfo, VLs, SLtoVL tables and VL arbitration of all ports, and the guarantees of traffic
- * classes, under policies and with devices drawn from a fixed seed. Other tests check what must
- * hold of these values; this one notices that they changed. UPDATE_GOLDEN=1 rewrites the file.
+ * Compares the settings that the manager wants in devices with tests/unit/golden/target.golden:
+ * PortInfo, SwitchInfo, VLs, SL-to-VL tables and VL arbitration tables of all ports, and the
+ * guarantees of traffic classes. Policies and devices are chosen at random from a fixed seed. Other
+ * tests check whether these values are correct; this test shows whether they changed.
+ * UPDATE_GOLDEN=1 rewrites the file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/qos_world.h"
@@ -162,7 +163,7 @@ static void print_round(FILE *out, const char *name, struct world *w)
     fab_target_arb_cache_fini(&cache);
 }
 
-/* Consumes f. The classes differ in share, priority and SL. */
+/* Takes over f. The classes differ in share, priority and SL. */
 static void print_world(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         unsigned classes)
 {
@@ -185,7 +186,7 @@ static void print_world(FILE *out, const char *name, struct fab_fabric *f, const
         if (i % 3 == 1)
             draw_devices(w.f, &g);
         print_round(out, name, &w);
-        w.report.notes = 0; /* once */
+        w.report.notes = 0; /* the notes are printed once */
     }
     world_fini(&w);
 }

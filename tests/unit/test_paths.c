@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directed routes after links were lost: those that are repaired are as short as those of a search
- * of the whole fabric, and lead to their nodes over links that exist. */
+/* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
+ * search of the whole fabric, and must lead to their nodes over links that exist. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/prng.h"

@@ -53,7 +53,7 @@ START_TEST(a_dump_is_read)
 }
 END_TEST
 
-/* The LIDs of a port need not follow each other. */
+/* The LIDs of a port need not be consecutive. */
 START_TEST(the_first_lid_of_each_port_is_found)
 {
     static const uint32_t first[] = {0, 1, 2, 1, 4, 2, 1, 7};
