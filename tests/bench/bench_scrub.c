@@ -60,6 +60,7 @@ static struct {
     uint64_t lanes, turns;
     double began, ended; /* begin and end of the last complete turn over the VL tables, in s */
     uint64_t turn_reads;
+    uint64_t mfts; /* reads of MFT blocks */
 } seen;
 
 static uint32_t end_of(const struct fab_path *path)
@@ -105,6 +106,7 @@ static int spy_send(struct transport *t, const struct transport_mad *mad)
         struct item x = {end_of(&head.path), head.attr_mod, head.attr_id};
         uint8_t now = ++seen.in_flight[x.node];
         seen.most = now > seen.most ? now : seen.most;
+        seen.mfts += x.attr_id == FAB_ATTR_MFT;
         if (x.attr_id == FAB_ATTR_SL2VL || x.attr_id == FAB_ATTR_VLARB)
             note_lanes(&x);
     }
@@ -179,10 +181,13 @@ START_TEST(the_cost)
     (void)turn_ended(&lab);
     lab_run(&lab, 2000, turn_ended, "a turn over the tables");
     double took = (double)clock_now_us() / 1e6 - from;
-    uint64_t reads = status(&lab).scrub_reads;
+    uint64_t reads = status(&lab).scrub_reads, mfts = seen.mfts;
     printf("turn over the tables: %.0f s, %lu reads (%.0f a second), %.1f s CPU\n", took,
            (unsigned long)reads, (double)reads / took, cpu_s() - start);
     run_turn_over_lanes();
+    double minutes = (seen.ended - seen.began) / 60;
+    printf("MFT blocks: %lu reads in the turn over the tables, %.0f a second until the end\n",
+           (unsigned long)mfts, (double)(seen.mfts - mfts) / (minutes * 60));
     free(seen.in_flight);
     lab_close(&lab);
 }
