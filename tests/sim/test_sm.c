@@ -170,8 +170,8 @@ static bool is_routed_by_updn(struct lab *lab)
     return routed && lab_is_idle(lab);
 }
 
-/* A worker task that ends with an error leaves nothing that is written or published as tables, and
- * the next policy is adopted. */
+/* A worker task ends with an error. The manager must neither write nor publish anything from its
+ * result, and must adopt the next policy. */
 START_TEST(a_failed_computation_leaves_the_tables)
 {
     struct lab lab;

@@ -403,7 +403,8 @@ START_TEST(the_view_tells_what_failed_writes_left)
     static const char *const silent[] = {"core-001", "spine-003", "leaf-004", "spine-006"};
     struct fab_prng prng;
     uint32_t bad = 0;
-    /* a fixed seed, because with some root switches no mixture is wrong */
+    /* the seed is fixed: with some root switches, every mixture of tables is correct,
+     * and the test would show nothing */
     fab_base_prng_init(&prng, 1700);
     for (unsigned i = 0; i < sizeof silent / sizeof *silent; i++)
         bad += fails_to_write(&prng, silent[i]);
