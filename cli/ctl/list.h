@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints a list of the API as one table. The manager sends the list in pages. */
+/* Prints the result of a List method of the API as one table. The manager sends it in pages. */
 #ifndef CLI_CTL_LIST_H
 #define CLI_CTL_LIST_H
 

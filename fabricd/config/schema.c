@@ -335,8 +335,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* If the path is not found, the key is in a list; the path does not have the index in this
-     * list. */
+    /* The place of the key is not found if the key is in an element of a list, because the path
+     * does not say in which element. The parser's line and column are reported then. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

@@ -169,7 +169,7 @@ struct fab_variation {
      * so many links cannot be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    /* permutes the GUIDs among the switches, and those of the other nodes among these nodes */
+    /* permutes the GUIDs of the switches, and likewise the GUIDs of all other nodes */
     bool shuffle_guids;
     uint64_t seed;
     /* Number of this fabric, 1..255, among several parallel ones (planes); 0: there are no planes.

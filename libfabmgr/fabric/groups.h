@@ -11,8 +11,9 @@ struct groups {
     uint32_t global;  /* number of ports of each of these switches for links to other groups */
     uint32_t rounds;  /* number of links between any two groups */
 };
-/* Sets count (if it is 0) and rounds. RANGE: members is not 1..254, global is above 254, or a group
- * has fewer global links than there are other groups. */
+/* Fills in the member `rounds`, and the member `count` if it is 0. Returns RANGE: members is
+ * not 1..254, global is above 254, or a group has fewer global links than there are other groups.
+ */
 int fab_fabric_groups_init(struct groups *g);
 
 /* Adds all links between groups. Member i of group g has the reference first + g * stride + i in

@@ -42,7 +42,7 @@ struct fab_mads_answer {
     const uint8_t *data;
     size_t len;
     uint64_t m_key;              /* M_Key of the last try that was sent; 0: there was no response */
-    const struct fab_path *path; /* path of the request; NULL: there was no response */
+    const struct fab_path *path; /* path of the answered request; NULL: no response */
     uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
 #define FAB_MADS_LAST_KEYS 2

@@ -51,7 +51,7 @@ int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_
 /* Applies the difference to the net. Afterwards *d is the reverse difference. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
-/* Returns FAB_NONE if there is none. */
+/* Returns the port with this GUID, or FAB_NONE if no port has it. */
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid);
 
 /* Returns the number of external ports of a switch. */

@@ -13,7 +13,7 @@ struct fab_plan_cut_off {
 };
 int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret); /* NOMEM */
 void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
-/* Returns whether data packets may pass an ISL of the switch. */
+/* Returns whether at least one ISL of the switch can carry data packets. */
 bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);
 
 /* Returns the entries of an LFT block that must drop packets before links come up. The switch is

@@ -39,8 +39,8 @@ struct fab_recording_index {
     uint32_t count, outs, ins, orphans;
     uint32_t last_in; /* 1 + index in items[] of the last MAD received; 0: none */
     uint64_t end_us;
-    /* In us: the player judges only MADs that the run sends before this time. The recording may
-     * have ended before the recorded manager sent the same MADs. */
+    /* In us: the player compares only MADs that the replayed manager sends before this time. Later
+     * MADs may be missing in the recording because the recording ended too early. */
     uint64_t judged_us;
     int tail;             /* how the recording ends: OK, TRUNCATED or FORMAT */
     struct fab_map heads; /* hash of contents -> first OUT in the list of OUTs with this hash */

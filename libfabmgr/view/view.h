@@ -27,8 +27,8 @@ struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
 struct fab_view *fab_view_ref(const struct fab_view *v);
 void fab_view_unref(struct fab_view *v); /* v may be NULL */
 
-/* Returns the input with which fab_verify verifies the tables of the view, which must not be NULL.
- * It is valid as long as the caller has a reference to the view. */
+/* Returns the input with which fab_verify verifies the tables of the view. The view must have
+ * tables. The result is valid as long as the caller has a reference to the view. */
 struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 
 /* Finds the port, which must have a LID, that a user's text names. The text is a LID ("12",

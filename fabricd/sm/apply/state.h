@@ -63,8 +63,9 @@ struct sm_programming {
 };
 struct sm_gain { /* comparison of an engine's tables with the active tables; less is better */
     bool same;
-    /* Congestion products of the active tables and of the engine's: the maximum link load of
-     * all-to-all traffic, times the maximum link load of the worst shift permutation. */
+    /* Congestion products of the active tables (was) and of the engine's tables (now). The
+     * congestion product is the maximum link load of all-to-all traffic, multiplied by the maximum
+     * link load of the worst shift permutation. */
     uint64_t was, now;
     /* True if no order of the writes is free of deadlocks, or if every such order takes away paths
      * or needs new SLs at hosts. */

@@ -42,7 +42,8 @@ static void step_free(struct step *l)
     free(l);
 }
 
-/* Takes the model back from the task that adopted the snapshot, or stopped before. */
+/* Takes the model back from the worker task. The task has adopted the snapshot, or it was stopped
+ * and has changed nothing. */
 static int take_model(struct sm *s, struct step *l)
 {
     s->sweep->adopting = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds shortest paths in three steps: the switches by ascending distance, the ports that lead
- * nearer to the destination, and the switches on shortest paths of hosts. */
+/* Finds the shortest paths to a destination in three steps. The first step sorts the switches by
+ * their distance from the destination. The second step finds the ports that lead nearer to it. The
+ * third step finds the switches that are on a shortest path from a host. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
 #include <string.h>

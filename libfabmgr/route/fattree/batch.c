@@ -65,8 +65,9 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds columns whose LIDs are adjacent to those of the column before. A column has a run of
- * consecutive LIDs, and may have one further LID. Both must be adjacent. */
+/* Finds columns whose LIDs follow those of the column before. A column has a run of consecutive
+ * LIDs, and may have one further LID. The run must follow the run of the column before, and the
+ * further LID must follow the further LID of that column. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;
