@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/delta.c \
 	%D%/internal.h \
 	%D%/network.c \
+	%D%/paused.c \
 	%D%/proof.c \
 	%D%/repair.c \
 	%D%/repair.h \

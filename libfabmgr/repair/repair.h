@@ -144,6 +144,11 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
  * step, after each single write the tables have no loop and no cycle of channel dependencies, and
  * no working path is lost. The most urgent write of a step comes first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
+/* Counts the pairs of a source endport and a destination LID that have a path by the tables `lft`,
+ * which are those before the commit, but none while the delta's drained entries drop packets. The
+ * number is an upper limit. Returns NOMEM. */
+int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
+                            const struct fab_repair_delta *d, uint64_t *ret_pairs);
 /* Fills ret with the 64 entries of the LFT block that the write w sends. `lft` may be the tables
  * before or after the commit of the delta. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,

@@ -57,6 +57,22 @@ void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, u
                    .drained = o->drained, .rounds = o->rounds);
 }
 
+void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds)
+{
+    struct sm_programming *p = &s->apply->program;
+    uint32_t end = p->plan.stage_start[FAB_STAGE_COUNT];
+    if (lost_pairs == 0)
+        return;
+    p->lost_pairs = lost_pairs;
+    p->plan.lossy_first = 0;
+    while (p->plan.lossy_first < end && (p->plan.ops[p->plan.lossy_first].attr_id != FAB_ATTR_LFT ||
+                                         p->plan.ops[p->plan.lossy_first].drain == 0))
+        p->plan.lossy_first++;
+    p->plan.lossy_end = end;
+    event_emit(s->in.bus, paths_paused, .subject = "fabric", .pairs = lost_pairs,
+               .drained = drained, .rounds = rounds);
+}
+
 void sm_transition_sending(struct sm *s, uint32_t op)
 {
     struct sm_programming *p = &s->apply->program;

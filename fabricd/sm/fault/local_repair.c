@@ -119,6 +119,7 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     struct fab_repair_delta *d = &x->delta;
     struct fab_plan links = {0}, plan = {0};
     uint32_t lost_active = 0;
+    uint64_t paused = 0;
     if (s->fault->on_patch)
         s->fault->on_patch(s->fault->on_patch_ctx);
     int r = sm_model_own(&s->model);
@@ -129,6 +130,10 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     if (r == FAB_OK)
         r = plan_of(s, d, &links, &plan);
     if (r == FAB_OK)
+        r = fab_repair_count_paused(
+            sm_repair_session(s)->state,
+            fab_repair_session_tables(sm_repair_session(s), s->model.target), d, &paused);
+    if (r == FAB_OK)
         r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
         keep_failed(&sm_repair_session(s)->idmap, x);
@@ -136,6 +141,8 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     }
     if (r == FAB_OK)
         r = sm_program_take(s, &plan);
+    if (r == FAB_OK)
+        sm_transition_repair(s, paused, (uint32_t)d->drained, d->steps);
     fab_plan_fini(&links);
     fab_plan_fini(&plan);
     if (r != FAB_OK)
