@@ -39,8 +39,8 @@ int sm_program_take(struct sm *s, struct fab_plan *plan);
  * port[count] has the ports at both ends. Then sets their PortInfo in the snapshot to what these
  * writes will establish. Returns NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
-/* Call this function when the plan of a local repair begins: emits an event if pairs lose their path
- * while entries drop packets. */
+/* Call this function when the plan of a local repair begins: emits an event if pairs lose their
+ * path while entries drop packets. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 uint32_t sm_program_failed(const struct sm *s); /* number of failed writes of the last round */
 /* Frees the plan after a round. A plan can have half a million writes, and freeing it later would
