@@ -575,6 +575,12 @@ tests_unit_test_mcast_trees_SOURCES = tests/unit/test_mcast_trees.c tests/unit/m
 tests_unit_test_mcast_trees_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mcast_trees_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_verify_multicast
+tests_unit_test_verify_multicast_SOURCES = tests/unit/test_verify_multicast.c \
+	tests/unit/mcast_world.h tests/unit/verify_vls.h
+tests_unit_test_verify_multicast_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_verify_multicast_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_mcast_writes
 tests_unit_test_mcast_writes_SOURCES = tests/unit/test_mcast_writes.c tests/unit/mcast_world.h
 tests_unit_test_mcast_writes_CFLAGS = $(TEST_CFLAGS)

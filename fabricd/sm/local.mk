@@ -68,6 +68,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/links/port_setting.c \
 	%D%/links/state.h \
 	%D%/mcast/mcast.h \
+	%D%/mcast/mft_proof.c \
 	%D%/mcast/mft_writes.c \
 	%D%/mcast/multicast.c \
 	%D%/mcast/multicast_store.c \

@@ -10,6 +10,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/switch_graph.h \
 	%D%/batch_walk.c \
 	%D%/steps.h \
+	%D%/multicast.c \
+	%D%/multicast.h \
 	%D%/trace.c \
 	%D%/verify.c \
 	%D%/verify.h \

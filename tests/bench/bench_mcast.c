@@ -17,6 +17,7 @@
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/trees.h"
 #include "libfabmgr/plan/mft_writes.h"
+#include "libfabmgr/verify/multicast.h"
 #include "tests/bench/bench.h"
 
 #define RUNS 5
@@ -179,6 +180,35 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
 
+/* The proof of all trees, without dependencies. */
+static void prove(struct state *s, const struct fab_fabric *f, unsigned groups)
+{
+    struct fab_multicast_verdict v;
+    struct fab_verify_multicast_lid *lid = calloc(groups, sizeof(*lid));
+    struct fab_verify_multicast_member *member = calloc(f->port_count, sizeof(*member));
+    uint32_t count = 0;
+    must(lid && member ? FAB_OK : FAB_E_NOMEM, "members");
+    for (uint32_t p = 0; p < f->port_count; p++)
+        if (fab_fabric_port(f, p)->guid != 0 &&
+            !fab_fabric_node_is_switch(f, fab_fabric_port(f, p)->node))
+            member[count++] = (struct fab_verify_multicast_member){
+                .guid = fab_fabric_port(f, p)->guid, .receives = true};
+    for (unsigned g = 0; g < groups; g++)
+        lid[g] = (struct fab_verify_multicast_lid){
+            .mlid = (uint16_t)(FAB_MLID_FIRST + g), .sls = 1, .count = count};
+    const struct fab_verify_multicast_input in = {.fabric = f,
+                                                  .mft = fab_mcast_trees_tables(s->trees),
+                                                  .member = member,
+                                                  .lid = lid,
+                                                  .lids = groups};
+    double from = cpu_ms();
+    must(fab_verify_multicast(&in, &v), "proof");
+    printf("  proof of %u trees %.2f ms, %u failed\n", v.lids, cpu_ms() - from, v.failed);
+    fab_verify_multicast_fini(&v);
+    free(member);
+    free(lid);
+}
+
 int main(int argc, char **argv)
 {
     unsigned radix = argc > 1 ? (unsigned)atoi(argv[1]) : 36;
@@ -197,6 +227,7 @@ int main(int argc, char **argv)
     printf("  first plan %.2f ms, %zu reads\n", planned, reads);
     size_t writes = plan(&s, true, &planned);
     printf("  second plan %.2f ms, %zu writes\n", planned, writes);
+    prove(&s, f, groups);
     settle(&s);
     changes(&s, f);
     fab_mcast_trees_free(s.trees);

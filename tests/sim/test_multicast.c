@@ -499,6 +499,44 @@ START_TEST(groups_and_tables_survive_a_restart)
 }
 END_TEST
 
+/* Changes a mask of the trees in memory, as a defect of their code would. */
+static void spoil_tree(struct lab *lab)
+{
+    const struct fab_blocks *t = fab_mcast_trees_tables(sm_mgroups(lab->sm)->trees);
+    for (size_t i = 0; i < t->count; i++)
+        for (unsigned k = 0; k < FAB_BLOCK_ENTRIES; k++)
+            if (t->block[i].entry[k] != 0) {
+                ((struct fab_block *)(uintptr_t)&t->block[i])->entry[k] ^= 0x8;
+                return;
+            }
+}
+
+START_TEST(an_unproved_tree_is_not_written)
+{
+    struct lab lab;
+    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0003", 0);
+    lab_run(&lab, 3, is_written, "the joins");
+    lab_forget_writes(&lab);
+    lab_forget_events(&lab);
+    spoil_tree(&lab);
+    join_in_lab(&lab, "host-0005", 0);
+    const struct lab_event *e = lab_await(&lab, 3, "multicast-unproved");
+    ck_assert_msg(strstr(e->message, "MLID 0xc0") != NULL, "%s", e->message);
+    lab_run(&lab, 3, is_written, "the end of the work");
+    ck_assert_uint_eq(lab.sets_mft, 0);
+    join_in_lab(&lab, "host-0007", 0); /* it is told once */
+    lab_run(&lab, 3, is_written, "the end of the work");
+    ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
+    spoil_tree(&lab); /* back */
+    join_in_lab(&lab, "host-0002", 0);
+    lab_run(&lab, 3, is_written, "a join of a good tree");
+    ck_assert_uint_gt(lab.sets_mft, 0);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- time ---------------------------------------------------------------------------------------
  */
 
@@ -634,6 +672,7 @@ int main(void)
     tcase_add_test(tree, each_reaches_each_once_on_a_fat_tree);
     tcase_add_test(random, each_reaches_each_once_on_a_random_fabric);
     tcase_add_test(restart, groups_and_tables_survive_a_restart);
+    tcase_add_test(restart, an_unproved_tree_is_not_written);
     TCase *time = tcase_create("time");
     tcase_add_test(time, tables_are_cleared_when_the_last_full_member_was_absent_for_long);
     tcase_add_test(time, switches_that_do_not_answer_are_asked_less_and_less);

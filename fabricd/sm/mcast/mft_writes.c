@@ -49,6 +49,7 @@ static void plan_fini(struct sm_multicast *m)
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
+    sm_mfts_unprove(m);
     if (!m->busy)
         return;
     fab_mads_cancel(s->mads, m);
@@ -84,14 +85,22 @@ static int begin_stage(struct sm_multicast *m)
     return m->path && m->asked ? FAB_OK : FAB_E_NOMEM;
 }
 
-static int make_plan(struct sm_multicast *m)
+static bool any(const uint64_t groups[FAB_MFT_GROUPS / 64])
 {
+    return fab_base_bits_count(groups, FAB_MFT_GROUPS) > 0;
+}
+
+int sm_mfts_plan_proved(struct sm *s)
+{
+    struct sm_multicast *m = s->mcast;
+    uint64_t groups[FAB_MFT_GROUPS / 64];
+    for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++)
+        groups[i] = m->open[i] & m->proved_groups[i];
     const struct fab_plan_mft_input in = {.net = net_of(m),
-                                          .want = fab_mcast_trees_tables(m->groups->trees),
+                                          .want = &m->proved,
                                           .held = &m->held,
                                           .unresponsive = m->unresponsives ? m->unresponsive : NULL,
-                                          .groups = m->open};
-    fab_mcast_trees_take_changed(m->groups->trees, m->open);
+                                          .groups = groups};
     int r = fab_plan_mft_make(&in, &m->plan);
     if (r != FAB_OK)
         return r;
@@ -101,20 +110,40 @@ static int make_plan(struct sm_multicast *m)
     m->busy = stage_ops(m)->count > 0;
     if (m->busy)
         r = begin_stage(m);
-    else if (!m->unresponsives)
-        m->retry_us = RETRY_US;
-    if (!m->busy)
-        memset(m->open, 0, sizeof(m->open));
+    for (unsigned i = 0; i < FAB_MFT_GROUPS / 64 && !m->busy; i++)
+        m->open[i] &= ~groups[i];
     if (r != FAB_OK || !m->busy)
         plan_fini(m);
+    if (r == FAB_OK && !m->busy && any(m->open))
+        sm_multicast_kick(s); /* the next groups */
+    else if (!m->busy && !m->unresponsives)
+        m->retry_us = RETRY_US;
     return r;
+}
+
+/* Plans the writes if the trees of all open groups are proved; otherwise proves some of them
+ * first. */
+static int make_plan(struct sm *s)
+{
+    struct sm_multicast *m = s->mcast;
+    uint64_t changed[FAB_MFT_GROUPS / 64] = {0};
+    if (m->proving)
+        return FAB_OK;
+    fab_mcast_trees_take_changed(m->groups->trees, changed);
+    bool ready = false;
+    for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
+        m->open[i] |= changed[i];
+        m->proved_groups[i] &= ~changed[i];
+        ready |= (m->open[i] & m->proved_groups[i]) != 0;
+    }
+    return ready || !any(m->open) ? sm_mfts_plan_proved(s) : sm_mfts_prove(s, m->open);
 }
 
 int sm_mfts_go_on(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     if (!m->busy)
-        return make_plan(m);
+        return make_plan(s);
     if (m->outstanding || m->next < stage_ops(m)->count)
         return FAB_OK;
     bool over = m->stage != FAB_MFT_FIRST || m->failed || m->plan.stage[FAB_MFT_SECOND].count == 0;
@@ -124,7 +153,7 @@ int sm_mfts_go_on(struct sm *s)
         return begin_stage(m);
     }
     plan_fini(m);
-    return make_plan(m);
+    return make_plan(s);
 }
 
 /* ---- requests and answers -------------------------------------------------------------------- */
@@ -237,8 +266,8 @@ size_t sm_mfts_held_count(const struct sm *s)
 
 bool sm_mfts_pending(const struct sm *s)
 {
-    return s->mcast->groups &&
-           (s->mcast->busy || s->mcast->stale || loop_timer_pending(s->mcast->timer));
+    return s->mcast->groups && (s->mcast->busy || s->mcast->stale || s->mcast->proving ||
+                                loop_timer_pending(s->mcast->timer));
 }
 
 bool sm_mfts_in_flight(const struct sm *s)
@@ -438,6 +467,7 @@ void sm_mfts_fini(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     plan_fini(m);
+    sm_mfts_unprove(m);
     loop_timer_free(m->retry);
     sm_mfts_reset(s);
 }

@@ -315,6 +315,8 @@ static int follow(struct sm *s)
         sm_mfts_reset(s);
         return r;
     }
+    fab_fabric_unref(m->fabric);
+    m->fabric = fab_fabric_ref(f);
     m->stale = false;
     note_absents(s);
     drop_absents(s);
@@ -347,8 +349,13 @@ static void run(void *ctx)
         r = catch_up(s);
     if (r == FAB_OK && !wait)
         r = sm_mfts_go_on(s);
-    if (r != FAB_OK) {
-        log_warning("sm", "multicast tables are written later: %s", fab_base_status_text(r));
+    sm_multicast_planned(s, r);
+}
+
+void sm_multicast_planned(struct sm *s, int status)
+{
+    if (status != FAB_OK) {
+        log_warning("sm", "multicast tables are written later: %s", fab_base_status_text(status));
         sm_mfts_drop(s);
         s->mcast->stale = true;
         loop_timer_set(s->mcast->timer, RETRY_US);
@@ -397,6 +404,7 @@ void sm_multicast_fini(struct sm *s)
         return;
     loop_tasks_orphan(&m->tasks);
     drop_read(m);
+    fab_fabric_unref(m->fabric);
     sm_mfts_fini(s);
     loop_timer_free(m->timer);
     loop_timer_free(m->absent_timer);
@@ -455,7 +463,7 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number)
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
 {
     const struct sm_multicast *m = s->mcast;
-    *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || !m->groups,
+    *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || m->proving || !m->groups,
                                         .writes = m->writes};
     if (!m->groups)
         return;

@@ -8,6 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/plan/mft_writes.h"
+#include "libfabmgr/verify/multicast.h"
 
 struct sm_absent {      /* a member whose port is not in the fabric */
     uint64_t guid;      /* GUID in the member's port GID; may be an alias GUID */
@@ -27,11 +28,18 @@ struct sm_multicast {
     /* The links of this fabric, for the next update of the trees. NULL: none. */
     struct fab_mcast_net *read;
     struct fab_fabric *read_of;
+    struct fab_fabric *fabric; /* the trees are for the links of this fabric; NULL: none */
     struct sm_absent *absent;
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
     sm_mgroup_fn *on_mgroup; /* the listener of sm_on_mgroup, or NULL */
     void *on_mgroup_ctx;
+
+    /* mft_proof.c: the tables of the groups of 32 MLIDs in proved_groups, which are proved; the
+     * groups of which a tree failed; the worker task, or NULL. */
+    struct fab_blocks proved;
+    uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
+    struct loop_task *proving;
 
     /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
     struct fab_blocks held; /* MFT blocks that switches are known to hold */
@@ -54,12 +62,33 @@ struct sm_multicast {
 
 /* Functions of multicast.c. */
 void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if necessary */
+/* Call this function after a plan of MFT writes was made, or with the error. */
+void sm_multicast_planned(struct sm *s, int status);
 
 /* multicast_store.c: loads the stored groups. From then on, each change is stored. Returns
  * NOMEM. */
 int sm_multicast_load(struct sm *s);
 
+/* Functions of mft_proof.c. */
+/* Copies of tables and members. */
+struct sm_mft_sealed {
+    struct fab_blocks tables;
+    struct fab_verify_multicast_member *member;
+    struct fab_verify_multicast_lid *lid; /* [lids] */
+    uint32_t lids;
+};
+/* Copies the groups of 32 MLIDs in the bitset `groups`; NULL: all. Returns NOMEM. */
+int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret);
+void sm_mft_sealed_fini(struct sm_mft_sealed *x);
+/* Starts the proof of some of the groups in the bitset, which then calls sm_mfts_plan_proved.
+ * Returns NOMEM. */
+int sm_mfts_prove(struct sm *s, const uint64_t *open);
+/* Call this function before the trees get other switch ids. */
+void sm_mfts_unprove(struct sm_multicast *m);
+
 /* Functions of mft_writes.c. */
+/* Plans the writes of the groups that are proved. Returns NOMEM. */
+int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
 /* Makes a plan of writes or enters its next stage. Returns NOMEM. */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proves multicast trees before MFT blocks of them are written (libfabmgr/verify/multicast.h). A
+ * worker task gets copies of the blocks and of the members of some groups of 32 MLIDs, because both
+ * change with each join. The writes are planned from these copies, so joins that come meanwhile do
+ * not delay them; the next plan has those.
+ *
+ * A group of 32 MLIDs with a tree that fails is not written until its trees change.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/sm/mcast/state.h"
+#include "libfabmgr/base/size.h"
+
+/* A batch has at most about so many members and table blocks, unless one group has more. */
+#define BATCH 200000u
+
+struct sm_mft_proof {
+    struct fab_fabric *fabric;
+    uint64_t groups[FAB_MFT_GROUPS / 64]; /* bitset of the groups that are proved */
+    struct sm_mft_sealed sealed;
+    struct fab_multicast_verdict verdict;
+    char *text; /* the first failure; NULL: none */
+    int status;
+};
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+void sm_mft_sealed_fini(struct sm_mft_sealed *x)
+{
+    fab_target_blocks_fini(&x->tables);
+    free(x->member);
+    free(x->lid);
+    *x = (struct sm_mft_sealed){0};
+}
+
+static uint32_t slot_of(const struct fab_mcast_group *g)
+{
+    return (uint32_t)g->is.mlid - FAB_MLID_FIRST;
+}
+
+static bool is_wanted(const uint64_t *groups, uint32_t group)
+{
+    return !groups || fab_base_bits_get(groups, group);
+}
+
+/* Counts the members of each MLID, and lists the MLIDs: groups may share an MLID. */
+static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
+                     struct sm_mft_sealed *ret)
+{
+    const struct fab_mcast_groups *all = m->groups;
+    size_t members = 0, lids = 0;
+    for (size_t i = 0; i < all->groups; i++)
+        if (is_wanted(groups, slot_of(all->group[i]) / FAB_BLOCK_ENTRIES)) {
+            lids += of_slot[slot_of(all->group[i])]++ == 0;
+            members += all->group[i]->members;
+        }
+    ret->member = fab_base_alloc_array(members + 1, sizeof(*ret->member));
+    ret->lid = calloc(lids + 1, sizeof(*ret->lid));
+    if (!ret->member || !ret->lid)
+        return FAB_E_NOMEM;
+    for (uint32_t slot = 0; slot < FAB_VERIFY_MLIDS; slot++) {
+        if (of_slot[slot] == 0)
+            continue;
+        of_slot[slot] = ret->lids;
+        ret->lid[ret->lids++].mlid = (uint16_t)(FAB_MLID_FIRST + slot);
+    }
+    return FAB_OK;
+}
+
+static void copy_members(const struct fab_mcast_group *from, uint32_t *at,
+                         struct sm_mft_sealed *ret)
+{
+    for (size_t k = 0; k < from->members; k++)
+        ret->member[(*at)++] = (struct fab_verify_multicast_member){
+            .guid = from->member[k].port_guid,
+            .receives = (from->member[k].join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0};
+}
+
+static void copy_all_members(const struct sm_multicast *m, const uint64_t *groups,
+                             const uint32_t *of_slot, struct sm_mft_sealed *ret)
+{
+    const struct fab_mcast_groups *all = m->groups;
+    uint32_t at = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < all->groups; i++) {
+            const struct fab_mcast_group *g = all->group[i];
+            if (!is_wanted(groups, slot_of(g) / FAB_BLOCK_ENTRIES))
+                continue;
+            struct fab_verify_multicast_lid *lid = &ret->lid[of_slot[slot_of(g)]];
+            if (pass == 0) {
+                lid->sls |= (uint16_t)(1u << (g->is.sl & 15));
+                lid->count += (uint32_t)g->members;
+            } else {
+                uint32_t next = lid->first + lid->count;
+                copy_members(g, &next, ret);
+                lid->count = next - lid->first;
+            }
+        }
+        for (uint32_t i = 0; i < ret->lids && pass == 0; i++) {
+            ret->lid[i].first = at;
+            at += ret->lid[i].count;
+            ret->lid[i].count = 0;
+        }
+    }
+}
+
+static int copy_blocks(const struct sm_multicast *m, const uint64_t *groups,
+                       struct sm_mft_sealed *ret)
+{
+    const struct fab_blocks *from = fab_mcast_trees_tables(m->groups->trees);
+    int r = FAB_OK;
+    for (size_t i = 0; i < from->count && r == FAB_OK; i++)
+        if (is_wanted(groups, from->block[i].number % FAB_MFT_GROUPS))
+            r = fab_target_blocks_put(&ret->tables, from->block[i].id, from->block[i].number,
+                                      from->block[i].entry);
+    return r;
+}
+
+int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret)
+{
+    struct sm_mft_sealed made = {0};
+    uint32_t *of_slot = calloc(FAB_VERIFY_MLIDS + 1, sizeof(*of_slot));
+    int r = of_slot ? list_lids(m, groups, of_slot, &made) : FAB_E_NOMEM;
+    if (r == FAB_OK) {
+        copy_all_members(m, groups, of_slot, &made);
+        r = copy_blocks(m, groups, &made);
+    }
+    free(of_slot);
+    if (r == FAB_OK)
+        *ret = made;
+    else
+        sm_mft_sealed_fini(&made);
+    return r;
+}
+
+/* ---- on the worker --------------------------------------------------------------------------- */
+
+static void work(void *ctx, struct loop_task *task)
+{
+    struct sm_mft_proof *p = ctx;
+    (void)task;
+    const struct fab_verify_multicast_input in = {.fabric = p->fabric,
+                                                  .mft = &p->sealed.tables,
+                                                  .member = p->sealed.member,
+                                                  .lid = p->sealed.lid,
+                                                  .lids = p->sealed.lids,
+                                                  .groups = p->groups};
+    p->status = fab_verify_multicast(&in, &p->verdict);
+    if (p->status == FAB_OK && p->verdict.kind != FAB_OK)
+        (void)fab_verify_multicast_text(p->fabric, &p->verdict, &p->text);
+}
+
+/* ---- on the loop ----------------------------------------------------------------------------- */
+
+static void proof_free(struct sm_mft_proof *p)
+{
+    sm_mft_sealed_fini(&p->sealed);
+    fab_verify_multicast_fini(&p->verdict);
+    fab_fabric_unref(p->fabric);
+    free(p->text);
+    free(p);
+}
+
+static void report(struct sm_multicast *m, struct sm_mft_proof *p)
+{
+    const struct fab_multicast_verdict *v = &p->verdict;
+    bool known = true;
+    for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
+        known &= (v->failed_groups[i] & ~m->refuted[i]) == 0;
+        m->refuted[i] = (m->refuted[i] & ~p->groups[i]) | v->failed_groups[i];
+    }
+    if (known)
+        return;
+    size_t len = p->text ? strlen(p->text) : 0;
+    if (len > 0 && p->text[len - 1] == '\n')
+        p->text[len - 1] = 0;
+    event_emit(m->s->in.bus, multicast_unproved, .subject = "fabric", .trees = v->failed,
+               .witness = p->text ? p->text : "none");
+}
+
+static void done(void *owner, void *ctx)
+{
+    struct sm *s = owner;
+    struct sm_multicast *m = s->mcast;
+    struct sm_mft_proof *p = ctx;
+    m->proving = NULL;
+    int r = p->status;
+    if (r == FAB_OK) {
+        report(m, p);
+        fab_target_blocks_fini(&m->proved);
+        m->proved = p->sealed.tables;
+        p->sealed.tables = (struct fab_blocks){0};
+        for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
+            m->proved_groups[i] = p->groups[i] & ~m->refuted[i];
+            m->open[i] &= ~(p->groups[i] & m->refuted[i]);
+        }
+        r = sm_is_master(s) ? sm_mfts_plan_proved(s) : FAB_OK;
+    }
+    proof_free(p);
+    sm_multicast_planned(s, r);
+}
+
+static void drop(void *owner, void *ctx)
+{
+    (void)owner;
+    proof_free(ctx);
+}
+
+/* Chooses groups of 32 MLIDs for a batch. */
+static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
+{
+    const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);
+    size_t *cost = calloc(FAB_MFT_GROUPS, sizeof(*cost)), sum = 0;
+    if (!cost) {
+        memcpy(ret, open, FAB_MFT_GROUPS / 8);
+        return;
+    }
+    for (size_t i = 0; i < t->count; i++)
+        cost[t->block[i].number % FAB_MFT_GROUPS]++;
+    for (size_t i = 0; i < m->groups->groups; i++)
+        cost[slot_of(m->groups->group[i]) / FAB_BLOCK_ENTRIES] += m->groups->group[i]->members;
+    for (uint32_t g = 0; g < FAB_MFT_GROUPS; g++) {
+        if (!fab_base_bits_get(open, g) || (sum > 0 && sum + cost[g] > BATCH))
+            continue;
+        fab_base_bits_set(ret, g);
+        sum += cost[g];
+    }
+    free(cost);
+}
+
+int sm_mfts_prove(struct sm *s, const uint64_t *open)
+{
+    static const struct loop_task_ops ops = {"multicast", work, done, drop};
+    struct sm_multicast *m = s->mcast;
+    struct sm_mft_proof *p = calloc(1, sizeof(*p));
+    if (!p)
+        return FAB_E_NOMEM;
+    choose(m, open, p->groups);
+    int r = sm_mft_seal(m, p->groups, &p->sealed);
+    if (r != FAB_OK) {
+        free(p);
+        return r;
+    }
+    p->fabric = fab_fabric_ref(m->fabric);
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &m->tasks,
+                                            .owner = s,
+                                            .ctx = p,
+                                            .place = s->in.recorded ? LOOP_TASK_INLINE
+                                                                    : LOOP_TASK_SHORT};
+    return loop_task_start(s->in.loop, &config, &m->proving);
+}
+
+void sm_mfts_unprove(struct sm_multicast *m)
+{
+    loop_task_cancel(m->proving);
+    m->proving = NULL;
+    fab_target_blocks_fini(&m->proved);
+    memset(m->proved_groups, 0, sizeof(m->proved_groups));
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checks the masks of each MLID (multicast.h), and collects the channel dependencies of those that
+ * pass. The MFT blocks are sorted by group of 32 MLIDs and switch, so the time is proportional to
+ * the number of blocks and of ports in masks.
+ */
+#include "libfabmgr/verify/multicast.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
+#include "libfabmgr/verify/vl_walk.h"
+
+#define MASK_WORDS 4
+#define PORTS (MASK_WORDS * 64)
+#define GROUP_LIDS 32u
+
+struct mask { /* bit i: port i */
+    uint64_t word[MASK_WORDS];
+};
+struct check {
+    const struct fab_verify_multicast_input *in;
+    const struct fab_fabric *f;
+    uint32_t n;
+    struct fab_arena arena;
+    /* [count] indexes of the MFT blocks, sorted by group, switch and position; group_at[g]: where
+     * group g begins */
+    uint32_t *order;
+    uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
+    struct mask *mask; /* [n] of the current MLID */
+    uint32_t *touched; /* [touches] the switches whose mask is not zero */
+    uint32_t touches;
+    uint32_t *tree;    /* [n] union-find over branches; all are roots between MLIDs */
+    uint32_t *part;    /* [n] lowest id of the switches that links connect, by their MFTs */
+    uint32_t part_cap; /* `part` is for switches with at least this MulticastFDBCap */
+    uint32_t least;    /* smallest MulticastFDBCap that is not 0 */
+    uint32_t *anchor;  /* [n] by part: the tree of its first receiver; FAB_NONE: none */
+    uint64_t *used;    /* bitset of the parts with a touched switch */
+    uint64_t *home;    /* bitset of the switches with members */
+    uint32_t
+        *receiver; /* [port_count] index + 1 of the last MLID of which the port is a receiver */
+    struct fab_verify_deps *deps; /* dependencies of multicast packets; NULL: not wanted */
+    struct fab_multicast_verdict v;
+};
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static uint32_t group_of(const struct fab_block *b)
+{
+    return b->number % FAB_VERIFY_MLID_GROUPS;
+}
+
+static int sort_blocks(struct check *c)
+{
+    const struct fab_blocks *t = c->in->mft;
+    c->order = fab_base_arena_alloc(&c->arena, t->count + 1, sizeof(*c->order));
+    if (!c->order)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < t->count; i++)
+        c->group_at[group_of(&t->block[i]) + 1]++;
+    for (unsigned g = 0; g < FAB_VERIFY_MLID_GROUPS; g++)
+        c->group_at[g + 1] += c->group_at[g];
+    uint32_t next[FAB_VERIFY_MLID_GROUPS];
+    memcpy(next, c->group_at, sizeof(next));
+    for (size_t i = 0; i < t->count; i++)
+        c->order[next[group_of(&t->block[i])]++] = (uint32_t)i;
+    return FAB_OK;
+}
+
+static bool is_zero(const struct mask *m)
+{
+    return (m->word[0] | m->word[1] | m->word[2] | m->word[3]) == 0;
+}
+
+static bool mask_has(const struct mask *m, uint32_t num)
+{
+    return (m->word[num / 64] >> (num % 64) & 1) != 0;
+}
+
+/* Reads the masks of an MLID. Blocks of switches or ports that do not exist are ignored: no switch
+ * has them. */
+static void read_masks(struct check *c, uint32_t slot)
+{
+    uint32_t group = slot / GROUP_LIDS;
+    c->touches = 0;
+    for (uint32_t i = c->group_at[group]; i < c->group_at[group + 1]; i++) {
+        const struct fab_block *b = &c->in->mft->block[c->order[i]];
+        uint32_t position = b->number / FAB_VERIFY_MLID_GROUPS;
+        uint16_t entry = b->entry[slot % GROUP_LIDS];
+        if (entry == 0 || b->id >= c->n || position >= PORTS / 16)
+            continue;
+        if (is_zero(&c->mask[b->id]))
+            c->touched[c->touches++] = b->id;
+        c->mask[b->id].word[position / 4] |= (uint64_t)entry << (position % 4 * 16);
+    }
+}
+
+static void forget_masks(struct check *c)
+{
+    for (uint32_t i = 0; i < c->touches; i++)
+        c->mask[c->touched[i]] = (struct mask){{0}};
+}
+
+/* ---- which switches links connect ------------------------------------------------------------ */
+
+static uint32_t find(uint32_t *tree, uint32_t x)
+{
+    while (tree[x] != x) {
+        tree[x] = tree[tree[x]];
+        x = tree[x];
+    }
+    return x;
+}
+
+/* Returns the switch that a port's working link leads to; FAB_NONE: none. */
+static uint32_t next_switch(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_fabric_peer_node(f, port);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, port)
+               ? peer
+               : FAB_NONE;
+}
+
+static void join_parts(struct check *c, uint32_t sw)
+{
+    const struct fab_node *node = &c->f->nodes[sw];
+    for (uint32_t num = 1; num <= node->num_ports; num++) {
+        uint32_t next = next_switch(c->f, node->first_port + num);
+        if (next == FAB_NONE || c->f->switches[next].multicast_fdb_cap < c->part_cap)
+            continue;
+        uint32_t a = find(c->part, sw), b = find(c->part, next);
+        c->part[a > b ? a : b] = a < b ? a : b;
+    }
+}
+
+/* Finds the parts of the fabric for MLIDs of which switches have an entry if their MulticastFDBCap
+ * is at least `cap`. */
+static void find_parts(struct check *c, uint32_t cap)
+{
+    if (c->part_cap == cap)
+        return;
+    c->part_cap = cap;
+    for (uint32_t sw = 0; sw < c->n; sw++)
+        c->part[sw] = sw;
+    for (uint32_t sw = 0; sw < c->n; sw++)
+        if (c->f->switches[sw].multicast_fdb_cap >= cap)
+            join_parts(c, sw);
+    for (uint32_t sw = 0; sw < c->n; sw++)
+        c->part[sw] = find(c->part, sw);
+}
+
+static void find_parts_of(struct check *c, uint32_t slot)
+{
+    find_parts(c, slot < c->least ? c->least : slot + 1);
+}
+
+/* ---- one MLID -------------------------------------------------------------------------------- */
+
+struct lid_check {
+    uint16_t mlid;
+    uint32_t slot, stamp;
+    int kind;
+    uint32_t port;
+};
+
+static void fail(struct lid_check *l, int kind, uint32_t port)
+{
+    if (l->kind != FAB_OK)
+        return;
+    l->kind = kind;
+    l->port = port;
+}
+
+/* Finds the switch and port by which packets to a member leave the last switch. Returns false if
+ * the member does not count. */
+static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
+                         uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
+{
+    uint32_t port = fab_fabric_port_by_guid(c->f, m->guid);
+    if (port == FAB_NONE || !fab_verify_attachment(c->f, port, ret_sw, ret_num))
+        return false;
+    *ret_port = port;
+    return c->f->switches[*ret_sw].multicast_fdb_cap > slot;
+}
+
+static void mark_receivers(struct check *c, const struct fab_verify_multicast_lid *lid,
+                           const struct lid_check *l)
+{
+    for (uint32_t i = 0; lid && i < lid->count; i++) {
+        const struct fab_verify_multicast_member *m = &c->in->member[lid->first + i];
+        uint32_t port, sw;
+        uint8_t num;
+        if (m->receives && member_place(c, m, l->slot, &port, &sw, &num))
+            c->receiver[port] = l->stamp;
+    }
+}
+
+static void check_branch(struct check *c, struct lid_check *l, uint32_t port, uint32_t next)
+{
+    const struct fab_port *p = fab_fabric_port(c->f, port);
+    const struct fab_port *peer = fab_fabric_port(c->f, p->peer);
+    if (!mask_has(&c->mask[next], peer->num)) {
+        fail(l, FAB_E_UNREACHABLE, port); /* a branch in one direction only */
+        return;
+    }
+    if (port > p->peer)
+        return; /* the other end has joined the two switches */
+    uint32_t a = find(c->tree, p->node), b = find(c->tree, next);
+    if (a == b)
+        fail(l, FAB_E_LOOP, port);
+    c->tree[a] = b;
+}
+
+static void check_port(struct check *c, struct lid_check *l, uint32_t sw, uint32_t num)
+{
+    const struct fab_node *node = &c->f->nodes[sw];
+    uint32_t port = node->first_port + num;
+    if (num > node->num_ports) {
+        fail(l, FAB_E_INVAL, node->first_port);
+        return;
+    }
+    uint32_t peer = num == 0 ? port : fab_fabric_port(c->f, port)->peer;
+    if (num != 0 && (peer == FAB_NONE || !fab_fabric_port_is_up(c->f, port)))
+        fail(l, FAB_E_INVAL, port);
+    else if (num != 0 && fab_fabric_node_is_switch(c->f, fab_fabric_port(c->f, peer)->node))
+        check_branch(c, l, port, fab_fabric_port(c->f, peer)->node);
+    else if (c->receiver[peer] != l->stamp)
+        fail(l, FAB_E_DENIED, port);
+}
+
+static void check_masks(struct check *c, struct lid_check *l)
+{
+    for (uint32_t i = 0; i < c->touches; i++) {
+        uint32_t sw = c->touched[i];
+        if (l->slot >= c->f->switches[sw].multicast_fdb_cap)
+            fail(l, FAB_E_LIMIT, c->f->nodes[sw].first_port);
+        for (unsigned w = 0; w < MASK_WORDS; w++)
+            for (uint64_t left = c->mask[sw].word[w]; left != 0; left &= left - 1)
+                check_port(c, l, sw, w * 64 + (uint32_t)__builtin_ctzll(left));
+        fab_base_bits_set(c->used, c->part[sw]);
+    }
+}
+
+/* Checks that a member is in the tree of its part of the fabric. */
+static void check_member(struct check *c, struct lid_check *l,
+                         const struct fab_verify_multicast_member *m)
+{
+    uint32_t port, sw;
+    uint8_t num;
+    if (!member_place(c, m, l->slot, &port, &sw, &num))
+        return;
+    uint32_t part = c->part[sw];
+    c->v.members++;
+    fab_base_bits_set(c->home, sw);
+    if (c->anchor[part] == FAB_NONE)
+        return; /* nobody receives in this part */
+    if (c->touches > 0 && !fab_base_bits_get(c->used, part)) {
+        c->v.unserved++;
+        return;
+    }
+    if (find(c->tree, sw) != c->anchor[part] || (m->receives && !mask_has(&c->mask[sw], num)))
+        fail(l, FAB_E_UNREACHABLE, port);
+}
+
+/* Sets or clears the anchor of each part: the tree in which its first receiver is. */
+static void anchor(struct check *c, const struct lid_check *l,
+                   const struct fab_verify_multicast_lid *lid, bool set)
+{
+    for (uint32_t i = 0; lid && i < lid->count; i++) {
+        const struct fab_verify_multicast_member *m = &c->in->member[lid->first + i];
+        uint32_t port, sw;
+        uint8_t num;
+        if (!m->receives || !member_place(c, m, l->slot, &port, &sw, &num))
+            continue;
+        if (!set)
+            c->anchor[c->part[sw]] = FAB_NONE;
+        else if (c->anchor[c->part[sw]] == FAB_NONE)
+            c->anchor[c->part[sw]] = find(c->tree, sw);
+    }
+}
+
+static void forget_homes(struct check *c, const struct lid_check *l,
+                         const struct fab_verify_multicast_lid *lid)
+{
+    for (uint32_t i = 0; lid && i < lid->count; i++) {
+        uint32_t port, sw;
+        uint8_t num;
+        if (member_place(c, &c->in->member[lid->first + i], l->slot, &port, &sw, &num))
+            fab_base_bits_clear(c->home, sw);
+    }
+}
+
+/* ---- dependencies ---------------------------------------------------------------------------- */
+
+static const struct fab_vls *vls_of(const struct check *c)
+{
+    return c->in->unicast->vls;
+}
+
+static uint8_t class_of(const struct check *c, uint32_t port)
+{
+    return c->deps->vl_count > 1 ? fab_target_vls_port_class(vls_of(c), port) : 0;
+}
+
+/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port
+ * `out`; vl_count: the packet is dropped. */
+static uint32_t vl_of(const struct check *c, uint8_t in, uint32_t out, uint8_t sl)
+{
+    uint32_t count = c->deps->vl_count;
+    if (count == 1)
+        return 0;
+    uint8_t vl = vls_of(c)->vl[in][class_of(c, out)][sl];
+    return vl == FAB_VLS_MAX ? count : vl % count;
+}
+
+/* Returns the bitset of the VLs on which packets of SL `sl` may leave switch `sw` by `port`. */
+static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint8_t sl)
+{
+    const uint32_t count = c->deps->vl_count;
+    if (count == 1)
+        return 1;
+    /* From members at the switch, and from other switches of the tree. */
+    uint32_t set = fab_base_bits_get(c->home, sw) ? UINT32_C(1) << vl_of(c, 0, port, sl) : 0;
+    for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
+        uint32_t in = c->f->nodes[sw].first_port + num;
+        if (in != port && mask_has(&c->mask[sw], num) && next_switch(c->f, in) != FAB_NONE)
+            set |= UINT32_C(1) << vl_of(c, class_of(c, in), port, sl);
+    }
+    return set & ((UINT32_C(1) << count) - 1);
+}
+
+/* Notes that packets which enter the switch by port `in` continue by all other ports of its mask.
+ */
+static void note_from(struct check *c, uint32_t sw, uint32_t in, uint8_t sl)
+{
+    const struct fab_node *node = &c->f->nodes[sw];
+    const uint32_t from = fab_fabric_port(c->f, in)->peer;
+    const uint32_t vls = vls_into(c, fab_fabric_port(c->f, from)->node, from, sl);
+    const uint8_t in_class = class_of(c, in);
+    for (unsigned w = 0; w < MASK_WORDS; w++)
+        for (uint64_t left = c->mask[sw].word[w]; left != 0; left &= left - 1) {
+            uint32_t num = w * 64 + (uint32_t)__builtin_ctzll(left), out = node->first_port + num;
+            if (num == 0 || out == in || next_switch(c->f, out) == FAB_NONE)
+                continue;
+            uint32_t vl = vl_of(c, in_class, out, sl);
+            for (uint32_t on = 0; on < c->deps->vl_count && vl < c->deps->vl_count; on++)
+                if (vls >> on & 1)
+                    fab_verify_deps_add_vl(c->deps, from * c->deps->vl_count + on, (uint8_t)num,
+                                           (uint8_t)vl);
+        }
+}
+
+static void note_dependencies(struct check *c, const struct fab_verify_multicast_lid *lid)
+{
+    uint32_t sls = lid && lid->sls != 0 ? lid->sls : 1;
+    sls = c->deps->vl_count == 1 ? 1 : sls;
+    for (uint32_t i = 0; i < c->touches; i++) {
+        uint32_t sw = c->touched[i];
+        for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
+            uint32_t in = c->f->nodes[sw].first_port + num;
+            if (!mask_has(&c->mask[sw], num) || next_switch(c->f, in) == FAB_NONE)
+                continue;
+            for (uint8_t sl = 0; sl < FAB_SLS; sl++)
+                if (sls >> sl & 1)
+                    note_from(c, sw, in, sl);
+        }
+    }
+}
+
+static void take_verdict(struct check *c, const struct lid_check *l)
+{
+    c->v.lids++;
+    if (l->kind == FAB_OK)
+        return;
+    c->v.failed++;
+    fab_base_bits_set(c->v.failed_groups, l->slot / GROUP_LIDS);
+    if (c->v.kind != FAB_OK)
+        return;
+    c->v.kind = l->kind;
+    c->v.mlid = l->mlid;
+    c->v.port = l->port;
+}
+
+/* lid: the members; NULL: the MLID has none. */
+static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_multicast_lid *lid)
+{
+    uint32_t slot = mlid - FAB_VERIFY_MLID_FIRST;
+    struct lid_check l = {.mlid = mlid, .slot = slot, .stamp = slot + 1, .port = FAB_NONE};
+    read_masks(c, slot);
+    if (c->touches == 0 && !lid)
+        return;
+    find_parts_of(c, slot);
+    mark_receivers(c, lid, &l);
+    check_masks(c, &l);
+    anchor(c, &l, lid, true);
+    for (uint32_t i = 0; lid && i < lid->count; i++)
+        check_member(c, &l, &c->in->member[lid->first + i]);
+    anchor(c, &l, lid, false);
+    if (c->deps && l.kind == FAB_OK)
+        note_dependencies(c, lid);
+    for (uint32_t i = 0; i < c->touches; i++) {
+        fab_base_bits_clear(c->used, c->part[c->touched[i]]);
+        /* A branch that leads to a switch without a mask has not joined it. */
+        c->tree[c->touched[i]] = c->touched[i];
+    }
+    forget_homes(c, &l, lid);
+    take_verdict(c, &l);
+    forget_masks(c);
+}
+
+/* ---- all MLIDs ------------------------------------------------------------------------------- */
+
+static void check_lids(struct check *c)
+{
+    uint32_t at = 0;
+    for (uint32_t slot = 0; slot < FAB_VERIFY_MLIDS; slot++) {
+        const struct fab_verify_multicast_lid *lid = c->in->lid;
+        uint16_t mlid = (uint16_t)(FAB_VERIFY_MLID_FIRST + slot);
+        uint32_t group = slot / GROUP_LIDS;
+        while (at < c->in->lids && lid[at].mlid < mlid)
+            at++;
+        bool has = at < c->in->lids && lid[at].mlid == mlid;
+        if ((c->in->groups && !fab_base_bits_get(c->in->groups, group)) ||
+            (!has && c->group_at[group] == c->group_at[group + 1]))
+            continue;
+        check_lid(c, mlid, has ? &lid[at] : NULL);
+    }
+}
+
+static int open_check(struct check *c, const struct fab_verify_multicast_input *in)
+{
+    *c = (struct check){.in = in, .f = in->fabric, .n = in->fabric->switch_count};
+    size_t n = (size_t)c->n + 1;
+    c->mask = fab_base_arena_alloc(&c->arena, n, sizeof(*c->mask));
+    c->touched = fab_base_arena_alloc(&c->arena, n, sizeof(*c->touched));
+    c->tree = fab_base_arena_alloc(&c->arena, n, sizeof(*c->tree));
+    c->part = fab_base_arena_alloc(&c->arena, n, sizeof(*c->part));
+    c->anchor = fab_base_arena_alloc(&c->arena, n, sizeof(*c->anchor));
+    c->used = fab_base_arena_alloc(&c->arena, fab_base_bits_words(n), sizeof(*c->used));
+    c->home = fab_base_arena_alloc(&c->arena, fab_base_bits_words(n), sizeof(*c->home));
+    c->receiver =
+        fab_base_arena_alloc(&c->arena, (size_t)c->f->port_count + 1, sizeof(*c->receiver));
+    if (c->arena.failed)
+        return FAB_E_NOMEM;
+    c->least = UINT32_MAX;
+    for (uint32_t sw = 0; sw < c->n; sw++) {
+        uint32_t cap = c->f->switches[sw].multicast_fdb_cap;
+        c->tree[sw] = sw;
+        c->anchor[sw] = FAB_NONE;
+        c->least = cap > 0 && cap < c->least ? cap : c->least;
+    }
+    return sort_blocks(c);
+}
+
+/* Computes the dependencies of unicast packets, on their VLs. */
+static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_walk *w)
+{
+    const struct fab_vls *vls = graph->in->vls;
+    int status = fab_verify_walk_init(w, graph);
+    if (status != FAB_OK)
+        return status;
+    /* Even if packets keep their VL, for multicast packets may use other VLs. */
+    if (vls != NULL && fab_target_vls_multiple(vls) && w->vl_walk == NULL)
+        status = fab_verify_vl_walk_new(graph, &w->vl_walk);
+    if (status == FAB_OK)
+        status = fab_verify_walk_all(w);
+    if (status != FAB_OK)
+        fab_verify_walk_fini(w);
+    return status;
+}
+
+/* Returns OK or NOMEM; *ret_free says whether the graph has no cycle. */
+static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
+                      bool *ret_free)
+{
+    uint32_t *cycle = NULL, count = 0;
+    int status = fab_verify_deps_cycle(deps, &cycle, &count);
+    *ret_free = status == FAB_OK;
+    if (status != FAB_E_CYCLE || v->cycle.kind != FAB_OK) {
+        free(cycle);
+        return status == FAB_E_CYCLE ? FAB_OK : status;
+    }
+    uint8_t *vls = deps->vl_count > 1 ? malloc(count) : NULL;
+    if (deps->vl_count > 1 && vls == NULL) {
+        free(cycle);
+        return FAB_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < count && vls != NULL; i++) {
+        vls[i] = (uint8_t)(cycle[i] % deps->vl_count);
+        cycle[i] /= deps->vl_count;
+    }
+    v->cycle = (struct fab_witness){.kind = FAB_E_CYCLE,
+                                    .src = FAB_NONE,
+                                    .dst = FAB_NONE,
+                                    .ports = cycle,
+                                    .port_count = count,
+                                    .vls = vls};
+    return FAB_OK;
+}
+
+static int judge_dependencies(struct check *c, struct fab_verify_walk *w)
+{
+    struct fab_verify_deps *unicast = w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps;
+    c->v.dependencies = fab_verify_deps_prune(c->deps);
+    int status = find_cycle(c->deps, &c->v, &c->v.alone);
+    if (status != FAB_OK)
+        return status;
+    fab_verify_deps_prune(unicast);
+    fab_verify_deps_merge(unicast, c->deps);
+    return find_cycle(unicast, &c->v, &c->v.together);
+}
+
+static int check_with_unicast(struct check *c)
+{
+    struct fab_verify_graph graph;
+    struct fab_verify_walk walk;
+    struct fab_verify_deps deps;
+    const struct fab_vls *vls = c->in->unicast->vls;
+    int status = fab_verify_graph_make(c->in->unicast, &graph);
+    if (status != FAB_OK)
+        return status;
+    status = walk_unicast(&graph, &walk);
+    if (status == FAB_OK) {
+        status = fab_verify_deps_init(&deps, &graph,
+                                      vls != NULL && fab_target_vls_multiple(vls) ? vls->count : 1);
+        if (status == FAB_OK) {
+            c->deps = &deps;
+            check_lids(c);
+            status = judge_dependencies(c, &walk);
+            c->deps = NULL;
+            fab_verify_deps_fini(&deps);
+        }
+        fab_verify_walk_fini(&walk);
+    }
+    fab_verify_graph_fini(&graph);
+    return status;
+}
+
+int fab_verify_multicast(const struct fab_verify_multicast_input *in,
+                         struct fab_multicast_verdict *ret)
+{
+    struct check c;
+    int status = open_check(&c, in);
+    if (status == FAB_OK && in->unicast)
+        status = check_with_unicast(&c);
+    else if (status == FAB_OK)
+        check_lids(&c);
+    fab_base_arena_fini(&c.arena);
+    if (status == FAB_OK)
+        *ret = c.v;
+    else
+        fab_verify_multicast_fini(&c.v);
+    return status;
+}
+
+void fab_verify_multicast_fini(struct fab_multicast_verdict *v)
+{
+    free(v->cycle.ports);
+    free(v->cycle.vls);
+    memset(v, 0, sizeof(*v));
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t node)
+{
+    const char *desc = f->nodes[node].desc;
+    for (size_t i = 0; i < FAB_NODE_DESC_LEN && desc[i] != '\0'; i++)
+        fab_base_text_addf(t, "%c", desc[i] >= 0x20 && desc[i] < 0x7f ? desc[i] : '.');
+    fab_base_text_addf(t, " (0x%016" PRIx64 ")", f->nodes[node].guid);
+}
+
+static const char *failure(int kind)
+{
+    switch (kind) {
+    case FAB_E_UNREACHABLE:
+        return "does not get or forward the packets of all members";
+    case FAB_E_LOOP:
+        return "closes a loop of branches";
+    case FAB_E_DENIED:
+        return "forwards packets to a port that is no receiving member";
+    case FAB_E_INVAL:
+        return "has no working link, or does not exist";
+    default:
+        return "has no multicast table entry for this MLID";
+    }
+}
+
+int fab_verify_multicast_text(const struct fab_fabric *f, const struct fab_multicast_verdict *v,
+                              char **ret_text)
+{
+    struct fab_text t;
+    size_t len;
+    if (v->kind == FAB_OK)
+        return fab_verify_witness_text(f, &v->cycle, ret_text);
+    fab_base_text_init(&t);
+    fab_base_text_addf(&t, "MLID 0x%04x: ", v->mlid);
+    add_name(&t, f, fab_fabric_port(f, v->port)->node);
+    fab_base_text_addf(&t, " port %u %s\n", fab_fabric_port(f, v->port)->num, failure(v->kind));
+    return fab_base_text_take(&t, ret_text, &len);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The proof of multicast forwarding tables. It uses the fabric, the MFT blocks and the members
+ * alone, and is independent of the code that makes the trees (libfabmgr/mcast).
+ *
+ * A switch forwards a multicast packet by all ports in the port mask of its MLID, except the port
+ * by which the packet came in (IBA 18.2.4.3.3). If the masks of an MLID form a tree, in which each
+ * branch is in the masks of both its ends, a packet of any sender passes each switch of the tree
+ * once. So the proof checks for each MLID that
+ *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
+ * mask leads back;
+ *   - these branches form no cycle;
+ *   - all members that links connect are at switches of one tree, and each receiver is in the mask
+ *     of its switch.
+ *
+ * A packet waits in the input buffer of a switch until each of its copies has room in the next
+ * buffer. A switch sends a packet only if there are credits for all of it (IBA 7.9), so a copy that
+ * is being sent never waits for another one; in wormhole networks it does, and multicast needs more
+ * (Lin, McKinley, Ni: Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE
+ * TPDS 5, 1994). So each input channel depends on each output channel of the mask, and unicast and
+ * multicast packets together are free of deadlocks if the graph of all dependencies has no cycle
+ * (Dally & Seitz 1987).
+ */
+#ifndef LIBFABMGR_VERIFY_MULTICAST_H
+#define LIBFABMGR_VERIFY_MULTICAST_H
+
+#include "libfabmgr/target/blocks.h"
+#include "libfabmgr/verify/verify.h"
+
+#define FAB_VERIFY_MLID_FIRST 0xc000u
+#define FAB_VERIFY_MLIDS 0x3fffu
+#define FAB_VERIFY_MLID_GROUPS 512 /* groups of 32 MLIDs, which share MFT blocks */
+
+struct fab_verify_multicast_member {
+    uint64_t guid; /* GUID of the port; members whose port is absent or down do not count */
+    bool receives; /* false: the member only sends */
+};
+struct fab_verify_multicast_lid {
+    uint16_t mlid;
+    uint16_t sls;          /* bitset of the SLs of packets to this MLID */
+    uint32_t first, count; /* its members in member[]; a port may occur several times */
+};
+struct fab_verify_multicast_input {
+    const struct fab_fabric *fabric;
+    /* The MFTs: `id` is the switch id; `number` is the group of 32 MLIDs, and 512 * the group of 16
+     * ports (IBA 14.2.5.12). Absent blocks are zero. */
+    const struct fab_blocks *mft;
+    const struct fab_verify_multicast_member *member;
+    /* [lids] the MLIDs to check, ascending, each once; masks of other MLIDs must be zero */
+    const struct fab_verify_multicast_lid *lid;
+    uint32_t lids;
+    /* Bitset of the groups of 32 MLIDs to check; NULL: all */
+    const uint64_t *groups;
+    /* The unicast tables, for the dependencies; NULL: dependencies are not checked. */
+    const struct fab_verify_input *unicast;
+};
+struct fab_multicast_verdict {
+    uint32_t lids, failed; /* numbers of MLIDs checked, and of those that fail */
+    uint64_t members;      /* number of members checked */
+    /* Members that no tree serves, because the links of the fabric do not connect them with it. */
+    uint64_t unserved;
+    uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
+    /* The first failure: FAB_E_UNREACHABLE (a member does not get packets, or those of some
+     * members), FAB_E_LOOP, FAB_E_DENIED (a port that is no receiver gets packets), FAB_E_INVAL (a
+     * port without a working link), FAB_E_LIMIT (the switch has no such MFT entry), or FAB_OK. */
+    int kind;
+    uint16_t mlid;
+    uint32_t port; /* port id of the member or of the switch's out port */
+    /* Only if in->unicast is set. `alone`: multicast packets alone are free of deadlocks;
+     * `together`: with the unicast packets, too. cycle: the witness, of multicast alone if that has
+     * a cycle; its kind is FAB_OK or FAB_E_CYCLE. */
+    bool alone, together;
+    uint64_t dependencies; /* of multicast packets */
+    struct fab_witness cycle;
+};
+/* Proves the MFTs or finds a witness. Returns OK if *ret is filled, whether the proof succeeded or
+ * not. Returns NOMEM; or INVAL as fab_verify does. */
+int fab_verify_multicast(const struct fab_verify_multicast_input *in,
+                         struct fab_multicast_verdict *ret);
+void fab_verify_multicast_fini(struct fab_multicast_verdict *v);
+/* Writes the first failure, or the cycle, as text. The caller frees the text. Returns NOMEM. */
+int fab_verify_multicast_text(const struct fab_fabric *f, const struct fab_multicast_verdict *v,
+                              char **ret_text);
+
+#endif
