@@ -9,7 +9,8 @@
  *
  * Unicast routing and its proof ignore the multicast trees, although multicast packets wait for
  * buffers too. If the unicast routes between switches do not form a tree, unicast and multicast
- * packets together can in theory deadlock, as with any subnet manager.
+ * packets together can deadlock. fab_verify_multicast (libfabmgr/verify/multicast.h) proves the
+ * trees, and can tell whether the dependencies of both have a cycle.
  */
 #ifndef LIBFABMGR_MCAST_TREES_H
 #define LIBFABMGR_MCAST_TREES_H
