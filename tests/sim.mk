@@ -61,6 +61,11 @@ tests_unit_test_transport_sim_SOURCES = tests/unit/test_transport_sim.c
 tests_unit_test_transport_sim_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_transport_sim_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_discover_silent
+tests_unit_test_discover_silent_SOURCES = tests/unit/test_discover_silent.c $(SUPPORT_DRIVE)
+tests_unit_test_discover_silent_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_discover_silent_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_discover_nomem
 tests_unit_test_discover_nomem_SOURCES = tests/unit/test_discover_nomem.c $(SUPPORT_DRIVE)
 tests_unit_test_discover_nomem_CFLAGS = $(TEST_CFLAGS)

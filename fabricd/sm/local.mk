@@ -6,6 +6,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/apply.h \
 	%D%/apply/changes.c \
 	%D%/apply/classes.c \
+	%D%/apply/fixed.c \
 	%D%/apply/guid_info.c \
 	%D%/apply/lid_routed.c \
 	%D%/apply/mixture.c \
@@ -66,6 +67,9 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/links/offenders.c \
 	%D%/links/links.h \
 	%D%/links/port_setting.c \
+	%D%/links/silent.c \
+	%D%/links/silent_check.c \
+	%D%/links/silent_poll.c \
 	%D%/links/state.h \
 	%D%/mcast/mcast.h \
 	%D%/mcast/mft_proof.c \

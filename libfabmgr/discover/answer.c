@@ -247,6 +247,8 @@ static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
     bool doubtful = !fab_base_bits_get(p->fresh, port) && info->port_state == FAB_STATE_INIT;
     if (!leads_on(d, p, port) || (linked && !doubtful))
         return FAB_OK;
+    if (info->port_state != FAB_STATE_INIT && fab_discover_leads_to_silent(d, p, port))
+        return FAB_OK;
     if (p->path.hops >= FAB_MAX_HOPS)
         return fab_discover_unresponsive_add(
             d, (struct fab_unresponsive){.near_guid = p->guid,

@@ -28,36 +28,6 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret)
-{
-    if (config->base != NULL && config->base->self_port == FAB_NONE)
-        return FAB_E_INVAL;
-    struct fab_discover *d = calloc(1, sizeof *d);
-    int status = FAB_E_NOMEM;
-    if (d == NULL)
-        goto out;
-    d->self = NO_REF;
-    d->free_query = NO_REF;
-    d->node_limit = config->node_limit ? config->node_limit : FAB_DISCOVER_NODE_LIMIT;
-    if (d->node_limit > FAB_DISCOVER_NODES_MOST)
-        d->node_limit = FAB_DISCOVER_NODES_MOST;
-    d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
-    d->root_pending = config->base == NULL;
-    d->places = fab_discover_places_ref(config->places);
-    d->baseline = fab_discover_baseline_ref(config->baseline);
-    d->builder = config->base ? fab_fabric_builder_from(config->base) : fab_fabric_builder_new();
-    if (d->builder == NULL)
-        goto out;
-    status = config->base != NULL ? fab_discover_targeted_start(d, config) : FAB_OK;
-    if (status != FAB_OK)
-        goto out;
-    *ret = d;
-    d = NULL;
-out:
-    fab_discover_free(d);
-    return status;
-}
-
 void fab_discover_free(struct fab_discover *d)
 {
     if (d == NULL)
@@ -72,6 +42,8 @@ void fab_discover_free(struct fab_discover *d)
     fab_base_map_fini(&d->port_guids);
     fab_discover_places_unref(d->places);
     fab_discover_baseline_unref(d->baseline);
+    fab_discover_silent_unref(d->silent);
+    fab_fabric_unref(d->former);
     free(d->known);
     free(d->queries);
     free(d->unresponsive);
@@ -134,11 +106,11 @@ static void query_free(struct fab_discover *d, uint32_t tag)
  */
 
 /* Returns true if a query is still useful. It is useless if the link was already seen from the
- * other end, if the node is unresponsive, or if no route leads to the node any more. */
+ * other end, if the node is silent or unresponsive, or if no route leads to the node any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
-    if (p->path.hops == FAB_PATH_UNKNOWN || fab_discover_node_is_unresponsive(p))
+    if (p->path.hops == FAB_PATH_UNKNOWN || p->silent || fab_discover_node_is_unresponsive(p))
         return false;
     return kind != ASK_NODE_INFO || !fab_discover_port_has_link(d, p, item->port) ||
            !fab_base_bits_get(p->fresh, item->port);
@@ -229,6 +201,39 @@ static void settle(struct fab_discover *d)
         d->is_staged = take_query(d, &d->staged, &d->staged_kind);
 }
 
+int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret)
+{
+    if (config->base != NULL && config->base->self_port == FAB_NONE)
+        return FAB_E_INVAL;
+    struct fab_discover *d = calloc(1, sizeof *d);
+    int status = FAB_E_NOMEM;
+    if (d == NULL)
+        goto out;
+    d->self = NO_REF;
+    d->free_query = NO_REF;
+    d->node_limit = config->node_limit ? config->node_limit : FAB_DISCOVER_NODE_LIMIT;
+    if (d->node_limit > FAB_DISCOVER_NODES_MOST)
+        d->node_limit = FAB_DISCOVER_NODES_MOST;
+    d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
+    d->root_pending = config->base == NULL;
+    d->places = fab_discover_places_ref(config->places);
+    d->baseline = fab_discover_baseline_ref(config->baseline);
+    d->silent = fab_discover_silent_ref(config->silent);
+    d->former = config->former != NULL ? fab_fabric_ref(config->former) : NULL;
+    d->builder = config->base ? fab_fabric_builder_from(config->base) : fab_fabric_builder_new();
+    if (d->builder == NULL)
+        goto out;
+    status = config->base != NULL ? fab_discover_targeted_start(d, config) : FAB_OK;
+    if (status != FAB_OK)
+        goto out;
+    settle(d);
+    *ret = d;
+    d = NULL;
+out:
+    fab_discover_free(d);
+    return status;
+}
+
 /* Returns the directed route for a PortInfo query. Adapters do not forward packets, so the route to
  * a port of an adapter must end with the link of this port. */
 static const struct fab_path *port_path(const struct fab_discover *d, const struct known_node *p,
@@ -314,6 +319,29 @@ int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const 
         d->status = result;
     settle(d);
     return d->status;
+}
+
+/* Returns the GUID of the node whose answer a query awaits; 0: not known. */
+static uint64_t awaited(const struct fab_discover *d, const struct query *q)
+{
+    uint32_t ref = q->item.ref;
+    uint8_t far_port;
+    if (ref == NO_REF ||
+        (q->kind == ASK_NODE_INFO &&
+         fab_fabric_builder_peer(d->builder, q->item.ref, q->item.port, &ref, &far_port) != FAB_OK))
+        return 0;
+    return fab_discover_node_get(d, ref)->guid;
+}
+
+uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < d->query_count && count < max; i++) {
+        uint64_t what = d->queries[i]->live ? awaited(d, d->queries[i]) : 0;
+        if (what != 0)
+            guid[count++] = what;
+    }
+    return count;
 }
 
 bool fab_discover_done(const struct fab_discover *d)

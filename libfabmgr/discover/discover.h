@@ -19,6 +19,7 @@
 
 #include "libfabmgr/discover/baseline.h"
 #include "libfabmgr/discover/places.h"
+#include "libfabmgr/discover/silent.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/wire/wire.h"
 
@@ -35,6 +36,12 @@ struct fab_discover_config {
      * at their place are left out, with all devices behind them. NULL: nothing is left out. The
      * manager's own port, and the switch to which it is connected, are never left out. */
     struct fab_baseline *baseline;
+    /* Switches that are known not to answer. They are not queried, and stay in the result as long
+     * as a neighbour reports a link to them as up (keep.c). NULL: none. */
+    struct fab_silent *silent;
+    /* The last snapshot, from which a heavy sweep takes silent switches and what only they connect.
+     * NULL: none. */
+    const struct fab_fabric *former;
     /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;
 };
@@ -79,6 +86,10 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 /* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
+/* Lists the GUIDs of the nodes whose answers are awaited; a node may be listed several times. The
+ * node behind a port is listed only if the base snapshot has it. Returns the number of entries in
+ * guid[], at most `max`. */
+uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
 /* Makes a snapshot of all nodes that links connect to the manager's port. The caller may call this
  * function only if fab_discover_done returns true, and owns the reference. Returns NOT_FOUND if the
  * manager's own node did not respond, or NOMEM. */
@@ -88,13 +99,19 @@ int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count);
 /* Computes the shortest directed routes from self_port to all nodes of a snapshot, over links that
- * are up. The caller frees *ret_paths. Returns INVAL if there is no self_port, or NOMEM. */
+ * are up. There is no route to a silent switch, and a route leads through a silent switch only if
+ * there is no other way. The caller frees *ret_paths. Returns INVAL if there is no self_port, or
+ * NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
+/* Computes directed routes as above, but through the nodes in the bitset `avoid` only if there is
+ * no other way. There are also routes to silent switches. */
+int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
+                              struct fab_path **ret_paths);
 /* Replaces the directed routes of paths[node_count] that lead over links that the snapshot no
  * longer has. port[2 * i] and port[2 * i + 1] are the ports of such a link; the other links have
  * not changed since the routes were computed. The time is proportional to the number of nodes whose
- * routes change, plus a short check of each other node. Returns NOMEM; no route has changed then.
- */
+ * routes change, plus a short check of each other node. Nodes that only silent switches connect
+ * lose their routes. Returns NOMEM; no route has changed then. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 #define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */

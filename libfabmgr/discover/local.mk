@@ -5,6 +5,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/contest.c \
 	%D%/discover.c \
 	%D%/discover.h \
+	%D%/keep.c \
 	%D%/machine.h \
 	%D%/paths.c \
 	%D%/model.c \
@@ -12,4 +13,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/places.h \
 	%D%/queue.c \
 	%D%/result.c \
+	%D%/silent.c \
+	%D%/silent.h \
 	%D%/targeted.c

@@ -28,6 +28,9 @@ struct known_node {
     bool identified;
     /* the walk of the node was queued; what `base` says about the node is no longer used */
     bool walked;
+    bool passed; /* find_paths has put off this silent switch */
+    bool silent; /* the switch is known not to answer: it is not queried */
+    bool kept;   /* the node was taken from the last snapshot (keep.c) */
     /* Bitset of the kinds of queries for which `unresponsive` already lists the node. */
     uint8_t reported;
     uint16_t cursor; /* number of the next step of the node's walk (walk_step) */
@@ -117,6 +120,8 @@ struct fab_discover {
     struct fab_places *places;
     /* Baseline of approved devices; NULL: every device is accepted. */
     struct fab_baseline *baseline;
+    struct fab_silent *silent; /* switches that are known not to answer; NULL: none */
+    struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
     size_t claim_count, claim_capacity;
     /* Port GUID -> node reference << 8 | port number, as in the last PortInfo. */
@@ -187,6 +192,17 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
 /* Notes that a device was left out because the baseline does not have it at this place. */
 int fab_discover_denied(struct fab_discover *d, const struct query *q,
                         const struct fab_node_info *info);
+
+/* The functions of keep.c return NOMEM and no other error. */
+/* Returns whether a silent switch is behind this port. */
+bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct known_node *p,
+                                  uint8_t port);
+/* Marks the silent switches of the base snapshot, and adds their excluded links. */
+int fab_discover_keep_base(struct fab_discover *d);
+/* Takes the silent switches that a heavy sweep did not find from the last snapshot, and marks all
+ * silent switches that did not answer. The caller calls this function before it makes the result.
+ */
+int fab_discover_keep_silent(struct fab_discover *d);
 
 /* The functions of targeted.c return NOMEM and no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);

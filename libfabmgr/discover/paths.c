@@ -2,11 +2,13 @@
 /*
  * Computes directed routes to all nodes of a snapshot, by a breadth-first search from the manager's
  * port over links that are up. Only switches forward directed-route SMPs, so at an adapter a route
- * can only begin or end (IBA 14.2.2).
+ * can only begin or end (IBA 14.2.2). Routes lead through a silent switch only to nodes that have
+ * no other route, because it may not forward directed-route SMPs.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
@@ -15,7 +17,9 @@ struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint32_t *queue; /* [node_count] node ids; the search reaches each node at most once */
-    uint32_t tail;
+    uint32_t *late;  /* [switch_count] silent switches, behind which the search looks at last */
+    uint32_t tail, lates;
+    const uint64_t *avoid; /* bitset of nodes to avoid like silent switches; NULL: none */
 };
 
 static void step(struct search *s, uint32_t node, uint8_t num)
@@ -31,6 +35,17 @@ static void step(struct search *s, uint32_t node, uint8_t num)
     s->queue[s->tail++] = far;
 }
 
+static void expand(struct search *s, uint32_t node)
+{
+    for (unsigned num = 1; num <= s->f->nodes[node].num_ports; num++)
+        step(s, node, (uint8_t)num);
+}
+
+static bool is_late(const struct search *s, uint32_t node)
+{
+    return s->f->nodes[node].silent || (s->avoid != NULL && fab_base_bits_get(s->avoid, node));
+}
+
 static void search(struct search *s)
 {
     const struct fab_port *self = fab_fabric_port(s->f, s->f->self_port);
@@ -38,22 +53,29 @@ static void search(struct search *s)
     s->queue[s->tail++] = self->node;
     if (!fab_fabric_node_is_switch(s->f, self->node))
         step(s, self->node, self->num);
-    for (uint32_t head = 0; head < s->tail; head++) {
-        uint32_t node = s->queue[head];
-        for (unsigned num = 1;
-             fab_fabric_node_is_switch(s->f, node) && num <= s->f->nodes[node].num_ports; num++)
-            step(s, node, (uint8_t)num);
+    for (uint32_t head = 0, late = 0; head < s->tail || late < s->lates;) {
+        if (head == s->tail) {
+            expand(s, s->late[late++]);
+            continue;
+        }
+        uint32_t node = s->queue[head++];
+        if (fab_fabric_node_is_switch(s->f, node) && is_late(s, node))
+            s->late[s->lates++] = node;
+        else if (fab_fabric_node_is_switch(s->f, node))
+            expand(s, node);
     }
 }
 
-int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
+int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
+                              struct fab_path **ret_paths)
 {
     if (f->self_port == FAB_NONE)
         return FAB_E_INVAL;
-    struct search s = {.f = f, .paths = calloc(f->node_count, sizeof *s.paths)};
+    struct search s = {.f = f, .paths = calloc(f->node_count, sizeof *s.paths), .avoid = avoid};
     int status = FAB_E_NOMEM;
     s.queue = fab_base_alloc_array(f->node_count, sizeof *s.queue);
-    if (s.paths == NULL || s.queue == NULL)
+    s.late = fab_base_alloc_array((size_t)f->switch_count + 1, sizeof *s.late);
+    if (s.paths == NULL || s.queue == NULL || s.late == NULL)
         goto out;
     for (uint32_t n = 0; n < f->node_count; n++)
         s.paths[n].hops = FAB_PATH_UNKNOWN;
@@ -64,6 +86,16 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 out:
     free(s.paths);
     free(s.queue);
+    free(s.late);
+    return status;
+}
+
+int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
+{
+    int status = fab_discover_paths_around(f, NULL, ret_paths);
+    for (uint32_t n = 0; status == FAB_OK && n < f->switch_count; n++)
+        if (f->nodes[n].silent)
+            (*ret_paths)[n].hops = FAB_PATH_UNKNOWN;
     return status;
 }
 

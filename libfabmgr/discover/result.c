@@ -11,7 +11,9 @@ int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric)
         return d->status;
     if (d->self == NO_REF)
         return FAB_E_NOT_FOUND;
-    int status = d->cut ? fab_discover_targeted_prune(d) : FAB_OK;
+    int status = fab_discover_keep_silent(d);
+    if (status == FAB_OK && d->cut)
+        status = fab_discover_targeted_prune(d);
     return status == FAB_OK ? fab_fabric_builder_seal(d->builder, ret_fabric) : status;
 }
 

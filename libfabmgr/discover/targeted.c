@@ -57,6 +57,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->base = config->base;
     int status = add_base_nodes(d);
     if (status == FAB_OK)
+        status = fab_discover_keep_base(d);
+    if (status == FAB_OK)
         status = add_suspects(d, config);
     if (status != FAB_OK)
         return status;
@@ -76,8 +78,10 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
 static void forget_paths(struct fab_discover *d)
 {
     for (size_t i = 0; i < d->known_capacity; i++) {
-        if (d->known[i] != NULL)
-            d->known[i]->path.hops = FAB_PATH_UNKNOWN;
+        if (d->known[i] == NULL)
+            continue;
+        d->known[i]->path.hops = FAB_PATH_UNKNOWN;
+        d->known[i]->passed = false;
     }
 }
 
@@ -119,28 +123,40 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, b
            (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
+static int expand(struct fab_discover *d, const struct known_node *p, struct queue *queue)
+{
+    bool is_switch = p->type == FAB_NODE_SWITCH;
+    unsigned first = is_switch ? 1 : d->self_port, last = is_switch ? p->num_ports : first;
+    int status = FAB_OK;
+    for (unsigned port = first; port <= last && status == FAB_OK; port++) {
+        const struct known_node *far = step(d, p, (uint8_t)port);
+        if (far != NULL)
+            status = fab_discover_queue_push(queue, (struct item){.ref = far->ref});
+    }
+    return status;
+}
+
 /* Computes directed routes to all nodes by a breadth-first search over the known links. With
- * `around`, the routes avoid unresponsive nodes. */
+ * `around`, the routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes
+ * that have no other route: whether it forwards directed-route packets is not known. */
 static int find_paths(struct fab_discover *d, bool around)
 {
-    struct queue queue = {0};
+    struct queue queue = {0}, last = {0};
     struct item item = {.ref = d->self};
     forget_paths(d);
     fab_discover_node_get(d, d->self)->path.hops = 0;
     int status = fab_discover_queue_push(&queue, item);
-    while (status == FAB_OK && fab_discover_queue_pop(&queue, &item)) {
-        const struct known_node *p = fab_discover_node_get(d, item.ref);
-        bool is_switch = p->type == FAB_NODE_SWITCH;
-        unsigned first = is_switch ? 1 : d->self_port, last = is_switch ? p->num_ports : first;
+    while (status == FAB_OK &&
+           (fab_discover_queue_pop(&queue, &item) || fab_discover_queue_pop(&last, &item))) {
+        struct known_node *p = fab_discover_node_get(d, item.ref);
         if (!leads_on(d, p, around))
             continue;
-        for (unsigned port = first; port <= last && status == FAB_OK; port++) {
-            const struct known_node *far = step(d, p, (uint8_t)port);
-            if (far != NULL)
-                status = fab_discover_queue_push(&queue, (struct item){.ref = far->ref});
-        }
+        bool later = p->silent && !p->passed;
+        p->passed = p->silent;
+        status = later ? fab_discover_queue_push(&last, item) : expand(d, p, &queue);
     }
     free(queue.items);
+    free(last.items);
     d->paths_stale = false;
     return status;
 }

@@ -170,6 +170,15 @@ int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char 
     return FAB_OK;
 }
 
+int fab_fabric_builder_set_silent(struct fab_builder *b, uint32_t ref, bool silent)
+{
+    struct builder_node *n = node_at(b, ref);
+    if (n == NULL)
+        return FAB_E_INVAL;
+    n->node.silent = silent;
+    return FAB_OK;
+}
+
 int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
                                        const struct fab_switch_info *info)
 {

@@ -43,6 +43,9 @@ struct fab_node {
     uint8_t type;        /* enum fab_node_type */
     /* the node aggregates data in the network, as with SHARP (classify.h) */
     bool aggregation;
+    /* The agent of the switch does not answer, although neighbours see its links up. Its PortInfo,
+     * SwitchInfo and tables count as they were last read, and nobody can write them. */
+    bool silent;
     uint64_t guid;
     /* After sealing, local_port is the first port with a known GUID (0 for a switch), and port_guid
      * is the GUID of this port. */
@@ -89,6 +92,8 @@ int fab_fabric_builder_find_node(const struct fab_builder *b, uint64_t node_guid
 int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
 int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
                                        const struct fab_switch_info *info);
+/* Sets the member `silent` of the node. */
+int fab_fabric_builder_set_silent(struct fab_builder *b, uint32_t ref, bool silent);
 /* Sets PortInfo, and the port's GUID unless port_guid is 0. RANGE: no such port. */
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
                                 uint64_t port_guid, const struct fab_port_info *info);

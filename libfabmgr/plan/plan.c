@@ -32,8 +32,11 @@ struct draft {
     size_t count, room;
 };
 
+/* Adds a write, unless it would go to a silent switch, which cannot take it. */
 static int add(struct draft *d, struct fab_plan_op op)
 {
+    if (d->in->fabric->nodes[op.node].silent)
+        return FAB_OK;
     if (d->count == d->room) {
         size_t room = d->room > 0 ? d->room * 2 : 256;
         struct fab_plan_op *ops = reallocarray(d->ops, room, sizeof(*ops));

@@ -113,8 +113,11 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
+/* Adds a write, unless it would go to a silent switch, which cannot take it. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
+    if (o->in->fabric->nodes[w->sw].silent)
+        return;
     struct fab_plan_op *op = add(o, w->sw, w->block);
     bool first = fab_base_bits_add(o->covered, (size_t)w->sw * o->blocks + w->block);
     op->keep = ~(w->set | w->drain);
@@ -170,33 +173,23 @@ static void add_others(struct ordering *o)
     }
 }
 
-static void find_lossy(const struct fab_transition *t, uint32_t start, struct fab_plan *plan)
-{
-    uint32_t first = FAB_NONE, last = 0;
-    for (uint32_t i = 0; i < t->step_count; i++) {
-        if (t->steps[i].lost_pairs == 0)
-            continue;
-        first = first == FAB_NONE ? i : first;
-        last = i;
-    }
-    if (first == FAB_NONE)
-        return;
-    if (plan->lossy_end == 0)
-        plan->lossy_first = start + t->steps[first].first;
-    plan->lossy_end = start + t->steps[last].first + t->steps[last].count;
-}
-
 static void add_all(struct ordering *o, struct fab_plan *plan)
 {
     uint32_t start = plan->stage_start[o->stage];
     uint32_t end = plan->stage_start[o->stage + 1];
     memcpy(o->ops, plan->ops, start * sizeof(*o->ops));
     o->count = start;
-    for (uint32_t i = 0; i < o->t->step_count; i++)
+    for (uint32_t i = 0; i < o->t->step_count; i++) {
+        uint32_t first = o->count;
         add_step(o, &o->t->steps[i], i > 0);
+        if (o->t->steps[i].lost_pairs == 0)
+            continue;
+        if (plan->lossy_end == 0)
+            plan->lossy_first = first;
+        plan->lossy_end = o->count;
+    }
     complete_blocks(o, start);
     add_others(o);
-    find_lossy(o->t, start, plan);
     uint32_t rest = plan->stage_start[FAB_STAGE_COUNT] - end, shift = o->count - end;
     memcpy(o->ops + o->count, plan->ops + end, rest * sizeof(*o->ops));
     for (int stage = (int)o->stage + 1; stage <= FAB_STAGE_COUNT; stage++)

@@ -788,6 +788,26 @@ START_TEST(scoped_when_our_own_cable_goes)
 }
 END_TEST
 
+/* The MAD session may have no room for the first query for a while. */
+START_TEST(scoped_is_not_done_before_its_first_query)
+{
+    struct bench x = bench_new(fat_tree(4, 2), 1);
+    struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
+    struct fab_discover_config config = {.base = base};
+    struct fab_discover *d;
+    ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
+    ck_assert(fab_discover_done(d));
+    fab_discover_free(d);
+    config.suspects = &base->nodes[0].guid;
+    config.suspect_count = 1;
+    ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
+    ck_assert(!fab_discover_done(d));
+    fab_discover_free(d);
+    fab_fabric_unref(base);
+    bench_free(&x);
+}
+END_TEST
+
 START_TEST(scoped_needs_a_self)
 {
     struct bench x = bench_new(leaf_spine(1, 0, 1, 1), 1);
@@ -842,6 +862,7 @@ static Suite *suite(void)
     tcase_add_test(c, scoped_goes_round_who_is_silent);
     tcase_add_test(c, scoped_asks_around_who_is_silent);
     tcase_add_test(c, scoped_when_our_own_cable_goes);
+    tcase_add_test(c, scoped_is_not_done_before_its_first_query);
     tcase_add_test(c, scoped_needs_a_self);
     tcase_add_test(c, paths_lead_there);
     suite_add_tcase(s, c);

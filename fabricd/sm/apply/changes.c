@@ -242,15 +242,21 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                    .switches = switches);
 }
 
+static bool is_of_silent(const struct sm *s, const struct fab_change *c)
+{
+    return is_of_link(c->kind) && sm_silent_has_link(s, c->guid_a, c->port_a);
+}
+
 /* Removes the changes from the list that are removals of isolated links, because link-isolated was
- * already emitted for these links. Returns the number of remaining changes. */
+ * already emitted for these links, and changes of links of silent switches, for which switch-silent
+ * was emitted. Returns the number of remaining changes. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         bool ours = changes[i].kind == FAB_CHANGE_LINK_REMOVED &&
                     sm_is_isolated_out(s, changes[i].guid_a, changes[i].port_a);
-        if (!ours)
+        if (!ours && !is_of_silent(s, &changes[i]))
             changes[kept++] = changes[i];
     }
     return kept;
@@ -260,7 +266,7 @@ void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct 
                        struct fab_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (changes[i].kind == FAB_CHANGE_LINK_REMOVED)
+        if (changes[i].kind == FAB_CHANGE_LINK_REMOVED && !is_of_silent(s, &changes[i]))
             sm_flap_removed(s, old, now, &changes[i]);
     sm_flap_arm(s);
     count = drop_isolated(s, changes, count);

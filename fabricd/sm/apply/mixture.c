@@ -8,7 +8,8 @@
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
  * blocks may deadlock. The number of unreachable pairs in the verdict assumes that no failed write
  * took effect. The phase assumes that the SL-to-VL tables were written, and that ISLs which did not
- * become Active carry no packets.
+ * become Active carry no packets. The mixture includes the links of silent switches, because these
+ * switches still forward packets.
  *
  * If the mixture has a loop or may deadlock, the manager raises an alarm. The next round repeats
  * the writes, and its verdict ends the alarm.
@@ -26,6 +27,8 @@ struct judging { /* the worker task owns all members */
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
+    struct fab_silent *silent;
+    struct fab_fabric *fabric; /* the snapshot with the links of silent switches */
     const struct fab_pool *pool;
     struct fab_fabric *carrying; /* the snapshot without ISLs that are not Active */
     struct fab_verdict verdict;
@@ -38,6 +41,8 @@ static void judging_free(struct judging *j)
     fab_fabric_unref(j->carrying);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
+    fab_discover_silent_unref(j->silent);
+    fab_fabric_unref(j->fabric);
     free(j);
 }
 
@@ -94,7 +99,9 @@ static void work(void *ctx)
 {
     struct judging *j = ctx;
     bool safe = false;
-    j->status = fab_transition_carrying(j->model.fabric, &j->carrying);
+    j->status = sm_silent_connected(j->silent, j->model.fabric, &j->fabric);
+    if (j->status == FAB_OK)
+        j->status = fab_transition_carrying(j->fabric, &j->carrying);
     if (j->status != FAB_OK)
         return;
     const struct fab_verify_input in = {.fabric = j->carrying,
@@ -127,6 +134,7 @@ static int enter(struct sm *s)
         return r;
     }
     j->target = fab_target_ref(s->model.target);
+    j->silent = fab_discover_silent_ref(sm_silent_set(s));
     j->pool = loop_thread_pool(s->in.loop);
     sm_model_lend(&s->model, &j->model);
     return sm_phase_task_begin(s, &judging, j);

@@ -25,6 +25,7 @@ struct planning { /* the worker task owns all members */
     struct fab_policy policy;
     struct fab_plan_input in;
     struct fab_plan plan;
+    struct fab_silent *silent;
     struct fab_view *view; /* the published view; NULL: none with tables */
     struct fab_transition_outcome outcome;
     const struct fab_pool *pool;
@@ -41,6 +42,7 @@ static void planning_free(struct planning *p)
     if (p->view)
         fab_view_unref(p->view);
     fab_target_unref(p->target);
+    fab_discover_silent_unref(p->silent);
     free(p);
 }
 
@@ -64,20 +66,26 @@ static bool is_stopped(void *ctx)
 
 /* Proves or changes the order of the writes. Hosts use the SLs of the published view, from which
  * they got path records. If no view is published yet, the proof assumes that hosts use the SLs of
- * the new tables. */
+ * the new tables. Old entries may lead through silent switches, so the proof includes all links of
+ * these switches. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();
+    struct fab_plan_input in = p->in;
+    struct fab_fabric *f = NULL;
     struct fab_vls hosts = {0};
     const struct fab_transition_effort effort = {
         .pool = p->pool, .visits = SM_TRANSITION_VISITS, .stopped = is_stopped, .stopped_ctx = p};
-    int r = p->view ? fab_target_vls_remap(&p->view->target->vls, p->view->fabric, p->in.fabric,
-                                           p->target->lids.top, &hosts)
-                    : FAB_OK;
+    int r = sm_silent_connected(p->silent, p->model.fabric, &f);
+    in.fabric = f;
+    if (r == FAB_OK && p->view)
+        r = fab_target_vls_remap(&p->view->target->vls, p->view->fabric, f, p->target->lids.top,
+                                 &hosts);
     if (r == FAB_OK)
-        r = fab_transition_order_plan(&p->in, p->view ? &hosts : &p->target->vls, &effort, &p->plan,
+        r = fab_transition_order_plan(&in, p->view ? &hosts : &p->target->vls, &effort, &p->plan,
                                       &p->outcome);
     fab_target_vls_fini(&hosts);
+    fab_fabric_unref(f);
     p->order_us = clock_now_us() - start;
     return r;
 }
@@ -113,6 +121,7 @@ static int enter(struct sm *s)
     }
     if (s->model.view && s->model.view->target)
         p->view = fab_view_ref(s->model.view);
+    p->silent = fab_discover_silent_ref(sm_silent_set(s));
     p->pool = loop_thread_pool(s->in.loop);
     p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);

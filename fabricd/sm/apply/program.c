@@ -216,6 +216,18 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
+/* Returns whether the write would go to a silent switch, which cannot take it. This is no failure:
+ * the proof uses the tables that the switch holds. After a local repair, which does not, the
+ * manager sends no write that depends on this one. */
+static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
+{
+    if (!s->model.fabric->nodes[op->node].silent)
+        return false;
+    if (op->awaited)
+        s->apply->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+    return true;
+}
+
 static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
 {
     if (op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB)
@@ -268,6 +280,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             return false;
         sm_transition_sending(s, p->next);
         ret->tag = p->next++;
+        if (is_out_of_reach(s, op))
+            continue;
         ret->path = is_torn(p, op) || is_held(s, op) ? NULL : path_of(s, op);
         if (!ret->path)
             tear(s, op);
@@ -327,7 +341,8 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->apply->program;
-    bool known = p->touched[op->node] & SM_UNRESPONSIVE;
+    bool known = p->touched[op->node] & SM_UNRESPONSIVE ||
+                 sm_is_silent(s, s->model.fabric->nodes[op->node].guid);
     p->failed++;
     p->failed_tables += op->attr_id == FAB_ATTR_LFT;
     p->touched[op->node] |= SM_REFUSED;
@@ -438,12 +453,29 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* If another fault waits for this round, gives up writes that were not answered within the time of
- * one try. Otherwise the MAD session retries all writes. */
+/* Begins checks of the switches whose answers are awaited. Returns whether only silent switches are
+ * awaited. */
+static bool suspect_awaited(struct sm *s)
+{
+    struct sm_programming *p = &s->apply->program;
+    bool only_silent = true;
+    for (size_t i = 0; (i = fab_base_bits_next(p->asked, p->next, i)) < p->next; i++) {
+        uint64_t guid = s->model.fabric->nodes[p->plan.ops[i].node].guid;
+        if (sm_is_silent(s, guid))
+            continue;
+        only_silent = false;
+        (void)sm_silent_check(s, guid);
+    }
+    return only_silent;
+}
+
+/* If another fault waits for this round, or only silent switches have not answered, gives up writes
+ * that were not answered within the time of one try. Otherwise the MAD session retries all
+ * writes. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
-    if (!sm_fault_waits(s) || stalled_us < sm_first_try_us(s))
+    if (stalled_us < sm_first_try_us(s) || (!suspect_awaited(s) && !sm_fault_waits(s)))
         return;
     for (uint32_t i = 0; i < p->next; i++)
         if (fab_base_bits_get(p->asked, i))

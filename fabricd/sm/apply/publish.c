@@ -286,6 +286,7 @@ static int leave(struct sm *s)
     note_asked(s);
     sm_port_recheck(s);
     sm_isolate_settle(s);
+    sm_silent_settle(s);
     sm_multicast_changed(s);
     return FAB_OK;
 }

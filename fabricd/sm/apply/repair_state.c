@@ -158,11 +158,19 @@ void sm_repair_prepare(struct sm *s)
         log_debug("sm", "no memory to prepare for local repairs");
 }
 
+/* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
+ * packets may loop or deadlock. A repair is proved for the new tables, so it does not apply to such
+ * a mixture: a sweep orders all writes that are missing from what the switches hold. */
+static bool stands_on_bad_mixture(const struct sm *s)
+{
+    return s->apply->mixed && !fab_verify_verdict_good(&s->apply->verdict);
+}
+
 bool sm_repair_ready(const struct sm *s)
 {
     const struct sm_repair_state *r = &s->apply->repair;
-    return r->session.state && r->tables == s->model.tables && !s->apply->program.stopped &&
-           s->model.view && s->model.target && sm_is_master(s);
+    return r->session.state && !stands_on_bad_mixture(s) && r->tables == s->model.tables &&
+           !s->apply->program.stopped && s->model.view && s->model.target && sm_is_master(s);
 }
 
 struct fab_repair_session *sm_repair_session(struct sm *s)

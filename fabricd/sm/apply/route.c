@@ -26,6 +26,8 @@ struct sm_route_job {
     struct fab_target *active; /* in a rebalance: the active tables, for comparison; else NULL */
     struct sm_gain gain;
     struct fab_repair_session session; /* repair session of `former`; empty: none */
+    struct sm_fixed fixed;             /* the tables of silent switches */
+    uint64_t lost_pairs;               /* number of pairs without a path because of these tables */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
@@ -78,6 +80,32 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
+/* Returns whether the tables are proved. Pairs that are lost because of tables that nobody can
+ * write do not count. */
+static bool is_good(const struct sm_route_job *j)
+{
+    const struct fab_verdict *v = &j->verdict;
+    return fab_verify_verdict_good(v) ||
+           (j->lost_pairs > 0 && v->unreachable_pairs == j->lost_pairs && v->deadlock_free &&
+            v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
+}
+
+/* Gives silent switches the entries that they hold, and proves the tables again. The pairs that are
+ * lost then, but were connected before, are lost because of these entries. */
+static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
+{
+    *ret_changed = false;
+    if (j->fixed.count == 0 || !fab_verify_verdict_good(&j->verdict))
+        return FAB_OK;
+    int r = sm_fixed_apply(&j->fixed, j->of.fabric, j->of.target, ret_changed);
+    if (r != FAB_OK || !*ret_changed)
+        return r;
+    fab_verify_verdict_fini(&j->verdict);
+    r = prove(j);
+    j->lost_pairs = r == FAB_OK ? j->verdict.unreachable_pairs : 0;
+    return r;
+}
+
 static struct fab_route_input input(struct sm_route_job *j)
 {
     return (struct fab_route_input){.fabric = j->of.fabric,
@@ -85,6 +113,14 @@ static struct fab_route_input input(struct sm_route_job *j)
                                     .lids = &j->of.target->lids,
                                     .pool = j->pool,
                                     .flawed = &j->flawed};
+}
+
+/* Drops the tables of an engine that is passed over. */
+static void discard(struct sm_route_job *j)
+{
+    fab_verify_verdict_fini(&j->verdict);
+    fab_target_lft_fini(&j->of.target->lft);
+    fab_target_vls_fini(&j->of.target->vls);
 }
 
 static int run_engine(struct sm_route_job *j, const struct fab_route_engine *engine)
@@ -97,7 +133,17 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     int r = engine->run(&in, &j->of.target->lft, &j->of.target->vls, j->why, sizeof(j->why));
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
-    return r == FAB_OK ? prove(j) : r;
+    j->lost_pairs = 0;
+    if (r == FAB_OK && j->former &&
+        !sm_fixed_accepts_vls(&j->fixed, &j->former->vls, &j->of.target->vls)) {
+        snprintf(j->why, sizeof(j->why), "silent switches cannot get other virtual lanes");
+        discard(j);
+        return FAB_E_UNSUPPORTED;
+    }
+    bool changed;
+    if (r == FAB_OK)
+        r = prove(j);
+    return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
 /* Replaces the first proved tables by the tables of a later engine if those are better. Only "auto"
@@ -120,14 +166,6 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
     return r;
 }
 
-/* Drops the tables of an engine that is passed over. */
-static void discard(struct sm_route_job *j)
-{
-    fab_verify_verdict_fini(&j->verdict);
-    fab_target_lft_fini(&j->of.target->lft);
-    fab_target_vls_fini(&j->of.target->vls);
-}
-
 static void give_reason(struct sm_route_job *j)
 {
     snprintf(j->of.target->reason, sizeof(j->of.target->reason), "%s%s%s", j->why,
@@ -147,8 +185,9 @@ static int route(struct sm_route_job *j)
         int status = run_engine(j, engine);
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
-        if (status == FAB_OK && (last || fab_verify_verdict_good(&j->verdict))) {
-            if (fab_verify_verdict_good(&j->verdict))
+        if (status == FAB_OK && (last || is_good(j))) {
+            /* The choice among engines does not know of fixed tables. */
+            if (is_good(j) && j->fixed.needed == 0)
                 status = choose(j, &chain, i);
             give_reason(j);
             return status;
@@ -172,11 +211,17 @@ static bool follow(struct sm_route_job *j)
     int r = fab_repair_session_update(&j->session, j->former, j->of.fabric, j->of.target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
+    bool changed = false;
     if (r == FAB_OK)
         r = prove(j);
-    if (r == FAB_OK && fab_verify_verdict_good(&j->verdict))
+    if (r == FAB_OK)
+        r = prove_fixed(j, &changed);
+    if (r != FAB_OK || changed) /* the session has other tables, or none */
+        fab_repair_session_fini(&j->session);
+    if (r == FAB_OK && is_good(j))
         return true;
     fab_repair_session_fini(&j->session);
+    j->lost_pairs = 0;
     discard(j);
     return false;
 }
@@ -200,14 +245,14 @@ static int route_classes(struct sm_route_job *j)
     for (uint8_t sets = fab_policy_classes_count(j->of.policy.classes);; sets /= 2) {
         j->of.policy.lane_sets = sets;
         r = route(j);
-        bool good = r == FAB_OK && fab_verify_verdict_good(&j->verdict);
+        bool good = r == FAB_OK && is_good(j);
         if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
             break;
         discard(j);
         j->passed[0] = 0;
     }
     j->of.policy.lane_sets = 0;
-    return r == FAB_OK && fab_verify_verdict_good(&j->verdict) ? compose(j) : r;
+    return r == FAB_OK && is_good(j) ? compose(j) : r;
 }
 
 static void work(void *ctx, struct loop_task *task)
@@ -215,11 +260,11 @@ static void work(void *ctx, struct loop_task *task)
     struct sm_route_job *j = ctx;
     uint64_t began_ns = clock_cpu_ns();
     j->status = follow(j) ? FAB_OK : route_classes(j);
-    if (j->active && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
+    if (j->active && j->status == FAB_OK && is_good(j))
         j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
     if (j->active && j->status == FAB_OK && sm_gains(&j->gain))
         j->status = sm_rebalance_order(j->of.fabric, j->active, j->of.target, j->pool, &j->gain);
-    if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
+    if (j->status == FAB_OK && !is_good(j))
         (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
     j->cpu_ns = clock_cpu_ns() - began_ns;
 }
@@ -232,6 +277,7 @@ static void job_free(struct sm_route_job *j)
         return;
     fab_verify_verdict_fini(&j->verdict);
     fab_repair_session_fini(&j->session);
+    sm_fixed_fini(&j->fixed);
     fab_target_unref(j->former);
     fab_target_unref(j->active);
     sm_sealed_fini(&j->of);
@@ -280,6 +326,11 @@ static int start(struct sm *s)
     int r = sm_seal(&s->model, &s->policy, s->apply->fresh, &j->of);
     if (r != FAB_OK) {
         free(j);
+        return r;
+    }
+    r = sm_fixed_take(s, &j->fixed);
+    if (r != FAB_OK) {
+        job_free(j);
         return r;
     }
     j->pool = loop_thread_pool(s->in.loop);
@@ -343,7 +394,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
  * stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
-    bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
+    bool good = j->status == FAB_OK && is_good(j);
     if (!j->active || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
         (good && sm_gains(&j->gain)))
         return false;
@@ -369,11 +420,14 @@ static int judge(struct sm *s, struct sm_route_job *j)
     log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"",
               j->of.target->engine, (double)j->route_us / 1e3, (double)j->verify_us / 1e3,
               j->of.target->reason);
-    if (!fab_verify_verdict_good(&j->verdict)) {
+    if (!is_good(j)) {
         raise_alarm(s, j);
         return SM_ROUND_OVER;
     }
     sm_alarm_clear(s);
+    if (j->lost_pairs > 0 && j->lost_pairs != s->apply->lost_pairs)
+        event_emit(s->in.bus, switch_silent_pairs, .subject = "fabric", .pairs = j->lost_pairs);
+    s->apply->lost_pairs = j->lost_pairs;
     if (j->composed)
         sm_classes_report(s, &j->classes);
     fab_verify_verdict_fini(&s->apply->verdict);

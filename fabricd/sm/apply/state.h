@@ -171,8 +171,9 @@ struct sm_apply {
     struct sm_pins pins;
     struct sm_baseline baseline;
     struct sm_classes classes; /* the classes that the last events reported */
-    /* Generation of the local repair that left some switches without a route to each other, so that
-     * an engine must compute tables; 0: none. */
+    uint64_t lost_pairs;       /* pairs that the active tables lose because of silent switches */
+    /* Generation of the local repair that left some switches without a route to each other, or that
+     * would have had to write fixed tables, so that an engine must compute tables; 0: none. */
     uint64_t left_out;
     /* Number of switches that did not enforce partitions as written, when last checked. */
     uint32_t unchecked;
@@ -337,6 +338,25 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Divides the VLs of the engine in of->target among all traffic classes. Returns NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
+/* fixed.c: the entries that silent switches hold, by the ids of a snapshot. */
+struct sm_fixed {
+    uint32_t count;  /* number of silent switches */
+    uint32_t needed; /* number of those that routes cannot avoid */
+    uint32_t *sw;    /* [count] ids of these switches */
+    uint8_t *known;  /* [count] 0: no entry of the switch is known */
+    uint32_t top;
+    uint8_t *entry; /* [count][top + 1] */
+};
+int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
+void sm_fixed_fini(struct sm_fixed *x);
+/* Gives the silent switches in the new tables the entries that they hold. *ret_changed: an entry
+ * of a switch that routes cannot avoid changed. Returns NOMEM. */
+int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
+                   bool *ret_changed);
+/* Returns whether silent switches need no other VL mapping than they have. */
+bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
+                          const struct fab_vls *now);
+
 /* Emits events if the VLs or guaranteed shares of the classes differ from the last report. */
 void sm_classes_report(struct sm *s, const struct sm_classes *now);
 

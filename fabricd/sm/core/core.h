@@ -181,6 +181,8 @@ void sm_wait_for_background(struct sm *s);
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
+/* Starts a targeted sweep again that is waiting for answers. */
+void sm_round_repeat(struct sm *s);
 /* Requests a heavy sweep that begins immediately after the running targeted sweep, because the
  * result of the targeted sweep is uncertain. */
 void sm_round_widen(struct sm *s);

@@ -231,16 +231,21 @@ void sm_round_postpone(struct sm *s)
     sm_run_abort(s);
 }
 
-void sm_round_restart_with(struct sm *s, uint64_t node_guid)
+void sm_round_repeat(struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);
-    if (!phase || !phase->restarts || !s->run.round->scoped || s->core->restarts >= RESTARTS_MOST ||
-        sm_guids_have(&s->run.suspects, node_guid))
+    if (!phase || !phase->restarts || !s->run.round->scoped || s->core->restarts >= RESTARTS_MOST)
         return;
     s->core->restarts++;
     sm_cause_carry_over(s);
     sm_request_targets(s, &s->run.suspects);
     sm_run_abort(s);
+}
+
+void sm_round_restart_with(struct sm *s, uint64_t node_guid)
+{
+    if (!sm_guids_have(&s->run.suspects, node_guid))
+        sm_round_repeat(s);
 }
 
 /* Aborts a running light sweep after a trap. The targeted sweep that the trap requests finds the

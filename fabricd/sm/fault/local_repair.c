@@ -81,6 +81,20 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
+/* Excludes the links of the silent switch at an end of this link, unless they are excluded. */
+static int exclude_silent(struct sm *s, const struct sm_link *c)
+{
+    struct fab_fabric *f = s->model.fabric;
+    const uint32_t end[2] = {c->port, c->peer};
+    int r = FAB_OK;
+    for (int i = 0; i < 2 && r == FAB_OK; i++) {
+        uint64_t guid = f->nodes[fab_fabric_port(f, end[i])->node].guid;
+        if (sm_is_silent(s, guid) && fab_fabric_port(f, end[i])->peer != FAB_NONE)
+            r = sm_silent_leave_out(s, f, guid);
+    }
+    return r;
+}
+
 /* Removes the failed links from the snapshot. *ret_active is the number of those between Active
  * ports. Returns NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active)
@@ -95,8 +109,9 @@ static int cut_links(struct sm *s, uint32_t *ret_active)
         port[2 * i] = c->port;
         port[2 * i + 1] = c->peer;
         *ret_active += is_active(m->fabric, c->port) && is_active(m->fabric, c->peer);
-        r = c->isolated ? sm_link_exclude(m->fabric, c->port)
-                        : fab_fabric_remove_link(m->fabric, c->port);
+        r = c->silent     ? exclude_silent(s, c)
+            : c->isolated ? sm_link_exclude(m->fabric, c->port)
+                          : fab_fabric_remove_link(m->fabric, c->port);
     }
     if (r == FAB_OK && p->count > 0)
         r = sm_model_leave_links(m, port, p->count);
@@ -150,6 +165,23 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     return r;
 }
 
+/* Returns whether the repair would write a silent switch that routes cannot avoid. The manager
+ * sends no write to it. An engine must then compute tables for the entries that the switch holds.
+ */
+static bool writes_fixed_tables(struct sm *s, const struct fab_repair_delta *d)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (size_t i = 0; sm_silent_count(s) > 0 && i < d->writes; i++) {
+        uint32_t sw = sm_repair_session(s)->idmap.to_current[d->write[i].sw];
+        if (sw == FAB_NONE || !sm_is_silent(s, f->nodes[sw].guid))
+            continue;
+        for (uint32_t num = 1; num <= f->nodes[sw].num_ports; num++)
+            if (fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer != FAB_NONE)
+                return true;
+    }
+    return false;
+}
+
 static int enter(struct sm *s)
 {
     return sm_repair_search_begin(s);
@@ -185,9 +217,9 @@ static int leave(struct sm *s)
         s->run.changed.links_lost = p->count;
         s->run.changed.links_gained = p->gains;
         p->more |= x->delta.cut > 0;
-        bool lost = x->delta.lost > 0;
         r = carry_out(s, x);
-        sm_reroute_repaired(s, lost);
+        sm_reroute_repaired(s, x->delta.lost > 0 ||
+                                   (r == FAB_OK && writes_fixed_tables(s, &x->delta)));
     } else
         r = give_up(s, x);
     sm_repair_search_free(x);
@@ -204,7 +236,9 @@ static int report(struct sm *s)
     for (uint32_t i = 0; i < p->gains; i++)
         sm_flap_note_up(s, &p->gained[i]);
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->link[i].isolated)
+        if (p->link[i].silent)
+            continue; /* switch-silent was emitted */
+        else if (p->link[i].isolated)
             sm_isolate_done(s, &p->link[i]);
         else
             sm_flap_note_down(s, s->model.fabric, &p->link[i]);

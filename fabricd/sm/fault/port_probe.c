@@ -13,6 +13,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/fault/state.h"
+#include "fabricd/sm/links/links.h"
 
 /* Delay from a port probe to the targeted sweep that checks its result. */
 #define CHECK_US 100000u
@@ -46,6 +47,26 @@ static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
     return &s->model.paths[node];
 }
 
+/* If the suspect is a silent switch that routes can avoid, takes all its links as links to be
+ * excluded, without reading them. Returns whether the suspect is silent. */
+static bool take_silent(struct sm *s, uint64_t guid)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_probe *p = &s->fault->probe;
+    uint32_t node = sm_is_silent(s, guid) ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    if (node == FAB_NONE)
+        return false;
+    for (uint32_t num = 1; sm_silent_can_leave_out(f, node) && num <= f->nodes[node].num_ports;
+         num++) {
+        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num);
+        const struct sm_link link = {
+            .port = port, .peer = fab_fabric_port(f, port)->peer, .isolated = true, .silent = true};
+        if (fab_fabric_port_is_up(f, port))
+            p->more |= sm_probe_add(p, &link) != FAB_OK;
+    }
+    return true;
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -56,6 +77,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         sm_probe_join(s);
     for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
         uint32_t node = FAB_NONE;
+        if (x->next_port == 1 && take_silent(s, s->run.suspects.guid[x->next_suspect]))
+            continue;
         ret->path = path_to_suspect(s, &node);
         if (x->next_port == 1)
             sm_guids_add(&x->probe.unresponsive, s->run.suspects.guid[x->next_suspect]);
@@ -137,8 +160,10 @@ static bool finished(const struct sm *s)
 static int leave(struct sm *s)
 {
     const struct sm_guids *unresponsive = &s->fault->probe.unresponsive;
-    for (uint32_t i = 0; i < unresponsive->count; i++)
+    for (uint32_t i = 0; i < unresponsive->count; i++) {
+        (void)sm_silent_check(s, unresponsive->guid[i]);
         sm_probe_unanswered(s, unresponsive->guid[i]);
+    }
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);

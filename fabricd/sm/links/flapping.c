@@ -549,7 +549,11 @@ int sm_links_init(struct sm *s)
     if (!s->links)
         return FAB_E_NOMEM;
     s->links->timer = loop_timer_new(s->in.loop, on_due, s);
-    int r = s->links->timer ? FAB_OK : FAB_E_NOMEM;
+    int r = s->links->timer ? sm_silent_init(s) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = sm_silent_checks_init(s);
+    if (r == FAB_OK)
+        r = sm_silent_poll_init(s);
     if (r == FAB_OK && s->in.store)
         r = store_load_disabled(s->in.store, &s->links->disabled, &s->links->disabled_count);
     return r == FAB_OK ? sm_isolate_load(s) : r;
@@ -561,6 +565,10 @@ void sm_links_fini(struct sm *s)
     if (!l)
         return;
     loop_timer_free(l->timer);
+    sm_silent_checks_fini(s);
+    loop_timer_free(l->silent_poll);
+    sm_silent_fini(s);
+    free(l->silent);
     for (struct sm_port_op *op = l->waiting, *next; op; op = next) {
         next = op->next;
         free(op);

@@ -11,6 +11,7 @@
 struct sm_link { /* a link: ids of the ports at both ends */
     uint32_t port, peer;
     bool isolated; /* the link is up and must be isolated */
+    bool silent;   /* the link is excluded because a silent switch is at its end */
 };
 
 int sm_links_init(struct sm *s); /* returns OK, NOMEM or IO */
@@ -82,5 +83,35 @@ void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_port;
+
+/* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
+
+/* Call this function when a switch of the snapshot did not answer a request within the time of one
+ * try. It begins a check of whether the switch is silent. Returns false if the check is not
+ * possible: then the caller requests a targeted sweep. */
+bool sm_silent_check(struct sm *s, uint64_t guid);
+bool sm_is_silent(const struct sm *s, uint64_t guid);
+uint32_t sm_silent_count(const struct sm *s);
+/* Returns the GUID of the silent switch with this index, or 0. */
+uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
+/* Returns the silent switches for a discovery. NULL: none. */
+struct fab_silent *sm_silent_set(const struct sm *s);
+/* Makes a version of a snapshot in which the silent switches have their excluded links, over which
+ * they still forward packets. Without such links, *ret is another reference to f. Returns NOMEM. */
+int sm_silent_connected(const struct fab_silent *silent, struct fab_fabric *f,
+                        struct fab_fabric **ret);
+/* Returns whether the rest of the fabric stays connected if routes avoid this switch. */
+bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
+/* Excludes all links of a silent switch from a snapshot that has no readers. Returns NOMEM. */
+int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
+/* Excludes the links of all silent switches that routes can avoid from a new snapshot, before the
+ * model adopts it. Returns NOMEM. */
+int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
+/* Returns whether the link of this port was excluded, or returns, because of a silent switch. */
+bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
+/* Call this function after a view was published. */
+void sm_silent_settle(struct sm *s);
+/* Forgets all silent switches and ends all checks. */
+void sm_silent_forget(struct sm *s);
 
 #endif

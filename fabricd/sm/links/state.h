@@ -36,7 +36,33 @@ struct sm_port_op {
     sm_done *done;
     void *ctx;
 };
+struct sm_silent { /* a switch that is silent, or was silent recently */
+    struct sm *s;
+    uint64_t guid;
+    uint64_t since_us;            /* manager's clock when the switch was found to be silent */
+    uint64_t released_us;         /* when routes were allowed to use it again; 0: it is silent */
+    bool returning;               /* released, and no view has been published since */
+    bool avoided;                 /* its links are excluded from the snapshot */
+    struct fab_silent_link *link; /* the excluded links */
+    uint32_t links;
+    uint32_t relapses; /* how often it was silent again */
+    uint32_t answers;  /* number of polls in a row that it answered */
+    bool heard;        /* it answered the last poll */
+    uint32_t asked;    /* number of unanswered requests of the last poll */
+    struct fab_path path[2];
+};
+struct sm_check;
+struct sm_silent_checks { /* state of silent_check.c */
+    struct sm_check **check;
+    uint32_t checks;
+    struct loop_timer *begin, *verdict, *schedule;
+};
 struct sm_links {
+    struct sm_silent **silent; /* state of silent.c */
+    uint32_t silents;
+    struct fab_silent *silent_set; /* those of them that are silent; NULL: none */
+    struct sm_silent_checks silent_checks;
+    struct loop_timer *silent_poll;
     struct sm_flap *list;
     uint32_t count, room;
     struct loop_timer *timer; /* fires when the next held-down link can be released */
@@ -84,6 +110,24 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a
 /* Isolates a link of the list. If the link is that of a misbehaving host, the port at end 0 will be
  * disabled. */
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
+
+/* Functions of silent.c, silent_check.c and silent_poll.c. */
+int sm_silent_init(struct sm *s); /* returns OK or NOMEM */
+void sm_silent_fini(struct sm *s);
+int sm_silent_checks_init(struct sm *s); /* returns OK or NOMEM */
+void sm_silent_checks_fini(struct sm *s);
+struct sm_silent *sm_silent_find(const struct sm *s, uint64_t guid);
+/* Adds a silent switch. NULL: the list is full, or memory ran out. */
+struct sm_silent *sm_silent_add(struct sm *s, uint64_t guid);
+/* Sends a SubnGet over a directed route. */
+void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,
+                   fab_mads_done *done, void *ctx, uint64_t tag, bool once);
+/* Extends the route to a node by this port of the node. Returns false if there is no such route. */
+bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
+int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
+void sm_silent_poll(struct sm *s);     /* begins to ask silent switches now and then */
+/* Notes that a silent switch answers again. */
+void sm_silent_release(struct sm *s, struct sm_silent *e);
 
 /* Functions of port_setting.c. */
 /* Returns whether an operator disabled the port. */

@@ -45,14 +45,17 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
 }
 
 /* Marks the tables of a switch as unknown if its LinearFDBTop changed since the last sweep, because
- * the switch was reset. */
+ * the switch was reset, or if the switch was silent, because it did not get the writes of that
+ * time. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
     for (uint32_t sw = 0; sw < now->switch_count; sw++) {
         uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
-        if (was < old->switch_count &&
-            old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top) {
+        if (was >= old->switch_count)
+            continue;
+        if (old->switches[was].linear_fdb_top != now->switches[sw].linear_fdb_top ||
+            (old->nodes[was].silent && !now->nodes[sw].silent)) {
             fab_plan_observed_forget(o, sw);
             fab_plan_observed_forget_vls(o, now, sw);
             forget_pkeys(o, now, sw);

@@ -18,6 +18,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
 #define ALONE_MOST 16 /* maximum number of requests in flight while no round runs */
@@ -95,6 +96,8 @@ struct job {
     uint32_t suspect_count;
     struct fab_places *places;
     struct fab_baseline *baseline;
+    struct fab_silent *silent;
+    struct fab_fabric *former;
     int status;
 };
 
@@ -116,7 +119,9 @@ static void work(void *ctx, struct loop_task *task)
                                                .suspects = j->suspects,
                                                .suspect_count = j->suspect_count,
                                                .places = j->places,
-                                               .baseline = j->baseline};
+                                               .baseline = j->baseline,
+                                               .silent = j->silent,
+                                               .former = j->former};
     j->status = fab_discover_new(&config, &j->discover);
 }
 
@@ -126,6 +131,8 @@ static void job_free(struct job *j)
     fab_fabric_unref(j->fabric);
     fab_discover_places_unref(j->places);
     fab_discover_baseline_unref(j->baseline);
+    fab_discover_silent_unref(j->silent);
+    fab_fabric_unref(j->former);
     free(j->suspects);
     free(j);
 }
@@ -147,9 +154,10 @@ static void take(struct sm_background *v, struct job *j)
     v->asked = j->suspects;
     v->asked_count = j->suspect_count;
     v->passes += v->discover != NULL;
-    fab_discover_places_unref(j->places);
-    fab_discover_baseline_unref(j->baseline);
-    free(j);
+    j->discover = NULL;
+    j->fabric = NULL;
+    j->suspects = NULL;
+    job_free(j);
 }
 
 static void done(void *owner, void *ctx)
@@ -198,7 +206,9 @@ static void go_on(struct sm *s)
     *j = (struct job){.discover = v->discover,
                       .fabric = v->fabric,
                       .places = fab_discover_places_ref(s->model.places),
-                      .baseline = fab_discover_baseline_ref(sm_baseline_barrier(s))};
+                      .baseline = fab_discover_baseline_ref(sm_baseline_barrier(s)),
+                      .silent = fab_discover_silent_ref(sm_silent_set(s)),
+                      .former = s->model.fabric ? fab_fabric_ref(s->model.fabric) : NULL};
     set_suspects(v, j);
     v->discover = NULL;
     v->fabric = NULL;
@@ -280,7 +290,9 @@ static void begin(struct sm *s)
 {
     struct sm_background *v = &s->sweep->background;
     const struct fab_discover_config config = {.places = s->model.places,
-                                               .baseline = sm_baseline_barrier(s)};
+                                               .baseline = sm_baseline_barrier(s),
+                                               .silent = sm_silent_set(s),
+                                               .former = s->model.fabric};
     struct fab_mads_stats stats;
     sm_request_met(s, SM_REQUEST_BACKGROUND);
     if (fab_discover_new(&config, &v->discover) != FAB_OK) {

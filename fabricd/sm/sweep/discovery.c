@@ -85,15 +85,28 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Checks the new snapshot before the model adopts it, and removes held-down and isolated links from
- * it. */
+/* Checks the new snapshot before the model adopts it, and removes held-down and isolated links and
+ * those of silent switches from it. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))
         return SM_ROUND_OVER;
     if (s->sweep->found->self_port == FAB_NONE)
         return FAB_E_UNREACHABLE;
-    return sm_flap_exclude(s, s->sweep->found);
+    int r = sm_flap_exclude(s, s->sweep->found);
+    return r == FAB_OK ? sm_silent_exclude(s, s->sweep->found) : r;
+}
+
+/* Begins checks of the switches whose answers the sweep awaits. If one of them turns out to be
+ * silent, a targeted sweep begins again without it. */
+static void stalled(struct sm *s, uint64_t stalled_us)
+{
+    uint64_t guid[64];
+    if (!s->sweep->discover || stalled_us < sm_first_try_us(s))
+        return;
+    uint32_t count = fab_discover_awaited(s->sweep->discover, guid, 64);
+    for (uint32_t i = 0; i < count; i++)
+        (void)sm_silent_check(s, guid[i]);
 }
 
 const struct sm_phase sm_phase_discover = {.name = "discovering",
@@ -101,5 +114,6 @@ const struct sm_phase sm_phase_discover = {.name = "discovering",
                                            .keyed = true,
                                            .answer = answer,
                                            .finished = finished,
+                                           .stalled = stalled,
                                            .yields = SM_YIELDS,
                                            .restarts = true};

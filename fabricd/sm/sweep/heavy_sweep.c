@@ -76,6 +76,7 @@ void sm_sweep_fini(struct sm *s)
     loop_tasks_orphan(&s->sweep->tasks);
     fab_discover_free(s->sweep->discover);
     fab_fabric_unref(s->sweep->found);
+    free(s->sweep->asked);
     free(s->sweep);
     s->sweep = NULL;
 }

@@ -3,16 +3,24 @@
  * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
  *
  * A targeted sweep follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4),
- * whose LinearFDBTop changed, or that do not answer, and for nodes that were unresponsive before.
- * If no switch answers, the fault is near the manager, and a heavy sweep follows.
+ * or whose LinearFDBTop changed, and for nodes that were unresponsive before. A switch that does
+ * not answer within the time of one try is checked on other paths (links/silent_check.c). If no
+ * switch answers, the fault is near the manager, and a heavy sweep follows.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
+#include "libfabmgr/base/bitset.h"
 
 static int enter(struct sm *s)
 {
     s->sweep->next_switch = s->sweep->unanswered = s->sweep->changed_tops = 0;
+    free(s->sweep->asked);
+    s->sweep->asked = fab_base_bits_new(s->model.fabric->switch_count);
+    if (!s->sweep->asked)
+        return FAB_E_NOMEM;
     sm_unresponsive_suspect(s);
     if (s->model.fabric->switch_count == 0)
         sm_request_heavy(s);
@@ -30,6 +38,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->path = &s->model.paths[*at];
     ret->attr_id = FAB_ATTR_SWITCH_INFO;
     ret->attr_mod = 0;
+    fab_base_bits_set(s->sweep->asked, *at);
     ret->tag = (*at)++;
     return true;
 }
@@ -64,16 +73,26 @@ static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switc
                .found = found, .written = wrote, .differences = 1, .author = "author unknown");
 }
 
+/* Checks whether a switch without a valid answer is silent, or requests a targeted sweep. */
+static void suspect(struct sm *s, uint32_t sw, int status)
+{
+    uint64_t guid = s->model.fabric->nodes[sw].guid;
+    s->sweep->unanswered++;
+    if (status == FAB_E_TIMEOUT && sm_silent_check(s, guid))
+        return;
+    sm_request_target(s, guid);
+    suspect_neighbours(s, sw);
+}
+
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t sw = (uint32_t)tag;
     struct fab_switch_info info;
+    fab_base_bits_clear(s->sweep->asked, sw);
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
-        s->sweep->unanswered++;
-        sm_request_target(s, f->nodes[sw].guid);
-        suspect_neighbours(s, sw);
+        suspect(s, sw, a->status);
     } else if (info.port_state_change || info.linear_fdb_top != f->switches[sw].linear_fdb_top) {
         report_changed_top(s, sw, &info);
         sm_request_target(s, f->nodes[sw].guid);
@@ -85,8 +104,21 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
+/* Does not wait for all tries of a switch that does not answer: the checks take over. */
+static void stalled(struct sm *s, uint64_t stalled_us)
+{
+    uint32_t count = s->model.fabric->switch_count;
+    if (stalled_us < sm_first_try_us(s))
+        return;
+    for (size_t sw = 0; (sw = fab_base_bits_next(s->sweep->asked, count, sw)) < count; sw++)
+        suspect(s, (uint32_t)sw, FAB_E_TIMEOUT);
+    sm_run_give_up(s);
+}
+
 static int leave(struct sm *s)
 {
+    free(s->sweep->asked);
+    s->sweep->asked = NULL;
     if (sm_requested_targets(s)->count && !sm_trap_waits(s))
         sm_cause_set(s, "light sweep");
     if (s->sweep->unanswered && s->sweep->unanswered == s->model.fabric->switch_count)
@@ -100,4 +132,5 @@ const struct sm_phase sm_phase_light = {.name = "light sweep",
                                         .answer = answer,
                                         .finished = finished,
                                         .leave = leave,
+                                        .stalled = stalled,
                                         .yields = SM_YIELDS};

@@ -10,6 +10,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
@@ -18,6 +19,8 @@ struct step { /* the worker task owns all members, except where noted */
     struct fab_fabric *base;
     struct fab_places *places;
     struct fab_baseline *baseline;
+    struct fab_silent *silent;
+    struct fab_fabric *former;
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_fabric *fabric;
@@ -35,6 +38,8 @@ static void step_free(struct step *l)
     fab_fabric_unref(l->base);
     fab_discover_places_unref(l->places);
     fab_discover_baseline_unref(l->baseline);
+    fab_discover_silent_unref(l->silent);
+    fab_fabric_unref(l->former);
     fab_fabric_unref(l->fabric);
     free(l->suspects);
     if (l->lent)
@@ -77,6 +82,8 @@ static void prepare(void *ctx)
         .suspect_count = l->suspect_count,
         .places = l->places,
         .baseline = l->baseline,
+        .silent = l->silent,
+        .former = l->former,
     };
     l->status = fab_discover_new(&config, &l->discover);
 }
@@ -125,6 +132,8 @@ static int enter_prepare(struct sm *s)
         return FAB_E_NOMEM;
     l->places = fab_discover_places_ref(s->model.places);
     l->baseline = fab_discover_baseline_ref(sm_baseline_barrier(s));
+    l->silent = fab_discover_silent_ref(sm_silent_set(s));
+    l->former = s->model.fabric ? fab_fabric_ref(s->model.fabric) : NULL;
     int r = set_out(s, l);
     if (r != FAB_OK) {
         step_free(l);

@@ -39,6 +39,7 @@ struct sm_sweep {
     struct loop_tasks tasks;
     /* Light sweep: id of the next switch to ask, and number of switches that did not answer. */
     uint32_t next_switch, unanswered;
+    uint64_t *asked;       /* bitset of the switches that have not answered the light sweep yet */
     uint32_t changed_tops; /* switches with another LinearFDBTop, in this light sweep */
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
 static bool same_place(const struct fab_unresponsive *a, const struct fab_unresponsive *b)
@@ -92,6 +93,10 @@ void sm_unresponsive_suspect(struct sm *s)
 uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
 {
     uint32_t n = 0;
+    for (uint64_t guid; n < max && (guid = sm_silent_guid(s, n)) != 0; n++) {
+        sm_place_name(s->model.fabric, guid, 0, ret[n].place);
+        ret[n].status = FAB_E_TIMEOUT;
+    }
     for (uint32_t i = 0; i < s->model.unresponsive_count && n < max; i++) {
         const struct fab_unresponsive *u = &s->model.unresponsive[i];
         if (u->status == FAB_E_DENIED)
@@ -104,7 +109,7 @@ uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, 
 
 uint32_t sm_unresponsive_count(const struct sm *s)
 {
-    uint32_t n = 0;
+    uint32_t n = sm_silent_count(s);
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++)
         n += s->model.unresponsive[i].status != FAB_E_DENIED;
     return n;

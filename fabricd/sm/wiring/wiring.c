@@ -55,6 +55,7 @@ static void mastership_lost(struct sm *s)
     sm_reproof_drop(s);
     sm_background_drop(s);
     sm_scrub_drop(s);
+    sm_silent_forget(s);
 }
 
 const struct sm_wiring sm_wiring = {.rounds = sm_rounds,

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds out whether a switch that does not answer is silent, off, or only hard to reach.
+ *
+ * A phase that gets no answer from a switch within the time of one try names the switch here
+ * (sm_silent_check). The manager then asks the switch for SwitchInfo over two neighbours, and
+ * asks all its neighbours for the PortInfo of their ports to the switch. All checks run side by
+ * side, and beside the running round. The directed routes of a check avoid all switches that are
+ * being checked.
+ *
+ * If the switch answers, nothing is wrong with it. A neighbour that sees its link down causes a
+ * port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times the
+ * time of one try, and a neighbour sees its link up, the switch is silent. If no neighbour answers
+ * either, nothing is known, and a targeted sweep follows.
+ */
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/links/state.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/status.h"
+
+#define CHECKS_MOST 64
+#define NEIGHBOURS_MOST 64
+#define VERDICT_TRIES 4
+
+struct neighbour { /* of the switch that is checked */
+    struct fab_path to_it,
+        over_it; /* directed routes to the neighbour, and to the switch over it */
+    uint64_t guid;
+    uint8_t port; /* of the neighbour, to the switch */
+    bool answered, up;
+};
+struct sm_check {
+    struct sm *s;
+    uint64_t guid, begun_us;
+    struct neighbour *neighbour;
+    uint32_t neighbours;
+    bool over;
+};
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,
+                   fab_mads_done *done, void *ctx, uint64_t tag, bool once)
+{
+    struct fab_mads_request req = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                                   .method = FAB_METHOD_GET,
+                                   .attr_id = attr_id,
+                                   .attr_mod = attr_mod,
+                                   .dlid = FAB_LID_PERMISSIVE,
+                                   .path = path,
+                                   .once = once,
+                                   .done = done,
+                                   .ctx = ctx,
+                                   .tag = tag};
+    sm_m_key_fill(s, &req);
+    (void)fab_mads_submit(s->mads, &req);
+}
+
+bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret)
+{
+    if (near->hops == FAB_PATH_UNKNOWN || near->hops >= FAB_MAX_HOPS)
+        return false;
+    *ret = *near;
+    ret->port[++ret->hops] = port;
+    return true;
+}
+
+static uint64_t verdict_us(const struct sm *s)
+{
+    return VERDICT_TRIES * sm_first_try_us(s);
+}
+
+static void arm(struct sm *s)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    uint64_t now = clock_now_us(), due = UINT64_MAX;
+    for (uint32_t i = 0; i < x->checks; i++)
+        if (x->check[i]->begun_us + verdict_us(s) < due)
+            due = x->check[i]->begun_us + verdict_us(s);
+    if (due == UINT64_MAX)
+        loop_timer_cancel(x->verdict);
+    else
+        loop_timer_set(x->verdict, due > now ? due - now : 0);
+}
+
+static void drop_check(struct sm *s, uint32_t i)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    struct sm_check *c = x->check[i];
+    if (s->mads)
+        fab_mads_cancel(s->mads, c);
+    x->check[i] = x->check[--x->checks];
+    free(c->neighbour);
+    free(c);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Requests what reads the state of a port whose link went down. */
+static void suspect(struct sm *s, uint64_t guid)
+{
+    if (sm_can_repair(s))
+        sm_request_probe(s, guid);
+    else
+        sm_request_target(s, guid);
+}
+
+/* A changed port or another LinearFDBTop is a reason to read the switch, as in a light sweep. */
+static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = f ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    if (node != FAB_NONE && fab_fabric_node_is_switch(f, node) &&
+        (info->port_state_change || info->linear_fdb_top != f->switches[node].linear_fdb_top))
+        sm_request_target(s, guid);
+}
+
+static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_check *c = ctx;
+    struct fab_switch_info info;
+    (void)tag;
+    if (c->over || a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_switch_info, a->data, a->len, &info) != FAB_OK)
+        return;
+    c->over = true;
+    compare(c->s, c->guid, &info);
+    loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
+}
+
+static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_check *c = ctx;
+    struct neighbour *n = &c->neighbour[tag];
+    struct fab_port_info info;
+    if (a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
+        return;
+    n->answered = true;
+    n->up = info.phys_state == FAB_PHYS_LINKUP;
+    if (n->up)
+        return;
+    sm_cause_set(c->s, "a switch does not answer, and its link is down");
+    suspect(c->s, n->guid);
+    loop_timer_set(c->s->links->silent_checks.schedule, 0);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* Finds the neighbours of the switch that can be reached without a switch that is being checked. */
+static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
+                           const uint64_t *avoid)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, c->guid);
+    uint32_t own = fab_fabric_port(f, f->self_port)->node;
+    c->neighbour = calloc(NEIGHBOURS_MOST, sizeof(*c->neighbour));
+    if (!c->neighbour)
+        return FAB_E_NOMEM;
+    for (uint32_t num = 1; num <= f->nodes[node].num_ports && c->neighbours < NEIGHBOURS_MOST;
+         num++) {
+        uint32_t far = fab_fabric_port(f, fab_fabric_port_id(f, node, (uint8_t)num))->peer;
+        uint32_t peer = far == FAB_NONE ? FAB_NONE : fab_fabric_port(f, far)->node;
+        struct neighbour *n = &c->neighbour[c->neighbours];
+        bool usable = peer != FAB_NONE && (fab_fabric_node_is_switch(f, peer) || peer == own) &&
+                      !fab_base_bits_get(avoid, peer);
+        if (!usable || !sm_silent_extend(&paths[peer], fab_fabric_port(f, far)->num, &n->over_it))
+            continue;
+        n->to_it = paths[peer];
+        n->guid = f->nodes[peer].guid;
+        n->port = fab_fabric_port(f, far)->num;
+        c->neighbours++;
+    }
+    return FAB_OK;
+}
+
+static void send(struct sm *s, struct sm_check *c)
+{
+    for (uint32_t i = 0; i < c->neighbours && i < 2; i++)
+        sm_silent_ask(s, &c->neighbour[i].over_it, FAB_ATTR_SWITCH_INFO, 0, on_switch, c, i, false);
+    for (uint32_t i = 0; i < c->neighbours; i++)
+        sm_silent_ask(s, &c->neighbour[i].to_it, FAB_ATTR_PORT_INFO, c->neighbour[i].port, on_port,
+                      c, i, false);
+}
+
+/* Begins the checks that were requested since the last call. All of them use the same directed
+ * routes, which avoid all switches that are being checked. */
+static void begin(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    const struct fab_fabric *f = s->model.fabric;
+    struct fab_path *paths = NULL;
+    uint64_t *avoid = f ? fab_base_bits_new(f->node_count) : NULL;
+    for (uint32_t i = x->checks; avoid && i-- > 0;) {
+        uint32_t node = fab_fabric_node_by_guid(f, x->check[i]->guid);
+        if (node != FAB_NONE && fab_fabric_node_is_switch(f, node))
+            fab_base_bits_set(avoid, node);
+        else
+            drop_check(s, i);
+    }
+    bool good = avoid && fab_discover_paths_around(f, avoid, &paths) == FAB_OK;
+    for (uint32_t i = 0; good && i < x->checks; i++) {
+        struct sm_check *c = x->check[i];
+        if (!c->neighbour && find_neighbours(s, c, paths, avoid) == FAB_OK)
+            send(s, c);
+    }
+    free(avoid);
+    free(paths);
+    arm(s);
+    sm_run_pump(s);
+}
+
+bool sm_silent_check(struct sm *s, uint64_t guid)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = f && s->model.view ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    if (node == FAB_NONE || !fab_fabric_node_is_switch(f, node) || sm_is_silent(s, guid))
+        return false;
+    for (uint32_t i = 0; i < x->checks; i++)
+        if (x->check[i]->guid == guid)
+            return true;
+    struct sm_check *c = x->checks < CHECKS_MOST ? calloc(1, sizeof(*c)) : NULL;
+    if (!c)
+        return false;
+    *c = (struct sm_check){.s = s, .guid = guid, .begun_us = clock_now_us()};
+    x->check[x->checks++] = c;
+    loop_timer_set(x->begin, 0);
+    return true;
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links, bool avoided)
+{
+    char name[SM_PLACE_LEN];
+    const struct fab_fabric *f = s->model.fabric;
+    sm_node_name(f, fab_fabric_node_by_guid(f, e->guid), name);
+    if (avoided)
+        event_emit(s->in.bus, switch_silent, .subject = name, .guid = e->guid, .links = links);
+    else
+        event_emit(s->in.bus, switch_silent_needed, .subject = name, .guid = e->guid,
+                   .links = links);
+}
+
+/* Makes the routes avoid the switch: by a local repair if possible, otherwise after a targeted
+ * sweep. If a targeted sweep waits for answers of the switch, it starts again without the switch.
+ */
+static void act(struct sm *s, struct sm_silent *e, bool avoid)
+{
+    char name[SM_PLACE_LEN];
+    const struct fab_fabric *f = s->model.fabric;
+    sm_node_name(f, fab_fabric_node_by_guid(f, e->guid), name);
+    sm_cause_set(s, "silence of %.64s", name);
+    if (avoid && sm_can_repair(s)) {
+        sm_request_probe(s, e->guid);
+        sm_round_postpone(s);
+    } else {
+        sm_request_target(s, e->guid);
+        sm_round_repeat(s);
+    }
+}
+
+/* The targeted sweep reads the neighbours, too. They show whether the switch is gone. */
+static void suspect_all(struct sm *s, uint64_t guid)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    sm_request_target(s, guid);
+    for (uint32_t port = 0; port <= f->nodes[node].num_ports; port++) {
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, node, (uint8_t)port));
+        if (peer != FAB_NONE)
+            sm_request_target(s, f->nodes[peer].guid);
+    }
+}
+
+static void judge(struct sm *s, const struct sm_check *c)
+{
+    uint32_t node = fab_fabric_node_by_guid(s->model.fabric, c->guid), up = 0;
+    if (node == FAB_NONE || !fab_fabric_node_is_switch(s->model.fabric, node))
+        return;
+    for (uint32_t i = 0; i < c->neighbours; i++)
+        up += c->neighbour[i].answered && c->neighbour[i].up;
+    struct sm_silent *e = up > 0 ? sm_silent_add(s, c->guid) : NULL;
+    if (!e) {
+        suspect_all(s, c->guid);
+        return;
+    }
+    bool avoid = sm_silent_can_leave_out(s->model.fabric, node);
+    emit_silent(s, e, up, avoid);
+    act(s, e, avoid);
+    sm_silent_poll(s);
+}
+
+static void on_verdict(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    for (uint32_t i = x->checks; i-- > 0;) {
+        struct sm_check *c = x->check[i];
+        bool due = clock_now_us() >= c->begun_us + verdict_us(s);
+        if (!c->over && due && s->model.fabric)
+            judge(s, c);
+        if (c->over || due)
+            drop_check(s, i);
+    }
+    arm(s);
+    sm_schedule(s);
+}
+
+/* ---- init and fini --------------------------------------------------------------------------- */
+
+static void on_schedule(void *ctx)
+{
+    sm_schedule(ctx);
+}
+
+void sm_silent_forget(struct sm *s)
+{
+    while (s->links->silent_checks.checks > 0)
+        drop_check(s, s->links->silent_checks.checks - 1);
+    loop_timer_cancel(s->links->silent_checks.verdict);
+    sm_silent_fini(s);
+}
+
+int sm_silent_checks_init(struct sm *s)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    x->check = calloc(CHECKS_MOST, sizeof(struct sm_check *));
+    x->begin = loop_timer_new(s->in.loop, begin, s);
+    x->verdict = loop_timer_new(s->in.loop, on_verdict, s);
+    x->schedule = loop_timer_new(s->in.loop, on_schedule, s);
+    return x->check && x->begin && x->verdict && x->schedule ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_silent_checks_fini(struct sm *s)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    while (x->checks > 0)
+        drop_check(s, x->checks - 1);
+    loop_timer_free(x->begin);
+    loop_timer_free(x->verdict);
+    loop_timer_free(x->schedule);
+    free(x->check);
+}
