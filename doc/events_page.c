@@ -186,6 +186,7 @@ int main(void)
         ".It GUID and port\n"
         "If the event is about a node or port: the GUID of the node or port, and the number of the "
         "port.\n"
+        "If the subject is only the switch port of a host, the GUID is that of the host.\n"
         ".It message\n"
         "The message is meant for people, and its text may change between versions.\n"
         ".It fields\n"
