@@ -87,10 +87,19 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next)
         free(switches);
         return FAB_E_NOMEM;
     }
-    *next = *f;
-    next->refs = 1;
-    next->switches = memcpy(switches, f->switches, f->switch_count * sizeof *switches);
-    next->ports = fab_base_pages_share(&f->ports);
+    /* Member by member, because other threads may change f->refs at this moment. */
+    *next = (struct fab_fabric){.node_count = f->node_count,
+                                .switch_count = f->switch_count,
+                                .port_count = f->port_count,
+                                .link_count = f->link_count,
+                                .self_port = f->self_port,
+                                .nodes = f->nodes,
+                                .ports = fab_base_pages_share(&f->ports),
+                                .switches = switches,
+                                .index = f->index,
+                                .owners = f->owners,
+                                .refs = 1};
+    memcpy(switches, f->switches, f->switch_count * sizeof *switches);
     int status = fab_base_pages_unshare(&next->ports);
     if (status == FAB_OK)
         *ret_next = next;
