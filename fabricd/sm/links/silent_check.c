@@ -3,10 +3,10 @@
  * Finds out whether a switch that does not answer is silent, off, or only hard to reach.
  *
  * A phase that gets no answer from a switch within the time of one try names the switch here
- * (sm_silent_check). The manager then asks the switch for SwitchInfo over two neighbours, and
- * asks all its neighbours for the PortInfo of their ports to the switch. All checks run side by
- * side, and beside the running round. The directed routes of a check avoid all switches that are
- * being checked.
+ * (sm_silent_check). The manager then asks all neighbours of the switch for the PortInfo of their
+ * ports to it, and asks the switch for SwitchInfo over the first two neighbours that see their
+ * link up. All checks run side by side, and beside the running round. The directed routes of a
+ * check avoid all switches that are being checked.
  *
  * If the switch answers, nothing is wrong with it. A neighbour that sees its link down causes a
  * port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times the
@@ -22,6 +22,7 @@
 
 #define CHECKS_MOST 64
 #define NEIGHBOURS_MOST 64
+#define PATHS_MOST 2 /* over how many neighbours a switch is asked */
 #define VERDICT_TRIES 4
 
 struct neighbour { /* of the switch that is checked */
@@ -33,9 +34,10 @@ struct neighbour { /* of the switch that is checked */
 };
 struct sm_check {
     struct sm *s;
-    uint64_t guid, begun_us;
+    uint64_t guid,
+        begun_us; /* begun: when the switch was first asked, or the check was requested */
     struct neighbour *neighbour;
-    uint32_t neighbours;
+    uint32_t neighbours, asked; /* asked: over how many neighbours the switch was asked */
     bool over;
 };
 
@@ -130,6 +132,17 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
 }
 
+/* Asks the switch over a neighbour that sees its link up. The time until the verdict begins with
+ * the first question. */
+static void ask_over(struct sm_check *c, const struct neighbour *n)
+{
+    if (c->asked == PATHS_MOST)
+        return;
+    if (c->asked++ == 0)
+        c->begun_us = clock_now_us();
+    sm_silent_ask(c->s, &n->over_it, FAB_ATTR_SWITCH_INFO, 0, on_switch, c, 0, false);
+}
+
 static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct sm_check *c = ctx;
@@ -140,8 +153,10 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     n->answered = true;
     n->up = info.phys_state == FAB_PHYS_LINKUP;
-    if (n->up)
+    if (n->up) {
+        ask_over(c, n);
         return;
+    }
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
     suspect(c->s, n->guid);
     loop_timer_set(c->s->links->silent_checks.schedule, 0);
@@ -178,8 +193,6 @@ static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_pa
 
 static void send(struct sm *s, struct sm_check *c)
 {
-    for (uint32_t i = 0; i < c->neighbours && i < 2; i++)
-        sm_silent_ask(s, &c->neighbour[i].over_it, FAB_ATTR_SWITCH_INFO, 0, on_switch, c, i, false);
     for (uint32_t i = 0; i < c->neighbours; i++)
         sm_silent_ask(s, &c->neighbour[i].to_it, FAB_ATTR_PORT_INFO, c->neighbour[i].port, on_port,
                       c, i, false);
