@@ -232,8 +232,8 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
 }
 
-/* Adopts the settings that can change while fabricd runs. `now` gets the old policy, which the
- * caller frees. */
+/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy,
+ * which the caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;

@@ -24,7 +24,8 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at; /* manager's clock at which the timer fires, if it is set */
+    uint64_t timer_at; /* time, on the manager's clock, at which the timer fires; valid only if it
+                          is set */
     agent_unsolicited *unsolicited;
     void *ctx;
     uint8_t mgmt_class;       /* management class of general services; 0: this agent is for SMPs */

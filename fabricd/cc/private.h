@@ -97,7 +97,7 @@ struct cc_keys { /* state of key.c */
     /* Number of devices that still get the current key, without devices that were given up. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
-    bool moved;          /* the known key of some device has changed since then */
+    bool moved;          /* the known key of some device has changed since `due` was counted */
     /* When the present minute began. At most KEY_EVENTS events are emitted in a minute. */
     uint64_t told_us;
     uint32_t told, untold;

@@ -117,7 +117,8 @@ struct config {
     /* Time without changes or traps before a rebalance; 0: no rebalances. */
     uint32_t rebalance_s;
     uint32_t journal_keep; /* number of events kept in the store */
-    /* Fabricd makes the M_Key, and main sets policy.m_keys from the key file. */
+    /* True: fabricd makes the M_Key (subnet.m_key is "generated"), and main sets policy.m_keys from
+     * the key file. */
     bool m_key_generated;
     /* True: each port gets an M_Key of its own (subnet.m_key is "derived"). The member
      * m_key_generated is then true, too. */

@@ -33,7 +33,8 @@ typedef void loop_fn(void *ctx);
 
 struct loop_timer; /* a timer that fires once; it can be set again */
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
-/* Replaces an earlier time of the timer. */
+/* Lets the timer fire in delay_us microseconds. An earlier setting of the timer no longer
+ * applies. */
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us);
 void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
