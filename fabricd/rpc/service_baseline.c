@@ -233,7 +233,7 @@ static uint64_t hash_at(uint64_t node, unsigned port)
     return fab_base_mix64(node + port);
 }
 
-/* Adds a text as the name of a node or of a port of it. */
+/* Adds a text as the name of a node or of one of its ports. */
 static int want_node(struct wanted *w, uint32_t index, size_t len, unsigned port)
 {
     const char *text = w->text[index];
@@ -269,8 +269,8 @@ static void wanted_fini(struct wanted *w)
     free(w->found);
 }
 
-/* Finds the texts that may name a node by this name, or a port of it; appends their indices to
- * list[]. */
+/* Appends to list[] the indices of the texts that may name a node with this name, or a port of such
+ * a node. */
 static void look_up_name(const struct wanted *w, const char *name, unsigned port, uint32_t *list,
                          uint32_t *count)
 {

@@ -188,8 +188,8 @@ static int put_record(struct writer *w, const struct record *r)
     return FAB_E_INVAL;
 }
 
-/* Deletes the oldest events. The number of events must be counted: sequence numbers do not give it,
- * because debug events have numbers but are not stored. */
+/* Deletes the oldest events. The events in the database are counted, because sequence numbers have
+ * gaps where events were dropped. */
 static int trim_events(struct writer *w, uint32_t keep)
 {
     int status = FAB_OK;

@@ -35,9 +35,9 @@ void sm_repair_forget(struct sm *s);
 /* Takes over the plan of a local repair, which sm_phase_program_repair then sends. Returns
  * NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
-/* Plans the writes that bring up ISLs of the snapshot, whose PortInfo is as it was read.
- * port[count] has the ports at both ends. Then sets their PortInfo in the snapshot to what these
- * writes will establish. Returns NOMEM. */
+/* Plans the writes that bring up ISLs. port[count] has the ports at both ends of these ISLs, and
+ * the snapshot has their PortInfo as it was read. Then changes this PortInfo to what the writes
+ * will establish. Returns NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
 /* Call this function when the plan of a local repair begins: emits an event if pairs lose their
  * path while entries drop packets. */

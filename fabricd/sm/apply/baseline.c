@@ -264,8 +264,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
     return FAB_OK;
 }
 
-/* Counts the quarantined ports. Returns true if they are others than before, so that new P_Key
- * tables are needed. */
+/* Counts the quarantined ports. Returns true if other ports than before are quarantined, so that
+ * new P_Key tables are needed. */
 static bool count_quarantined(struct sm_baseline *b)
 {
     uint64_t was = b->quarantine, hash = 0;

@@ -7,9 +7,9 @@
  * The worker begins between two rounds, and counts as a reader of the snapshot (model.readers), so
  * that no round changes what it reads. When it has ended, the loop thread takes over the new
  * baseline and the new list of devices that are not approved. If a round has replaced the list
- * meanwhile, the worker compares again. If rounds leave it no time, the change is made without a
- * comparison, and a heavy sweep compares. The caller of a change is called when the change is
- * committed to the database.
+ * meanwhile, the worker compares again. If rounds replace the list too often, the change is made
+ * without a comparison, and a heavy sweep makes the comparison. done() of a change is called when
+ * the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,8 @@ struct sm_baseline_edit { /* while the worker task runs, it owns the members up 
     uint64_t
         begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
     unsigned tries;
-    uint64_t mark; /* of the store */
+    uint64_t mark; /* store_mark after the change; the change is committed when
+                      store_is_written(mark) is true */
     sm_done *done; /* NULL: nobody waits */
     void *ctx;
 };
@@ -282,8 +283,8 @@ static void unref(void *ctx)
     fab_discover_baseline_unref(ctx);
 }
 
-/* Takes over the baseline that the worker made, stores it, and requests the sweep or writes that it
- * makes necessary. */
+/* Takes over the baseline that the worker made, and stores it. Requests the sweep or the writes
+ * that the new baseline makes necessary. */
 static void commit(struct sm *s, struct sm_baseline_edit *e)
 {
     struct sm_baseline *b = &s->apply->baseline;

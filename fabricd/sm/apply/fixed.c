@@ -4,10 +4,10 @@
  * the entries that these switches hold, and the plan has no writes to them.
  *
  * If routes cannot avoid a silent switch, the proof judges this mixture. A loop or a cycle of
- * channel dependencies makes new tables unacceptable. Pairs of endports that only a fixed entry
- * separates, for example because it leads to a failed link, are lost until the switch answers, and
- * are counted. The VLs of such a switch cannot change either: tables that need other VLs than the
- * last ones are not accepted.
+ * channel dependencies makes new tables unacceptable. Pairs of endports can be lost only because of
+ * a fixed entry, for example an entry that leads to a failed link. Such pairs are counted, and stay
+ * lost until the switch answers. The VLs of such a switch cannot change either: tables that need
+ * other VLs than the last ones are not accepted.
  *
  * Entries that the manager does not know stay as the engine computed them.
  */
@@ -16,8 +16,8 @@
 
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the switch has links in the snapshot: those of a silent switch that routes can
- * avoid are excluded. */
+/* Returns whether the switch has links in the snapshot. A silent switch that routes can avoid has
+ * none, because its links are excluded. */
 static bool is_linked(const struct fab_fabric *f, uint32_t sw)
 {
     bool linked = false;

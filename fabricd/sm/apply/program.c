@@ -216,9 +216,9 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
-/* Returns whether the write would go to a silent switch, which cannot take it. This is no failure:
- * the proof uses the tables that the switch holds. After a local repair, which does not, the
- * manager sends no write that depends on this one. */
+/* Returns whether the write goes to a silent switch, which cannot receive it. The write does not
+ * count as failed, because the proof of the new tables used the tables that the switch holds.
+ * Writes that wait for this one, as in the plan of a local repair, are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
     if (!s->model.fabric->nodes[op->node].silent)
@@ -453,8 +453,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* Begins checks of the switches whose answers are awaited. Returns whether only silent switches are
- * awaited. */
+/* Begins to check whether the switches that have not answered are silent. Returns whether all of
+ * them are known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -523,8 +523,8 @@ static void end_writes(struct sm *s)
               p->switches, p->failed);
 }
 
-/* After a local repair, marks the SL2VL and VLArbitration tables as known of the switches at which
- * it wrote such tables. */
+/* After a local repair that wrote SL2VL or VLArbitration tables, marks these tables of the written
+ * switches as known. */
 static int leave_repair(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

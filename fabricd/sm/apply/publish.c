@@ -31,7 +31,7 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view; /* the published view, so that it is freed with this; or NULL */
+    struct fab_view *view; /* a reference; NULL: no view is published */
     const struct fab_fabric
         *old; /* the snapshot of `view`; NULL: there is no view to compare with */
     struct fab_fabric *now;

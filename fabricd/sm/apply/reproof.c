@@ -374,7 +374,7 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* If a slice still runs, it has the job; loop_tasks_orphan then lets the task free the job. */
+/* If a slice still runs, the worker task owns the job, and frees it after loop_tasks_orphan. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -186,7 +186,7 @@ static int route(struct sm_route_job *j)
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
         if (status == FAB_OK && (last || is_good(j))) {
-            /* The choice among engines does not know of fixed tables. */
+            /* choose() compares engines without the fixed tables. */
             if (is_good(j) && j->fixed.needed == 0)
                 status = choose(j, &chain, i);
             give_reason(j);

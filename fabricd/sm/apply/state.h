@@ -349,11 +349,12 @@ struct sm_fixed {
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);
-/* Gives the silent switches in the new tables the entries that they hold. *ret_changed: an entry
- * of a switch that routes cannot avoid changed. Returns NOMEM. */
+/* Gives the silent switches in the new tables the entries that they hold. *ret_changed says whether
+ * this changed an entry of a switch that routes cannot avoid. Returns NOMEM. */
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
-/* Returns whether silent switches need no other VL mapping than they have. */
+/* Returns whether new VLs are acceptable. If routes cannot avoid a silent switch, the VLs must be
+ * the same as before, because the SL-to-VL tables of this switch cannot be written. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);
 

@@ -59,7 +59,8 @@ struct sm_trap_limit {
     uint16_t first, last; /* the queue of LIDs to which an action is owed; 0: the queue is empty */
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* Heavy sweeps because of traps from unknown LIDs. */
+    /* The timer requests a heavy sweep after a trap from an unknown LID. The times limit the rate
+     * of these sweeps. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;

@@ -81,7 +81,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Excludes the links of the silent switch at an end of this link, unless they are excluded. */
+/* Excludes all links of the silent switch at an end of this link, unless they are excluded
+ * already. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;
@@ -165,9 +166,9 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     return r;
 }
 
-/* Returns whether the repair would write a silent switch that routes cannot avoid. The manager
- * sends no write to it. An engine must then compute tables for the entries that the switch holds.
- */
+/* Returns whether the repair would write tables of a silent switch that routes cannot avoid. The
+ * manager sends no write to it. An engine must then compute tables for the entries that the switch
+ * holds. */
 static bool writes_fixed_tables(struct sm *s, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -32,7 +32,7 @@ static const char *packet_name(uint32_t packet)
 
 /* Isolates the host at `port`, but only if the last election also found a refused manager at this
  * port. The return path of a packet with a permissive source LID shows its sender only if the
- * firmware of that adapter is not hostile. */
+ * firmware of the sender's adapter is not hostile. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;

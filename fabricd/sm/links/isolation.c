@@ -8,8 +8,8 @@
  * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
  * in the same list, but only their ports are disabled.
  *
- * libfabmgr/isolation decides whether a link may be isolated, at first when the isolation is
- * requested and again in each sweep. If a part of the fabric would be unreachable without an
+ * libfabmgr/health/isolation.h decides whether a link may be isolated, at first when the isolation
+ * is requested and again in each sweep. If a part of the fabric would be unreachable without an
  * isolated link, the link is reinstated: routes use it as long as it is needed.
  */
 #include <stdio.h>

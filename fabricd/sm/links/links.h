@@ -107,7 +107,8 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
 /* Excludes the links of all silent switches that routes can avoid from a new snapshot, before the
  * model adopts it. Returns NOMEM. */
 int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
-/* Returns whether the link of this port was excluded, or returns, because of a silent switch. */
+/* Returns whether the link of this port is excluded because of a silent switch, or was excluded
+ * until that switch answered and no view has been published since. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
 /* Call this function after a view was published. */
 void sm_silent_settle(struct sm *s);

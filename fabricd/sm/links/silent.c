@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Silent switches: the agent of the switch does not answer, but its neighbours see links to it up.
- * Such a switch still forwards packets as its tables say, but nobody can change them.
+ * Silent switches: the agent of the switch does not answer, but its neighbours report links to it
+ * as up. Such a switch still forwards packets as its tables say, but nobody can change them.
  *
  * The manager keeps a silent switch and what is behind it in the fabric
  * (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch, the
@@ -93,7 +93,7 @@ static void drop_old(struct sm *s)
     }
 }
 
-/* Makes the set that discoveries use anew. Without memory, the last set stays. */
+/* Makes a new set of silent switches for discoveries. If memory runs out, the last set stays. */
 static void remake_set(struct sm *s)
 {
     uint64_t guid[SILENT_MOST];

@@ -4,13 +4,13 @@
  *
  * A phase that gets no answer from a switch within the time of one try names the switch here
  * (sm_silent_check). The manager then asks all neighbours of the switch for the PortInfo of their
- * ports to it, and asks the switch for SwitchInfo over the first two neighbours that see their
- * link up. All checks run side by side, and beside the running round. The directed routes of a
- * check avoid all switches that are being checked.
+ * ports to it, and asks the switch for SwitchInfo over the first two neighbours that report their
+ * link to it as up. All checks run side by side, and beside the running round. The directed routes
+ * of a check avoid all switches that are being checked.
  *
- * If the switch answers, nothing is wrong with it. A neighbour that sees its link down causes a
+ * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes a
  * port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times the
- * time of one try, and a neighbour sees its link up, the switch is silent. If no neighbour answers
+ * time of one try, and a neighbour reports its link as up, the switch is silent. If no neighbour answers
  * either, nothing is known, and a targeted sweep follows.
  */
 #include <stdlib.h>
@@ -22,22 +22,22 @@
 
 #define CHECKS_MOST 64
 #define NEIGHBOURS_MOST 64
-#define PATHS_MOST 2 /* over how many neighbours a switch is asked */
+#define PATHS_MOST 2 /* maximum number of neighbours over which a switch is asked */
 #define VERDICT_TRIES 4
 
-struct neighbour { /* of the switch that is checked */
+struct neighbour { /* a neighbour of the switch that is checked */
     struct fab_path to_it,
-        over_it; /* directed routes to the neighbour, and to the switch over it */
+        over_it; /* directed routes to the neighbour, and over it to the switch */
     uint64_t guid;
-    uint8_t port; /* of the neighbour, to the switch */
+    uint8_t port; /* port of the neighbour that leads to the switch */
     bool answered, up;
 };
 struct sm_check {
     struct sm *s;
-    uint64_t guid,
-        begun_us; /* begun: when the switch was first asked, or the check was requested */
+    uint64_t guid, begun_us; /* begun_us: when the switch was first asked; until then, when the
+                                check was requested */
     struct neighbour *neighbour;
-    uint32_t neighbours, asked; /* asked: over how many neighbours the switch was asked */
+    uint32_t neighbours, asked; /* asked: number of neighbours over which the switch was asked */
     bool over;
 };
 
@@ -100,7 +100,8 @@ static void drop_check(struct sm *s, uint32_t i)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Requests what reads the state of a port whose link went down. */
+/* Requests the round that reads the ports of a switch, because one of its links went down: a port
+ * probe if a local repair is possible, otherwise a targeted sweep. */
 static void suspect(struct sm *s, uint64_t guid)
 {
     if (sm_can_repair(s))
@@ -109,7 +110,8 @@ static void suspect(struct sm *s, uint64_t guid)
         sm_request_target(s, guid);
 }
 
-/* A changed port or another LinearFDBTop is a reason to read the switch, as in a light sweep. */
+/* Requests a targeted sweep of the switch if its SwitchInfo shows that a port changed, or if its
+ * LinearFDBTop is not the one that the manager wrote. A light sweep does the same. */
 static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -132,8 +134,8 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
 }
 
-/* Asks the switch over a neighbour that sees its link up. The time until the verdict begins with
- * the first question. */
+/* Asks the switch over a neighbour that reports its link as up. The time until the verdict begins
+ * with the first question. */
 static void ask_over(struct sm_check *c, const struct neighbour *n)
 {
     if (c->asked == PATHS_MOST)
@@ -277,7 +279,8 @@ static void act(struct sm *s, struct sm_silent *e, bool avoid)
     }
 }
 
-/* The targeted sweep reads the neighbours, too. They show whether the switch is gone. */
+/* Requests a targeted sweep of the switch and its neighbours. The neighbours show whether the
+ * switch is gone. */
 static void suspect_all(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -39,10 +39,11 @@ struct sm_port_op {
 struct sm_silent { /* a switch that is silent, or was silent recently */
     struct sm *s;
     uint64_t guid;
-    uint64_t since_us;            /* manager's clock when the switch was found to be silent */
-    uint64_t released_us;         /* when routes were allowed to use it again; 0: it is silent */
-    bool returning;               /* released, and no view has been published since */
-    bool avoided;                 /* its links are excluded from the snapshot */
+    uint64_t since_us; /* manager's clock when the switch was found to be silent */
+    uint64_t
+        released_us; /* when routes were allowed to use the switch again; 0: the switch is silent */
+    bool returning;  /* released, and no view has been published since */
+    bool avoided;    /* its links are excluded from the snapshot */
     struct fab_silent_link *link; /* the excluded links */
     uint32_t links;
     uint32_t relapses; /* how often it was silent again */
@@ -60,7 +61,7 @@ struct sm_silent_checks { /* state of silent_check.c */
 struct sm_links {
     struct sm_silent **silent; /* state of silent.c */
     uint32_t silents;
-    struct fab_silent *silent_set; /* those of them that are silent; NULL: none */
+    struct fab_silent *silent_set; /* the switches in `silent` that are silent now; NULL: none */
     struct sm_silent_checks silent_checks;
     struct loop_timer *silent_poll;
     struct sm_flap *list;
@@ -125,7 +126,7 @@ void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, 
 /* Extends the route to a node by this port of the node. Returns false if there is no such route. */
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
-void sm_silent_poll(struct sm *s);     /* begins to ask silent switches now and then */
+void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */
 /* Notes that a silent switch answers again. */
 void sm_silent_release(struct sm *s, struct sm_silent *e);
 

@@ -3,7 +3,7 @@
  * Proves multicast trees before MFT blocks of them are written (libfabmgr/verify/multicast.h). A
  * worker task gets copies of the blocks and of the members of some groups of 32 MLIDs, because both
  * change with each join. The writes are planned from these copies, so joins that come meanwhile do
- * not delay them; the next plan has those.
+ * not delay the writes. The next plan includes these joins.
  *
  * A group of 32 MLIDs with a tree that fails is not written until its trees change.
  */
@@ -14,7 +14,8 @@
 #include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/size.h"
 
-/* A batch has at most about so many members and table blocks, unless one group has more. */
+/* Approximate maximum of members and table blocks in a batch. A batch of one group may have
+ * more. */
 #define BATCH 200000u
 
 struct sm_mft_proof {
@@ -46,7 +47,8 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Counts the members of each MLID, and lists the MLIDs: groups may share an MLID. */
+/* Lists the MLIDs of the groups, and counts the members of each MLID. Several groups may share an
+ * MLID. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {

@@ -35,8 +35,9 @@ struct sm_multicast {
     sm_mgroup_fn *on_mgroup; /* the listener of sm_on_mgroup, or NULL */
     void *on_mgroup_ctx;
 
-    /* mft_proof.c: the tables of the groups of 32 MLIDs in proved_groups, which are proved; the
-     * groups of which a tree failed; the worker task, or NULL. */
+    /* Members of mft_proof.c. `proved` has the proved tables of the groups of 32 MLIDs in the
+     * bitset proved_groups. `refuted` is the bitset of the groups with a tree that failed.
+     * `proving` is the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
- * flight, and still fewer while a round runs. It notes each node that a round touches, because it
- * may have read the node before the change.
+ * flight, and still fewer while a round runs. The sweep notes each node that a round touches,
+ * because the sweep may have read the node before the round changed it.
  *
  * After the first pass, a second pass reads the touched nodes again. A third pass reads the nodes
  * touched during the second pass, and so on until no node was touched. Then a round adopts the

@@ -23,9 +23,9 @@ void sm_background_drop(struct sm *s);
 /* Starts a requested background heavy sweep, or the next pass of the running one. */
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
-/* A round can adopt the result of the background heavy sweep. */
+/* Returns whether a round can adopt the result of the background heavy sweep. */
 bool sm_background_ready(const struct sm *s);
-/* Nodes changed since the last pass of the background heavy sweep began. */
+/* Returns whether nodes changed since the last pass of the background heavy sweep began. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 /* Struct sm_wiring calls this function as node_touched. */
