@@ -8,10 +8,10 @@
  * link to it as up. All checks run side by side, and beside the running round. The directed routes
  * of a check avoid all switches that are being checked.
  *
- * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes a
- * port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times the
- * time of one try, and a neighbour reports its link as up, the switch is silent. If no neighbour answers
- * either, nothing is known, and a targeted sweep follows.
+ * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
+ * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
+ * the time of one try, and a neighbour reports its link as up, the switch is silent. If no
+ * neighbour answers either, nothing is known, and a targeted sweep follows.
  */
 #include <stdlib.h>
 
