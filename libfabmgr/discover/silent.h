@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The set of silent switches, for discovery. The agent of a silent switch does not answer, although
- * its neighbours see its links up. Such a switch still forwards packets as its tables say.
+ * its neighbours report links to it as up. Such a switch still forwards packets as its tables say.
  *
  * The set also has the links of these switches that the manager excluded from its snapshot so that
  * routes avoid them. The set does not change after it was made. Any thread may read it, and it is

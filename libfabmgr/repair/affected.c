@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the table entries that lead into dead links. A switch has such entries only if one of its
- *
  * own links is dead. So the search reads only the LFTs of the switches at dead links.
  */
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles the dead links of a delta: lists their ports, and marks them in the repair for the
- * duration
- *
- * of a call. Also finds the connected components of the network without its dead links.
+ * duration of a call. Also finds the connected components of the network without its dead links.
  */
 #include <stdlib.h>
 

@@ -13,8 +13,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* The most ports that are examined, some milliseconds of CPU time. After that, each drained entry
- * counts as if all endports sent packets through it. */
+/* Maximum number of ports that are examined, which takes some milliseconds of CPU time. After that,
+ * each drained entry counts as if all endports sent packets through it. */
 #define VISITS_MOST 2000000u
 
 struct counting {

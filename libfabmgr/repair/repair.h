@@ -57,7 +57,7 @@ void fab_repair_free(struct fab_repair *r);
 /* Copies the state, so that another thread can work with the copy. Both share the description of
  * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
-/* returns bytes, including memory that clones share */
+/* Returns the size of the repair in bytes, including memory that clones share. */
 size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
@@ -154,9 +154,9 @@ int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lf
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Prepares the tables for fab_repair_commit: makes a version of them if they have other owners,
- * with own pages for all changes. to_sw[]: the tables' id of each switch, or FAB_NONE; NULL: the
- * ids are those of the repair. Returns NOMEM. */
+/* Prepares the tables for fab_repair_commit. If the tables have other owners, makes a new version
+ * of them, with pages of its own for all changes. to_sw[]: the tables' id of each switch, or
+ * FAB_NONE; NULL: the ids are those of the repair. Returns NOMEM. */
 int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
                               struct fab_lft *lft);
 /* Changes the prepared active tables, and records the delta's dead links as the present dead links.

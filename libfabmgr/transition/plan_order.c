@@ -113,7 +113,7 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
-/* Adds a write, unless it would go to a silent switch, which cannot take it. */
+/* Adds a write, unless it would go to a silent switch, which cannot receive it. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
     if (o->in->fabric->nodes[w->sw].silent)
@@ -167,7 +167,7 @@ static void add_others(struct ordering *o)
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && op->drain != 0)
-            o->ops[o->count++] = *op; /* of a switch that is not cut off */
+            o->ops[o->count++] = *op; /* this write goes to a switch that is not cut off */
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);
     }

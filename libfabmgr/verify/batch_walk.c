@@ -8,10 +8,11 @@
  *   - Other switches spread the LIDs over several ports. Switches whose ports lead to the same
  *     switches form an equivalence class, and mostly spread the LIDs alike. The lowest id of the
  *     class is its representative. The batch is walked in tiles of 64 LIDs. If a switch has the
- * same entries in a tile as its representative, each of its channels has the same dependencies as
- * the representative's channel of the same port. So only those of the representative are collected.
- *     In a tile where some switch of the class has different entries, the dependencies collected so
- *     far are first given to all switches of the class.
+ *     same entries in a tile as its representative, each of its channels has the same dependencies
+ *     as the representative's channel of the same port. So only the dependencies of the
+ *     representative are collected. In a tile where some switch of the class has
+ *     different entries, the dependencies collected so far are first given to all switches of the
+ *     class.
  *
  * The depth of a switch is the number of switches on the path. All LIDs arrive if each switch has
  * one depth for the whole batch, and each of its next switches has that depth less one. If this

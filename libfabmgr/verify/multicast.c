@@ -33,16 +33,19 @@ struct check {
      * group g begins */
     uint32_t *order;
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
-    struct mask *mask; /* [n] of the current MLID */
+    struct mask *mask; /* [n] port mask of each switch for the current MLID */
     uint32_t *touched; /* [touches] the switches whose mask is not zero */
     uint32_t touches;
-    uint32_t *tree;    /* [n] union-find over branches; all are roots between MLIDs */
-    uint32_t *part;    /* [n] lowest id of the switches that links connect, by their MFTs */
-    uint32_t part_cap; /* `part` is for switches with at least this MulticastFDBCap */
-    uint32_t least;    /* smallest MulticastFDBCap that is not 0 */
-    uint32_t *anchor;  /* [n] by part: the tree of its first receiver; FAB_NONE: none */
-    uint64_t *used;    /* bitset of the parts with a touched switch */
-    uint64_t *home;    /* bitset of the switches with members */
+    uint32_t *tree; /* [n] union-find of the switches that branches join; between MLIDs, each switch
+                       is its own root */
+    uint32_t *part; /* [n] part of the fabric: lowest id of the switches that links connect with the
+                       switch */
+    uint32_t
+        part_cap; /* `part` counts only links between switches with at least this MulticastFDBCap */
+    uint32_t least;   /* smallest MulticastFDBCap that is not 0 */
+    uint32_t *anchor; /* [n] by part: the tree of its first receiver; FAB_NONE: none */
+    uint64_t *used;   /* bitset of the parts with a touched switch */
+    uint64_t *home;   /* bitset of the switches with members */
     uint32_t
         *receiver; /* [port_count] index + 1 of the last MLID of which the port is a receiver */
     struct fab_verify_deps *deps; /* dependencies of multicast packets; NULL: not wanted */
@@ -83,8 +86,8 @@ static bool mask_has(const struct mask *m, uint32_t num)
     return (m->word[num / 64] >> (num % 64) & 1) != 0;
 }
 
-/* Reads the masks of an MLID. Blocks of switches or ports that do not exist are ignored: no switch
- * has them. */
+/* Reads the masks of an MLID. Blocks of switches or ports that do not exist are ignored, because no
+ * switch holds them. */
 static void read_masks(struct check *c, uint32_t slot)
 {
     uint32_t group = slot / GROUP_LIDS;
@@ -139,8 +142,8 @@ static void join_parts(struct check *c, uint32_t sw)
     }
 }
 
-/* Finds the parts of the fabric for MLIDs of which switches have an entry if their MulticastFDBCap
- * is at least `cap`. */
+/* Finds the parts of the fabric, that is, the sets of switches that links connect. Only switches
+ * whose MulticastFDBCap is at least `cap` count. */
 static void find_parts(struct check *c, uint32_t cap)
 {
     if (c->part_cap == cap)
@@ -268,7 +271,7 @@ static void check_member(struct check *c, struct lid_check *l,
         fail(l, FAB_E_UNREACHABLE, port);
 }
 
-/* Sets or clears the anchor of each part: the tree in which its first receiver is. */
+/* Sets or clears the anchor of each part, which is the tree that contains its first receiver. */
 static void anchor(struct check *c, const struct lid_check *l,
                    const struct fab_verify_multicast_lid *lid, bool set)
 {
@@ -325,7 +328,7 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     const uint32_t count = c->deps->vl_count;
     if (count == 1)
         return 1;
-    /* From members at the switch, and from other switches of the tree. */
+    /* VLs of packets from members at the switch, and from other switches of the tree */
     uint32_t set = fab_base_bits_get(c->home, sw) ? UINT32_C(1) << vl_of(c, 0, port, sl) : 0;
     for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
         uint32_t in = c->f->nodes[sw].first_port + num;
@@ -387,7 +390,7 @@ static void take_verdict(struct check *c, const struct lid_check *l)
     c->v.port = l->port;
 }
 
-/* lid: the members; NULL: the MLID has none. */
+/* Checks the masks of one MLID. lid: its members; NULL: it has none. */
 static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_multicast_lid *lid)
 {
     uint32_t slot = mlid - FAB_VERIFY_MLID_FIRST;
@@ -465,7 +468,8 @@ static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_
     int status = fab_verify_walk_init(w, graph);
     if (status != FAB_OK)
         return status;
-    /* Even if packets keep their VL, for multicast packets may use other VLs. */
+    /* The walk with VLs is needed even if unicast packets keep their VL, because multicast packets
+     * may use other VLs. */
     if (vls != NULL && fab_target_vls_multiple(vls) && w->vl_walk == NULL)
         status = fab_verify_vl_walk_new(graph, &w->vl_walk);
     if (status == FAB_OK)

@@ -8,18 +8,18 @@
  * branch is in the masks of both its ends, a packet of any sender passes each switch of the tree
  * once. So the proof checks for each MLID that
  *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
- * mask leads back;
+ *     mask leads back;
  *   - these branches form no cycle;
  *   - all members that links connect are at switches of one tree, and each receiver is in the mask
  *     of its switch.
  *
  * A packet waits in the input buffer of a switch until each of its copies has room in the next
- * buffer. A switch sends a packet only if there are credits for all of it (IBA 7.9), so a copy that
- * is being sent never waits for another one; in wormhole networks it does, and multicast needs more
- * (Lin, McKinley, Ni: Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE
- * TPDS 5, 1994). So each input channel depends on each output channel of the mask, and unicast and
- * multicast packets together are free of deadlocks if the graph of all dependencies has no cycle
- * (Dally & Seitz 1987).
+ * buffer. So each input channel depends on each output channel of the mask. Unicast and multicast
+ * packets together are free of deadlocks if the graph of all dependencies has no cycle (Dally &
+ * Seitz 1987). This is enough, because a switch sends a packet only if there are credits for the
+ * whole packet (IBA 7.9), so that a copy that is being sent never waits for another copy. (In
+ * wormhole networks it can wait, and multicast needs further rules: Lin, McKinley, Ni,
+ * Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE TPDS 5, 1994.)
  */
 #ifndef LIBFABMGR_VERIFY_MULTICAST_H
 #define LIBFABMGR_VERIFY_MULTICAST_H
@@ -60,9 +60,9 @@ struct fab_multicast_verdict {
     /* Members that no tree serves, because the links of the fabric do not connect them with it. */
     uint64_t unserved;
     uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
-    /* The first failure: FAB_E_UNREACHABLE (a member does not get packets, or those of some
-     * members), FAB_E_LOOP, FAB_E_DENIED (a port that is no receiver gets packets), FAB_E_INVAL (a
-     * port without a working link), FAB_E_LIMIT (the switch has no such MFT entry), or FAB_OK. */
+    /* The first failure: FAB_E_UNREACHABLE (a member gets no packets, or none from some members),
+     * FAB_E_LOOP, FAB_E_DENIED (a port that is no receiver gets packets), FAB_E_INVAL (a port
+     * without a working link), FAB_E_LIMIT (the switch has no such MFT entry), or FAB_OK. */
     int kind;
     uint16_t mlid;
     uint32_t port; /* port id of the member or of the switch's out port */
@@ -70,7 +70,7 @@ struct fab_multicast_verdict {
      * `together`: with the unicast packets, too. cycle: the witness, of multicast alone if that has
      * a cycle; its kind is FAB_OK or FAB_E_CYCLE. */
     bool alone, together;
-    uint64_t dependencies; /* of multicast packets */
+    uint64_t dependencies; /* number of dependencies of multicast packets */
     struct fab_witness cycle;
 };
 /* Proves the MFTs or finds a witness. Returns OK if *ret is filled, whether the proof succeeded or

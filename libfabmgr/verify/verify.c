@@ -107,7 +107,7 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     return status;
 }
 
-/* Prepares the walk; on success, the caller ends it with close_walk. NOMEM, INVAL. */
+/* Prepares the walk. On success, the caller ends it with close_walk. Returns NOMEM or INVAL. */
 static int open_walk(const struct fab_verify_input *in, struct fab_verify_graph *graph,
                      struct fab_verify_walk *walk)
 {
@@ -149,7 +149,7 @@ struct fab_verify_steps {
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_walk walk;
-    uint32_t next, pieces; /* number of the next piece of the walk, and their count */
+    uint32_t next, pieces; /* number of the next piece of the walk, and number of all pieces */
 };
 
 int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret)

@@ -2,8 +2,8 @@
 /*
  * Phase "programming" sends the writes of the plan stage by stage. LFT writes also wait at the
  * barriers of the plan, and where the plan says so, until packets in flight have left the fabric. A
- * payload is encoded when its write is sent, because storing half a million
- * payloads would take too much memory.
+ * payload is encoded when its write is sent, because storing half a million payloads would take
+ * too much memory.
  *
  * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
  * model. A node that refuses or does not answer a write becomes a suspect of a later sweep. After a

@@ -6,8 +6,8 @@
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
- * speed), and checks the result of the probe. The sweep follows at
- * once if there were other changes or failures, otherwise after CHECK_US.
+ * speed), and then checks the result of the probe. The sweep follows at once if there were other
+ * changes or failures, otherwise after CHECK_US.
  */
 #include <stdlib.h>
 

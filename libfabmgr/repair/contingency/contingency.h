@@ -93,12 +93,12 @@ void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
 int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
                                   struct fab_lft *tables);
 /* Names links that are more likely to fail than others, each by the id of either port, the
- * likeliest first. They come first in the order of the cases. They apply from the next state that
- * the maker follows, or from its beginning. Returns NOMEM. */
+ * likeliest first. They come first in the order of the cases. They take effect when the maker
+ * begins, or with the next state that the maker follows. Returns NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
-/* While *stop is not 0, fab_repair_contingency_next returns BUSY within about a column. Another
- * thread may set *stop with __atomic_store_n. NULL: the maker cannot be stopped. */
+/* While *stop is not 0, fab_repair_contingency_next returns BUSY after at most about one more
+ * column. Another thread may set *stop with __atomic_store_n. NULL: the maker cannot be stopped. */
 void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, const int *stop);
 /* Counts the paths to the next block of LIDs, or puts the cases in order. Returns true if the
  * caller must call again. */
@@ -165,9 +165,9 @@ const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
 /* Returns the stored plan for exactly these dead links. It is a delta as fab_repair_plan,
  * fab_repair_prove and fab_repair_order compute it, except that change[] is in the order of the
- * writes. A plan that was made for an earlier state is checked and proved before; some of its paths
- * may then be longer than those of a repair computed now. Returns NOT_FOUND
- * (there is no such plan, or it is not valid any more) or NOMEM. */
+ * writes. A plan that was made for an earlier state is first checked and proved; some of its paths
+ * may then be longer than those of a repair computed now. Returns NOT_FOUND (there is no such plan,
+ * or it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
