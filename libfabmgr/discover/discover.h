@@ -110,8 +110,9 @@ int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
 /* Replaces the directed routes of paths[node_count] that lead over links that the snapshot no
  * longer has. port[2 * i] and port[2 * i + 1] are the ports of such a link; the other links have
  * not changed since the routes were computed. The time is proportional to the number of nodes whose
- * routes change, plus a short check of each other node. Nodes that only silent switches connect
- * lose their routes. Returns NOMEM; no route has changed then. */
+ * routes change, plus a short check of each other node. If a node lost its route and has none that
+ * avoids the silent switches, all routes are searched anew. Returns NOMEM; the search anew may then
+ * have left nodes without a route, but no route leads over a lost link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 #define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */

@@ -101,9 +101,12 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* ---- links that went ------------------------------------------------------------------------- */
 
-/* A search for the nodes whose routes led over the lost links. */
+/* A search for the nodes whose routes led over the lost links. A silent switch has no route, so the
+ * prefix of a route does not show whether it leads through such a switch and then over a lost link.
+ * With silent switches the search therefore follows each route. */
 struct detour {
     const struct fab_fabric *f;
+    bool silent; /* the fabric has silent switches */
     struct fab_path *paths;
     struct fab_path *lost; /* [losts] routes up to the far ends of the lost links */
     size_t losts;
@@ -137,15 +140,46 @@ static void note_lost(struct detour *d, uint32_t from, uint32_t to)
     d->lost[d->losts++] = *b;
 }
 
+/* Follows a route over links that are up. Returns the node at its end, or FAB_NONE. Sets
+ * *ret_silent if the route passes through a silent switch. */
+static uint32_t follow(const struct fab_fabric *f, const struct fab_path *path, bool *ret_silent)
+{
+    uint32_t node = fab_fabric_port(f, f->self_port)->node;
+    for (unsigned hop = 1; hop <= path->hops && node != FAB_NONE; hop++) {
+        uint32_t port = fab_fabric_port_id(f, node, path->port[hop]);
+        *ret_silent |= f->nodes[node].silent;
+        node = fab_fabric_port_is_up(f, port) ? fab_fabric_peer_node(f, port) : FAB_NONE;
+    }
+    return node;
+}
+
+static bool is_lost(const struct detour *d, uint32_t node)
+{
+    const struct fab_path *path = &d->paths[node];
+    bool silent = false;
+    size_t i = 0;
+    if (d->silent)
+        return path->hops != FAB_PATH_UNKNOWN && follow(d->f, path, &silent) != node;
+    while (i < d->losts && !begins_with(path, &d->lost[i]))
+        i++;
+    return i < d->losts;
+}
+
+/* Returns whether new routes may lead over this node, whose route is known. A route through a
+ * silent switch is the last choice. */
+static bool may_lead_on(const struct detour *d, uint32_t node)
+{
+    bool silent = false;
+    if (d->silent)
+        follow(d->f, &d->paths[node], &silent);
+    return !silent;
+}
+
 static void list_nodes(struct detour *d)
 {
-    for (uint32_t n = 0; d->losts > 0 && n < d->f->node_count; n++) {
-        size_t i = 0;
-        while (i < d->losts && !begins_with(&d->paths[n], &d->lost[i]))
-            i++;
-        if (i < d->losts)
+    for (uint32_t n = 0; (d->losts > 0 || d->silent) && n < d->f->node_count; n++)
+        if (is_lost(d, n))
             d->node[d->nodes++] = n;
-    }
     for (uint32_t i = 0; i < d->nodes; i++) {
         d->paths[d->node[i]].hops = FAB_PATH_UNKNOWN;
         d->hops[d->node[i]] = FAB_PATH_UNKNOWN;
@@ -178,7 +212,7 @@ static void offer_from_outside(struct detour *d)
         for (unsigned num = 1; num <= f->nodes[d->node[i]].num_ports; num++) {
             uint32_t port = fab_fabric_port_id(f, d->node[i], (uint8_t)num);
             uint32_t near = fab_fabric_peer_node(f, port);
-            if (near != FAB_NONE && d->paths[near].hops != FAB_PATH_UNKNOWN)
+            if (near != FAB_NONE && d->paths[near].hops != FAB_PATH_UNKNOWN && may_lead_on(d, near))
                 offer_to_neighbours(d, near);
         }
 }
@@ -199,10 +233,34 @@ static void take_routes(struct detour *d)
         }
 }
 
+/* Searches all routes anew if nodes lost theirs and have none that avoids the silent switches. */
+static int search_behind_silent(struct detour *d)
+{
+    struct fab_path *anew = NULL;
+    uint32_t i = 0;
+    while (i < d->nodes && d->paths[d->node[i]].hops != FAB_PATH_UNKNOWN)
+        i++;
+    if (!d->silent || i == d->nodes)
+        return FAB_OK;
+    int status = fab_discover_paths(d->f, &anew);
+    if (status == FAB_OK)
+        memcpy(d->paths, anew, d->f->node_count * sizeof(*anew));
+    free(anew);
+    return status;
+}
+
+static bool any_silent(const struct fab_fabric *f)
+{
+    uint32_t sw = 0;
+    while (sw < f->switch_count && !f->nodes[sw].silent)
+        sw++;
+    return sw < f->switch_count;
+}
+
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths)
 {
-    struct detour d = {.f = f, .paths = paths};
+    struct detour d = {.f = f, .paths = paths, .silent = any_silent(f)};
     d.lost = calloc(2 * count + 1, sizeof(*d.lost));
     d.node = fab_base_alloc_array(f->node_count, sizeof(*d.node));
     d.hops = calloc(f->node_count, sizeof(*d.hops));
@@ -216,6 +274,7 @@ int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port,
         list_nodes(&d);
         offer_from_outside(&d);
         take_routes(&d);
+        status = search_behind_silent(&d);
     }
     free(d.lost);
     free(d.node);

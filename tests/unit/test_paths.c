@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
- * search of the whole fabric, and must lead to their nodes over links that exist. */
+ * search of the whole fabric, and must lead to their nodes over links that exist. They lead through
+ * silent switches only to nodes that have no other route. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/prng.h"
@@ -10,6 +11,8 @@
 #include "tests/unit/testing.h"
 
 #define MOST_LOST 12
+
+static uint64_t behind_silent; /* number of compared routes through a silent switch */
 
 static struct fab_fabric *fabric_of(uint64_t seed)
 {
@@ -24,6 +27,27 @@ static struct fab_fabric *fabric_of(uint64_t seed)
     fab_fabric_unref(f);
     own->self_port = own->nodes[own->switch_count].first_port + 1u;
     return own;
+}
+
+/* Makes some switches silent, but not the first one, to which the manager is connected. */
+static void silence(struct fab_fabric *f, struct fab_prng *random)
+{
+    uint64_t count = 1 + fab_base_prng_below(random, 4);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t sw = (uint32_t)fab_base_prng_below(random, f->switch_count);
+        f->nodes[sw].silent = sw != fab_fabric_peer_node(f, f->self_port);
+    }
+}
+
+static bool is_through_silent(const struct fab_fabric *f, const struct fab_path *path)
+{
+    uint32_t node = fab_fabric_port(f, f->self_port)->node;
+    bool silent = false;
+    for (unsigned hop = 1; hop <= path->hops; hop++) {
+        silent |= f->nodes[node].silent;
+        node = fab_fabric_peer_node(f, fab_fabric_port_id(f, node, path->port[hop]));
+    }
+    return silent;
 }
 
 static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
@@ -44,9 +68,15 @@ static void compare(const struct fab_fabric *f, const struct fab_path *paths)
     struct fab_path *whole = NULL;
     ck_assert_int_eq(fab_discover_paths(f, &whole), FAB_OK);
     for (uint32_t n = 0; n < f->node_count; n++) {
-        ck_assert_uint_eq(paths[n].hops, whole[n].hops);
-        if (paths[n].hops != FAB_PATH_UNKNOWN)
-            ck_assert_uint_eq(end_of(f, &paths[n]), n);
+        ck_assert_uint_eq(paths[n].hops == FAB_PATH_UNKNOWN, whole[n].hops == FAB_PATH_UNKNOWN);
+        if (paths[n].hops == FAB_PATH_UNKNOWN)
+            continue;
+        ck_assert_uint_eq(end_of(f, &paths[n]), n);
+        bool silent = is_through_silent(f, &whole[n]);
+        ck_assert(is_through_silent(f, &paths[n]) == silent);
+        behind_silent += silent;
+        if (!silent)
+            ck_assert_uint_eq(paths[n].hops, whole[n].hops);
     }
     free(whole);
 }
@@ -72,14 +102,17 @@ static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports
     return lost;
 }
 
-START_TEST(repaired_routes_are_shortest_routes)
+/* Repairs the routes of random fabrics, and returns the number of lost links. */
+static uint64_t repair(uint64_t seed, bool silent)
 {
     struct fab_prng random;
     uint64_t changed = 0;
-    fab_base_prng_init(&random, test_seed("lost links", 5));
+    fab_base_prng_init(&random, seed);
     for (unsigned round = 0; round < 150; round++) {
         struct fab_fabric *f = fabric_of(fab_base_prng_next(&random));
         struct fab_path *paths = NULL;
+        if (silent)
+            silence(f, &random);
         ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
         for (unsigned step = 0; step < 6; step++) {
             uint32_t ports[2 * MOST_LOST];
@@ -91,7 +124,21 @@ START_TEST(repaired_routes_are_shortest_routes)
         free(paths);
         fab_fabric_unref(f);
     }
-    ck_assert_uint_gt(changed, 1500);
+    return changed;
+}
+
+START_TEST(repaired_routes_are_shortest_routes)
+{
+    ck_assert_uint_gt(repair(test_seed("lost links", 5), false), 1500);
+    ck_assert_uint_eq(behind_silent, 0);
+}
+END_TEST
+
+START_TEST(repaired_routes_avoid_silent_switches)
+{
+    behind_silent = 0;
+    ck_assert_uint_gt(repair(test_seed("lost links, silent switches", 6), true), 1500);
+    ck_assert_uint_gt(behind_silent, 1000);
 }
 END_TEST
 
@@ -100,6 +147,7 @@ int main(void)
     Suite *s = suite_create("paths");
     TCase *t = tcase_create("paths");
     tcase_add_test(t, repaired_routes_are_shortest_routes);
+    tcase_add_test(t, repaired_routes_avoid_silent_switches);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -66,30 +66,8 @@ int sm_model_find_port_paths(struct sm_model *m)
     return FAB_OK;
 }
 
-static bool any_silent(const struct fab_fabric *f)
-{
-    uint32_t sw = 0;
-    while (sw < f->switch_count && !f->nodes[sw].silent)
-        sw++;
-    return sw < f->switch_count;
-}
-
-static int search_anew(struct sm_model *m)
-{
-    struct fab_path *paths = NULL;
-    int r = fab_discover_paths(m->fabric, &paths);
-    if (r != FAB_OK)
-        return r;
-    free(m->paths);
-    m->paths = paths;
-    return sm_model_find_port_paths(m);
-}
-
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
-    /* fab_discover_paths_without does not know that routes must avoid silent switches. */
-    if (any_silent(m->fabric))
-        return search_anew(m);
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
     /* The failure of an ISL connects no further port of an adapter. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
