@@ -6,7 +6,7 @@
  * packet were marked, and would delay other traffic many times longer (doc/congestion.md).
  *
  * - Table: each sender has to slow down to 1/n of the endport's rate, and to less until the queue
- * is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
+ *   is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
  * - Timer: the endport's switch port can mark at most all its packets, 1/t in a second, so each
  *   sender is notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`.
  *   With an increase of k steps for each mark, the sender stays throttled only if timer > n * t /
@@ -30,9 +30,9 @@
  *   and also when they have no credits, since a slow endport returns few credits. They do not mark
  *   as soon as a single packet waits, since the link would then become idle while senders are
  *   delayed. In a tree, ports down to a leaf also mark early, because all traffic to an endport
- * comes down one link or few. Upward ports can carry all that the endports send, so packets that
- * wait there are victims and must not be marked. In a tapered tree, upward ports cannot carry all
- * this traffic, so congestion can begin there, and they mark, too.
+ *   comes down one link or few. Upward ports can carry all that the endports send, so packets that
+ *   wait there are victims and must not be marked. In a tapered tree, upward ports cannot carry all
+ *   this traffic, so congestion can begin there, and they mark, too.
  */
 #include "libfabmgr/congestion/derive.h"
 

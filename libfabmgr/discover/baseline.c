@@ -260,7 +260,8 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* Makes the switch that the baseline does not have the device of this place. */
+/* If only the switch at the near end is not in the baseline, turns the place around, so that this
+ * switch is its device. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;

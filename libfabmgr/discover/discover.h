@@ -50,7 +50,7 @@ struct fab_discover_config {
 /* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
-    uint64_t guid; /* of the node, as it claims; 0: the query asks for its GUID */
+    uint64_t guid; /* GUID that the node claims; 0: the query asks for it */
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t tag;

@@ -17,7 +17,8 @@ struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint32_t *queue; /* [node_count] node ids; the search reaches each node at most once */
-    uint32_t *late;  /* [switch_count] silent switches, behind which the search looks at last */
+    uint32_t *
+        late; /* [switch_count] silent switches, the search continues behind them only at its end */
     uint32_t tail, lates;
     const uint64_t *avoid; /* bitset of nodes to avoid like silent switches; NULL: none */
 };
@@ -186,8 +187,8 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* For each neighbour of the node that lost its route: notes the route over the node, if it is the
- * shortest so far. */
+/* Offers the route over this node to each neighbour that lost its route. The neighbour notes the
+ * route if it is the shortest so far. */
 static void offer_to_neighbours(struct detour *d, uint32_t node)
 {
     const struct fab_fabric *f = d->f;
@@ -204,7 +205,7 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
     }
 }
 
-/* Does the same for all nodes in node[] and those of their neighbours that still have a route. */
+/* Calls offer_to_neighbours for each neighbour of a node in node[] that still has a route. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;

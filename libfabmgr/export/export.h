@@ -37,13 +37,13 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };
 struct fab_export;
-/* Begins an export. NOMEM. INVAL: the format is unknown, or in->lft or in->numbers is NULL although
- * the format needs it. */
+/* Begins an export. INVAL: the format is unknown, or in->lft or in->numbers is NULL although the
+ * format needs it. Also returns NOMEM. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
 /* Appends the next piece to t: about FAB_EXPORT_PIECE bytes, which end with a whole line.
- * *ret_done: the export is complete. NOMEM. */
+ * *ret_done: the export is complete. Returns NOMEM. */
 #define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 

@@ -57,7 +57,8 @@ void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
 /* Consumes bytes: advances *data and reduces *len. Returns 1 if body[len] holds a complete message,
  * which is valid until the next call. Returns 0 if all bytes are consumed and no message is
- * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. NOMEM. */
+ * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. Also returns
+ * NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
 /* Returns true if the stream may end now, which it may between two messages. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);

@@ -38,13 +38,13 @@ struct fab_isolation {
 
 /* Decides which links of link[count] may be excluded; earlier links have precedence over later
  * ones. A link that is excluded and down counts against the limit of its switches. max_percent:
- * limit for the links of a switch in one direction. NOMEM. */
+ * limit for the links of a switch in one direction. Returns NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
 /* Counts the switches and the other nodes that self_port could not reach if some links were
  * excluded. port[count]: one port id of each such link. *ret_first: the lowest id of these nodes,
- * or FAB_NONE. NOMEM. INVAL: the fabric has no self_port. */
+ * or FAB_NONE. INVAL: the fabric has no self_port. Also returns NOMEM. */
 int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                  uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first);
 

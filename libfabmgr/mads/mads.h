@@ -91,8 +91,8 @@ struct fab_mads_stats {
     /* number of received responses that match no request: late, duplicate, foreign or malformed;
      * mismatched ones included */
     uint64_t unmatched;
-    /* number of received responses with the TID of a request, but from elsewhere or about something
-     * else: forged, or of a faulty device */
+    /* number of received responses with the TID of a request, but with another sender or another
+     * content: they are forged, or a device is faulty */
     uint64_t mismatched;
     uint32_t window, in_flight;
 };
@@ -103,7 +103,7 @@ void fab_mads_free(struct fab_mads *m);
 
 /* Queues a copy of the request. Queued requests are sent before those of the source. INVAL: a
  * directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued or
- * in flight. NOMEM. */
+ * in flight. Also returns NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* Sets the source of requests, or removes it (NULL). next() fills *ret, which is zeroed before the
  * call, and returns true; or it returns false if there is no request now. After false, the next

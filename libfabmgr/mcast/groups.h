@@ -71,8 +71,8 @@ struct fab_mcast_groups {
 };
 /* Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
-/* The same for a net that another thread may have made of the fabric (fab_mcast_net_new). Takes
- * over the net in any case. */
+/* Works as fab_mcast_groups_new, for a net that another thread may have made of the fabric
+ * (fab_mcast_net_new). Takes over the net in any case. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* Returns OK or NOMEM. */

@@ -32,7 +32,7 @@ struct draft {
     size_t count, room;
 };
 
-/* Adds a write, unless it would go to a silent switch, which cannot take it. */
+/* Adds a write, unless it would go to a silent switch, which cannot receive it. */
 static int add(struct draft *d, struct fab_plan_op op)
 {
     if (d->in->fabric->nodes[op.node].silent)

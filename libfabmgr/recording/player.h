@@ -33,8 +33,8 @@ struct fab_recording_player_stats {
 };
 struct fab_recording_player;
 /* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED,
- * TRUNCATED: as for fab_recording_unpack_header. LIMIT: the recording has more than 2^31 MADs.
- * NOMEM. */
+ * TRUNCATED: as for fab_recording_unpack_header. LIMIT: the recording has more than 2^31 MADs. Also
+ * returns NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */

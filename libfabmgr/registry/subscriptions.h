@@ -58,7 +58,7 @@ uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, cons
                                          const struct fab_inform_info *info);
 /* Renews the subscription to the same events, or adds a new one. number: the number of a new
  * subscription, which must be free; if negative, the lowest free number. LIMIT: there are too many
- * subscriptions, of this subscriber or in total. NOMEM. */
+ * subscriptions, of this subscriber or in total. Also returns NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);

@@ -51,9 +51,9 @@ struct fab_sa {
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 
-/* Rank of the highest rate up to `mbps`; 0: there is none. */
+/* Returns the rank of the highest rate up to `mbps`, or 0 if there is none. */
 uint8_t fab_sa_rank(uint32_t mbps);
-/* Rank of an encoded rate; 0: no rate has this encoding. */
+/* Returns the rank of an encoded rate, or 0 if no rate has this encoding. */
 uint8_t fab_sa_rank_of_rate(uint8_t rate);
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 

@@ -232,9 +232,10 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
            (port > 0 || is_switch(s, node));
 }
 
-/* Finds the item with this key (items.c). size: bytes of an item. NULL: no item has this key. */
+/* Finds the item with this key (items.c). size: bytes of an item. Returns NULL if no item has this
+ * key. */
 void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
-/* Adds an item of zeros and returns its index. NOMEM. */
+/* Adds an item of zeros and returns its index. Returns NOMEM. */
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 

@@ -156,7 +156,8 @@ int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_s
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter);
 /* Finds a counter by its name in the specification, such as "PortXmitWait". For a counter of a VL,
- * SL or lane, its number follows the name: "PortVLXmitWait3". NOT_FOUND. */
+ * SL or lane, its number follows the name: "PortVLXmitWait3". Returns NOT_FOUND if there is no such
+ * counter. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {

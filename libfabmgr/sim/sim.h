@@ -17,7 +17,7 @@
 struct fab_sim;
 
 /* Creates a fabric in the state after power-on: links in Init, LIDs 0, LFTs empty. The simulation
- * keeps a reference to the snapshot. NOMEM. */
+ * keeps a reference to the snapshot. Returns NOMEM. */
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
@@ -77,7 +77,7 @@ int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);
 
-/* Finds the node with this GUID ("0x...") or description. NOT_FOUND. */
+/* Finds the node with this GUID ("0x...") or description. Returns NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 /* Returns the snapshot given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);

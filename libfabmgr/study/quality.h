@@ -72,7 +72,7 @@ struct fab_quality_bisection {
     /* bandwidth that a flow gets, as a fraction (0..1) of an endport's bandwidth: mean over the
      * flows of all bisections */
     double mean;
-    double least; /* the same as a mean over the flows of the worst bisection only */
+    double least; /* the same fraction as `mean`, over the flows of the worst bisection only */
     uint32_t tried;
 };
 struct fab_quality {

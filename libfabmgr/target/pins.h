@@ -31,13 +31,13 @@ struct fab_pins_input {
 /* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also
  * finds the nodes that must wait for an approval, because their pin has another name, or because
  * another GUID holds the host name. If several hosts in the same fabric show a host name that
- * nobody holds, all are pinned to it. A pattern of stars only matches everything, and counts as no
- * pattern. Returns NOMEM. */
+ * nobody holds, all are pinned to it. A pattern that consists only of stars matches every name, and
+ * counts as no pattern. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes, apart from times. */
 bool fab_target_pins_same(const struct fab_pins *a, const struct fab_pins *b);
-/* Returns true if a pattern of the policy selects nodes by name. A pattern of stars only does not
- * count. */
+/* Returns true if a pattern of the policy selects nodes by name. A pattern that consists only of
+ * stars does not count. */
 bool fab_target_pins_wanted(const struct fab_policy *p);
 void fab_target_pins_arrivals_fini(struct fab_pins_arrivals *a);
 

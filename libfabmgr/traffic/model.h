@@ -85,7 +85,8 @@ struct traffic_port {
     uint64_t free_at; /* time in ps at which the port has sent its current packet */
     /* number of packets that wait to leave by this port of a switch */
     uint32_t pending;
-    /* in bytes; if more wait for a channel, the port marks packets; UINT32_MAX: it never marks */
+    /* If more bytes than this wait for a channel, the port marks packets; UINT32_MAX: it never
+     * marks. */
     uint32_t limit;
     uint16_t rate;    /* Marking_Rate */
     uint16_t least;   /* length in bytes; shorter packets are not marked */

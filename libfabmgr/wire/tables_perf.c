@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of fields (tables.c explains them) of PortSamplesControl and its results (IBA
- * 16.1.3.2, 16.1.3.4, 16.1.4.12) and of PortExtendedSpeedsCounters (16.1.4.13). Also those of the
- * optional attributes that count per kind of error, per VL or per SL (16.1.4, A10.4.4, A13.6),
- * which all have the same layout.
+ * 16.1.3.2, 16.1.3.4, 16.1.4.12) and of PortExtendedSpeedsCounters (16.1.4.13). The file also has
+ * the tables of the optional attributes that count per kind of error, per VL or per SL (16.1.4,
+ * A10.4.4, A13.6). These attributes all have the same layout.
  */
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"

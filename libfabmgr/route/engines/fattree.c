@@ -31,8 +31,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than 1 of IRREGULAR_SHARE switches have links that differ
- * from those of their level (slots.c), or if more than 1 of SHORT_SHARE links up are missing. */
+/* The engine refuses a fabric if more than one in IRREGULAR_SHARE switches has links that differ
+ * from those of its level (slots.c), or if more than one in SHORT_SHARE uplinks is missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -105,8 +105,8 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              rails, gaps);
 }
 
-/* Returns true if most leaves have more hosts than links up, and their number of hosts is no
- * multiple of the number of links up. Then no closed form balances the loads. */
+/* Returns true if most leaves have more hosts than uplinks, and their number of hosts is no
+ * multiple of the number of uplinks. Then no closed form balances the loads. */
 static bool uneven(const struct fattree *t)
 {
     uint32_t leaves = 0, odd = 0;

@@ -44,8 +44,8 @@ struct updn {
 
 /* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If the fabric
  * is not too large (LIDs x ports up to BALANCING_WORK), the engine reroutes the LIDs on overloaded
- * links. If more than 1 of UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. So a tree
- * in which a fault doubles the load of a few links keeps most of its entries. */
+ * links. If more than one in UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. So a
+ * tree in which a fault doubles the load of a few links keeps most of its entries. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)

@@ -5,7 +5,7 @@
  * of the destination and `slots` the number of slots. A slot whose link is missing stays empty, and
  * the other slots do not change.
  *
- * A switch is regular if its number of links up is close to the usual number on its level. It has a
+ * A switch is regular if its number of uplinks is close to the usual number on its level. It has a
  * slot for each position among the upper switches (tree.c), occupied or not, times the number of
  * parallel links that is usual on its level. Slot p * positions + o is the p-th link to position o.
  * So all switches of a group reach the same upper switch by the same slot, which makes shifts free
@@ -98,7 +98,7 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* Returns true if the switch is regular. All its links up must be equally fast. Few slots may be
+/* Returns true if the switch is regular. All its uplinks must be equally fast. Few slots may be
  * without a link: at most a quarter, or as many as the usual parallel links to one neighbour. The
  * links without a slot must not be more than a quarter of the slots. */
 static bool is_regular(const struct above *a)

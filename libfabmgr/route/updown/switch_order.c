@@ -27,8 +27,8 @@
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
 #define DIVIDER_MAX (1u << 20)
-/* The ranks form no tree if more than 1 of WITHIN_RANK_SHARE links joins switches of the same rank.
- */
+/* The ranks form no tree if more than one in WITHIN_RANK_SHARE links joins switches of the same
+ * rank. */
 #define WITHIN_RANK_SHARE 20
 #define CENTRES 16 /* maximum number of candidates for the central switch that are tried */
 
