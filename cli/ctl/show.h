@@ -13,7 +13,7 @@
 
 #define SHOW_LEN 96
 
-/* For example "Active"; "?" if the state is unknown. */
+/* Returns a name such as "Active", or "?" if the state is unknown. */
 const char *show_port_state(Fabric__V1__PortState state);
 enum out_tone tone_port_state(Fabric__V1__PortState state);
 const char *show_physical_state(Fabric__V1__PhysicalState state);
@@ -51,7 +51,7 @@ void out_time(struct out *o, const char *label, const Google__Protobuf__Timestam
 /* Writes a time as show_time_utc formats it, in JSON output only. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
-/* Writes when all tables were last proved. `p` may be NULL. */
+/* Writes the time at which all tables were last proved. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
 /* Prints each line of a text, in text output only. */

@@ -13,7 +13,8 @@
 #include "libfabmgr/sim/sim.h"
 
 struct fault;
-/* Returns NULL if there is no such fault; upper and lower case are equal. */
+/* Finds the fault with this verb, in upper or lower case. Returns NULL if there is no such
+ * fault. */
 const struct fault *fault_find(const char *verb);
 /* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
  * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If a

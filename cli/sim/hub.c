@@ -2,18 +2,21 @@
 /*
  * The protocol of ibsim and libumad2sim, which is documented only in their sources.
  *
- * Control datagrams have 80 bytes, in the byte order of the machine:
+ * Control datagrams have 80 bytes, in the byte order of the machine. The number before a field is
+ * its offset in bytes:
  *
- *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
+ *      0  magic    4  client id    8  type    12  length of the data    16  data (64 bytes)
  *
  * An answer is the same datagram with other data; type 0 means that the request was refused. A
  * client first sends a connect request. It contains the process id and queue pair of the client,
  * whether the client is an SM, and the name of the node to which the client wants to be attached
  * (32 bytes of text). The answer has the client id and the id of the node. Then the client sends
- * and receives MADs in datagrams of 288 bytes:
+ * and receives MADs in datagrams of 288 bytes, in big-endian byte order:
  *
- *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
- *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
+ *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost)
+ *     24  length of the MAD (8 bytes)    32  MAD (256 bytes)
+ *
+ * A LID has 16 bits, which are the first half of its field.
  *
  * Several clients may be attached to one port. To match an answer with its client, the hub writes
  * the client id into the highest 16 bits of the transaction ID of each request. Requests that no

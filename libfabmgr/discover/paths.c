@@ -17,8 +17,8 @@ struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint32_t *queue; /* [node_count] node ids; the search reaches each node at most once */
-    uint32_t *
-        late; /* [switch_count] silent switches, the search continues behind them only at its end */
+    /* [switch_count] silent switches; the search continues behind them only at its end */
+    uint32_t *late;
     uint32_t tail, lates;
     const uint64_t *avoid; /* bitset of nodes to avoid like silent switches; NULL: none */
 };
