@@ -153,27 +153,27 @@ same 'an unknown SIM_HOST is refused' 255 "$(code at nobody smpquery nodeinfo -D
 # ---- clients
 
 # 70 programs at once, each long enough to meet the others.
-crowd() {
+many_clients() {
     local i mine=()
     for i in $(seq 70); do
         at "host-$(printf %04d $((i % 24 + 1)))" "$python" -c 'import ctypes, time
 umad = ctypes.CDLL("libibumad.so.3")
 umad.umad_init()
 assert umad.umad_open_port(None, 0) >= 0
-time.sleep(6)' >"crowd.$i" 2>&1 &
+time.sleep(6)' >"client.$i" 2>&1 &
         mine+=($!)
     done
-    await 20 crowded
+    await 20 all_connected
     local result=$?
     for i in "${mine[@]}"; do
         wait "$i" || result=1
     done
     return $result
 }
-crowded() {
+all_connected() {
     [ "$(sim_ctl status | grep -c '^client')" -ge 70 ]
 }
-check '70 clients at once' crowd
+check '70 clients at once' many_clients
 
 nobody() {
     ! sim_ctl status | grep '^client'

@@ -526,7 +526,7 @@ START_TEST(an_unproved_tree_is_not_written)
     ck_assert_msg(strstr(e->message, "MLID 0xc0") != NULL, "%s", e->message);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab.sets_mft, 0);
-    join_in_lab(&lab, "host-0007", 0); /* it is told once */
+    join_in_lab(&lab, "host-0007", 0); /* the manager reports the spoiled tree only once */
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
     spoil_tree(&lab); /* back */

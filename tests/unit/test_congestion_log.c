@@ -128,7 +128,7 @@ START_TEST(a_switch_tells_its_ports)
 }
 END_TEST
 
-START_TEST(crowds_have_each_sender_once)
+START_TEST(incasts_have_each_sender_once)
 {
     struct fab_congestion_log log = {0};
     struct fab_cc_log_ca is = {.type = 2, .time_stamp = 100 * TICKS};
@@ -186,7 +186,7 @@ int main(void)
     tcase_add_test(t, events_are_counted_once);
     tcase_add_test(t, clocks_come_round);
     tcase_add_test(t, a_switch_tells_its_ports);
-    tcase_add_test(t, crowds_have_each_sender_once);
+    tcase_add_test(t, incasts_have_each_sender_once);
     tcase_add_test(t, any_readings);
     return test_run(s);
 }

@@ -52,10 +52,10 @@ static int ethernet(void)
     return r;
 }
 
-static int crowds(void)
+static int incasts(void)
 {
-    static uint32_t crowd[4096];
-    return fab_partition_incast(f, &target->pkeys, crowd);
+    static uint32_t senders[4096];
+    return fab_partition_incast(f, &target->pkeys, senders);
 }
 
 /* Three senders send to one endport for a while. */
@@ -173,7 +173,7 @@ START_TEST(each_allocation_may_fail)
     set_up();
     ck_assert_uint_gt(fail_each_allocation(settings, FAB_E_NOMEM), 6);
     ck_assert_uint_gt(fail_each_allocation(ethernet, FAB_E_NOMEM), 7);
-    ck_assert_uint_gt(fail_each_allocation(crowds, FAB_E_NOMEM), 6);
+    ck_assert_uint_gt(fail_each_allocation(incasts, FAB_E_NOMEM), 6);
     ck_assert_uint_gt(fail_each_allocation(traffic, FAB_E_NOMEM), 15);
     ck_assert_uint_gt(fail_each_allocation(daemon_computes, FAB_E_NOMEM), 40);
     tear_down();

@@ -124,7 +124,7 @@ END_TEST
 /* ---- conversations ----------------------------------------------------------------------------
  */
 
-#define CROWD 150
+#define REQUESTS 150
 #define FLIGHTS 2048
 
 /* A MAD on its way to the session: a response, a duplicate, or a returned request. */
@@ -138,13 +138,13 @@ struct world {
     struct fab_mads *m;
     double loss, twice, slow, busy, refuse, give_back;
     uint32_t asked, to_ask;
-    uint32_t done[CROWD], ok, timeouts, refused;
+    uint32_t done[REQUESTS], ok, timeouts, refused;
     uint64_t now;
     struct flight flights[FLIGHTS];
     bool bad;
 };
 
-static void crowd_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+static void request_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct world *w = ctx;
     w->bad |= tag >= w->asked || w->done[tag]++ != 0;
@@ -157,7 +157,7 @@ static void crowd_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         w->bad |= a->status != FAB_E_TIMEOUT;
 }
 
-static bool crowd_next(void *ctx, struct fab_mads_request *ret)
+static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct world *w = ctx;
     if (w->asked == w->to_ask || fab_base_prng_chance(&w->prng, 0.05))
@@ -165,7 +165,7 @@ static bool crowd_next(void *ctx, struct fab_mads_request *ret)
     *ret = get(NULL, w->asked);
     ret->attr_id = (uint16_t)(FAB_ATTR_NODE_INFO + fab_base_prng_below(&w->prng, 4));
     ret->attr_mod = w->asked++;
-    ret->done = crowd_done;
+    ret->done = request_done;
     ret->ctx = w;
     return true;
 }
@@ -256,9 +256,9 @@ static void converse(struct world *w, uint64_t seed)
     w->busy = rates[fab_base_prng_below(&w->prng, 5)];
     w->refuse = rates[fab_base_prng_below(&w->prng, 5)];
     w->give_back = rates[fab_base_prng_below(&w->prng, 5)];
-    w->to_ask = 1 + (uint32_t)fab_base_prng_below(&w->prng, CROWD);
+    w->to_ask = 1 + (uint32_t)fab_base_prng_below(&w->prng, REQUESTS);
     w->m = fab_mads_new(&config);
-    fab_mads_source(w->m, crowd_next, w);
+    fab_mads_source(w->m, next_request, w);
     for (int i = 0; i < 100000 && step(w); i++)
         ;
 }

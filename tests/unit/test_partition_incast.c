@@ -20,7 +20,7 @@
 struct world {
     struct fab_fabric *f;
     struct fab_pkeys pkeys;
-    uint32_t *crowd;
+    uint32_t *senders;
 };
 
 static struct world world_of(struct fab_fabric *sealed)
@@ -29,7 +29,7 @@ static struct world world_of(struct fab_fabric *sealed)
     ck_assert_int_eq(fab_fabric_clone(sealed, &w.f), 0);
     fab_fabric_unref(sealed);
     w.f->self_port = FAB_NONE;
-    w.crowd = calloc(w.f->port_count, sizeof *w.crowd);
+    w.senders = calloc(w.f->port_count, sizeof *w.senders);
     return w;
 }
 
@@ -37,7 +37,7 @@ static void world_fini(struct world *w)
 {
     fab_target_pkeys_fini(&w->pkeys);
     fab_fabric_unref(w->f);
-    free(w->crowd);
+    free(w->senders);
 }
 
 static uint32_t host(const struct world *w, uint32_t i)
@@ -106,11 +106,11 @@ static uint32_t naive(const struct world *w, const uint32_t *senders_of, uint32_
 static void check(struct world *w)
 {
     uint32_t *all = calloc(w->f->port_count, sizeof *all);
-    ck_assert_int_eq(fab_partition_incast(w->f, &w->pkeys, w->crowd), 0);
+    ck_assert_int_eq(fab_partition_incast(w->f, &w->pkeys, w->senders), 0);
     for (uint32_t p = 0; p < w->f->port_count; p++)
         all[p] = is_end(w->f, p) ? senders(w, p) : 0;
     for (uint32_t p = 0; p < w->f->port_count; p++)
-        ck_assert_uint_eq(w->crowd[p], is_end(w->f, p) ? naive(w, all, p) : 0);
+        ck_assert_uint_eq(w->senders[p], is_end(w->f, p) ? naive(w, all, p) : 0);
     free(all);
 }
 
@@ -157,12 +157,12 @@ static struct world site(const char *text)
 }
 
 /* The expected incast of each host, one digit for each: "77733311". */
-static void expect(const char *text, const char *crowds)
+static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);
     for (uint32_t i = 0; i < 8; i++)
-        ck_assert_msg(w.crowd[host(&w, i)] == (uint32_t)(crowds[i] - '0'), "%s: host %u: %u", text,
-                      i + 1, w.crowd[host(&w, i)]);
+        ck_assert_msg(w.senders[host(&w, i)] == (uint32_t)(senders[i] - '0'), "%s: host %u: %u",
+                      text, i + 1, w.senders[host(&w, i)]);
     world_fini(&w);
 }
 
@@ -196,9 +196,9 @@ END_TEST
 START_TEST(an_open_fabric_is_not_bounded)
 {
     struct world w = world_of(leaf_spine(2, 2, 4));
-    ck_assert_int_eq(fab_partition_incast(w.f, &w.pkeys, w.crowd), 0);
+    ck_assert_int_eq(fab_partition_incast(w.f, &w.pkeys, w.senders), 0);
     for (uint32_t i = 0; i < 8; i++)
-        ck_assert_uint_eq(w.crowd[host(&w, i)], 7);
+        ck_assert_uint_eq(w.senders[host(&w, i)], 7);
     world_fini(&w);
 }
 END_TEST
@@ -209,7 +209,7 @@ static double ms_of(struct world *w)
 {
     struct timespec a, b;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-    ck_assert_int_eq(fab_partition_incast(w->f, &w->pkeys, w->crowd), 0);
+    ck_assert_int_eq(fab_partition_incast(w->f, &w->pkeys, w->senders), 0);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
@@ -250,7 +250,7 @@ START_TEST(a_thousand_jobs)
         give_jobs(&w, &r, 1000, jobs_a_host);
         double ms = ms_of(&w);
         for (uint32_t p = 0; p < w.f->port_count; p++)
-            most = w.crowd[p] > most ? w.crowd[p] : most;
+            most = w.senders[p] > most ? w.senders[p] : most;
         printf("# 11,664 ends, 1,000 jobs, %u for each end: at most %u senders, %.1f ms\n",
                jobs_a_host, most, ms);
         ck_assert_uint_gt(most, 11);
@@ -262,8 +262,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("crowds of partitions");
-    TCase *t = tcase_create("crowds");
+    Suite *s = suite_create("incasts of partitions");
+    TCase *t = tcase_create("incasts");
     suite_add_tcase(s, t);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, as_pairs_of_tables_say);

@@ -241,7 +241,7 @@ static uint32_t masters(const struct fab_smstate *all, const bool *alive, uint32
     return n;
 }
 
-START_TEST(any_crowd_settles_on_one_master)
+START_TEST(any_managers_settle_on_one_master)
 {
     uint64_t first = test_seed("crowd", 1);
     for (uint64_t seed = first; seed < first + 3000; seed++) {
@@ -296,7 +296,7 @@ int main(void)
     tcase_add_test(tcase, a_master_is_polled_for_ever);
     tcase_add_test(tcase, the_list_of_those_passed_over_is_bounded);
     tcase_add_test(tcase, control_packets_do_what_the_standard_says);
-    tcase_add_test(tcase, any_crowd_settles_on_one_master);
+    tcase_add_test(tcase, any_managers_settle_on_one_master);
     tcase_add_test(tcase, states_have_names);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

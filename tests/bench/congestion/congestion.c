@@ -198,7 +198,7 @@ static double jain(const struct run *r)
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
-    double took = mean(&r->course, CROWD, from, p->until) + mean(&r->course, LAST, from, p->until);
+    double took = mean(&r->course, SENDER, from, p->until) + mean(&r->course, LAST, from, p->until);
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
@@ -228,14 +228,14 @@ static void print_figures(const struct run *r, double goal)
            mean(&r->course, BESIDE, p->from, p->until) / count,
            mean(&r->course, BESIDE, steady_from(p), p->until) / count,
            p->burst_us > 0 ? swift(r) : hot(r, p->from), hot(r, steady_from(p)), jain(r),
-           converges(r), recovers(r, goal), wave(r, BESIDE), wave(r, CROWD), r->seconds);
+           converges(r), recovers(r, goal), wave(r, BESIDE), wave(r, SENDER), r->seconds);
 }
 
 static void print_course(const struct run *r, const char *what)
 {
     for (uint32_t bin = 0; bin < r->course.bins; bin++)
         printf("%s\t%.0f\t%.3f\t%.3f\t%.3f\n", what, (double)(bin * BIN) / US,
-               r->course.of[BESIDE][bin] / flows_of(r->plan, BESIDE), r->course.of[CROWD][bin],
+               r->course.of[BESIDE][bin] / flows_of(r->plan, BESIDE), r->course.of[SENDER][bin],
                r->course.of[LAST][bin]);
 }
 

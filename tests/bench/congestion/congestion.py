@@ -99,11 +99,11 @@ def row_of(name, of, who, verdict, best):
     x = of[who]
     lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
     settled = [f"{share(of, who, 'steady', whole_of(of)):.3f}", f"{statistics.mean(x['hotsteady']):.3f}"]
-    victims, crowd = ([f"{victim:.3f}", f"{hot:.3f}" if hot else "-"][i] + (f" ({settled[i]})" if lasts else "")
+    victims, incast = ([f"{victim:.3f}", f"{hot:.3f}" if hot else "-"][i] + (f" ({settled[i]})" if lasts else "")
                       for i in range(2))
     rest = [f"{statistics.mean(x['jain']):.2f}" if lasts or name == "moving" else "-"]
     rest += [time_of(x["converge"]), time_of(x["recover"])] if lasts else ["-", "-"]
-    return (f"{who} | {victims} | {crowd} | {score:.3f} | {score / best:.3f} | {' | '.join(rest)} |"
+    return (f"{who} | {victims} | {incast} | {score:.3f} | {score / best:.3f} | {' | '.join(rest)} |"
             f" {statistics.mean(x['wave']):.2f} |")
 
 
@@ -187,13 +187,13 @@ def courses(path_in, path):
     """Gb/s over time, one run for each setting: the mean of victims above, the sum of the incast below."""
     runs = {}
     for line in path_in.read_text().splitlines():
-        _, _, _, who, _, at, beside, crowd, last = line.split("\t")
-        runs.setdefault(who, []).append((float(at) / 1000, float(beside), float(crowd) + float(last)))
+        _, _, _, who, _, at, beside, incast, last = line.split("\t")
+        runs.setdefault(who, []).append((float(at) / 1000, float(beside), float(incast) + float(last)))
     left, wide, high = 60, 620, 150
     end = max(point[0] for point in runs["off"])
     names = list(COLOURS)
     body = legend(left, 16, names)
-    for row, what in enumerate(("victim", "crowd")):
+    for row, what in enumerate(("victim", "incast")):
         base = 30 + (row + 1) * (high + 20)
         body.append(text(4, base - high / 2, what))
         for mark in (0, 50, 100):

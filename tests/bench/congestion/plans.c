@@ -45,14 +45,15 @@ void plan_fini(struct plan *p)
 
 /* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns whether
  * one of its ports is marked. */
-static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *crowded, bool mark)
+static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *of_incast,
+                  bool mark)
 {
     const struct fab_fabric *f = s->fabric;
     uint32_t lid = s->lids.base[x->to], port = x->from;
     bool met = false;
     for (;;) {
-        met |= crowded[port];
-        crowded[port] |= mark;
+        met |= of_incast[port];
+        of_incast[port] |= mark;
         if (fab_fabric_port(f, port)->peer == x->to)
             return met;
         uint32_t sw = fab_fabric_port(f, fab_fabric_port(f, port)->peer)->node;
@@ -61,26 +62,26 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
 }
 
 /* Returns an array [port_count] that marks the ports that carry traffic of an incast. */
-static bool *crowded_ports(const struct scene *s, const struct plan *p)
+static bool *incast_ports(const struct scene *s, const struct plan *p)
 {
-    bool *crowded = calloc(s->fabric->port_count, sizeof *crowded);
-    if (crowded == NULL)
+    bool *of_incast = calloc(s->fabric->port_count, sizeof *of_incast);
+    if (of_incast == NULL)
         must(FAB_E_NOMEM, "ports");
     for (uint32_t i = 0; i < p->count; i++)
         if (p->role[i] > FAR)
-            trace(s, &p->flow[i], crowded, true);
-    return crowded;
+            trace(s, &p->flow[i], of_incast, true);
+    return of_incast;
 }
 
 /* Gives each background flow the role BESIDE if it shares a link with an incast, else the role FAR.
  */
 static void tell(const struct scene *s, struct plan *p)
 {
-    bool *crowded = crowded_ports(s, p);
+    bool *of_incast = incast_ports(s, p);
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->role[i] == BESIDE && !trace(s, &p->flow[i], crowded, false))
+        if (p->role[i] == BESIDE && !trace(s, &p->flow[i], of_incast, false))
             p->role[i] = FAR;
-    free(crowded);
+    free(of_incast);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -112,18 +113,19 @@ static void beside(const struct scene *s, struct plan *p, const bool *busy, cons
 {
     uint32_t leaves = s->ends / s->leaf;
     uint32_t shift = s->leaf * (1 + (uint32_t)fab_base_prng_below(prng, leaves - 1));
-    bool *crowded = crowded_ports(s, p), any = p->count > 0;
+    bool *of_incast = incast_ports(s, p), any = p->count > 0;
     for (uint32_t i = 0; i < s->ends; i++) {
         uint32_t to = (i + shift) % s->ends;
-        if (!busy[i] && !hot[to] && !trace(s, add(s, p, BESIDE, i, to), crowded, false) && any)
+        if (!busy[i] && !hot[to] && !trace(s, add(s, p, BESIDE, i, to), of_incast, false) && any)
             p->count--;
     }
-    free(crowded);
+    free(of_incast);
 }
 
-static void crowd_flow(const struct scene *s, struct plan *p, uint32_t from, uint32_t to, bool last)
+static void sender_flow(const struct scene *s, struct plan *p, uint32_t from, uint32_t to,
+                        bool last)
 {
-    struct fab_traffic_flow *x = add(s, p, last ? LAST : CROWD, from, to);
+    struct fab_traffic_flow *x = add(s, p, last ? LAST : SENDER, from, to);
     x->start = p->from;
     x->end = last ? p->end : p->until;
 }
@@ -136,7 +138,7 @@ static bool *flags(const struct scene *s)
     return set;
 }
 
-/* ---- crowds ---------------------------------------------------------------------------------- */
+/* ---- incasts --------------------------------------------------------------------------------- */
 
 /* Adds an incast of `size` senders to one endport. When they stop, one of them continues. */
 static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
@@ -148,7 +150,7 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     hot[order[0]] = true;
     for (uint32_t i = 1; i <= size; i++) {
         busy[order[i]] = true;
-        crowd_flow(s, p, order[i], order[0], i == 1);
+        sender_flow(s, p, order[i], order[0], i == 1);
     }
     beside(s, p, busy, hot, prng);
     free(order);
@@ -171,9 +173,9 @@ static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prn
             continue;
         busy[order[i]] = true;
         if (made % 4 != 3)
-            crowd_flow(s, p, order[i], a, made == 0);
+            sender_flow(s, p, order[i], a, made == 0);
         if (made % 4 >= 2) {
-            crowd_flow(s, p, order[i], b, false);
+            sender_flow(s, p, order[i], b, false);
             p->flow[p->count - 1].start += 1000 * US;
         }
         made++;
@@ -197,7 +199,7 @@ static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     for (uint32_t i = SPOTS; i < SPOTS + size; i++) {
         busy[order[i]] = true;
         for (uint32_t k = 0; k < SPOTS; k++) {
-            struct fab_traffic_flow *x = add(s, p, CROWD, order[i], order[k]);
+            struct fab_traffic_flow *x = add(s, p, SENDER, order[i], order[k]);
             x->start = p->from + k * STAY * US;
             x->end = x->start + STAY * US;
         }
@@ -221,7 +223,7 @@ static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *p
         if (order[i] < s->leaf)
             continue;
         busy[order[i]] = true;
-        crowd_flow(s, p, order[i], made % s->leaf, made == 0);
+        sender_flow(s, p, order[i], made % s->leaf, made == 0);
         made++;
     }
     beside(s, p, busy, hot, prng);
@@ -240,7 +242,7 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
         for (uint32_t k = 1; k < half; k++)
             add(s, p, BESIDE, order[i], order[(i + k) % half]);
     for (uint32_t i = 0; i < size; i++)
-        crowd_flow(s, p, order[half + 1 + i], order[half], i == 0);
+        sender_flow(s, p, order[half + 1 + i], order[half], i == 0);
     tell(s, p);
     free(order);
 }
@@ -261,7 +263,7 @@ static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *pr
             continue;
         add(s, p, BESIDE, from, stores + (from - stores + s->leaf) % others);
         for (uint32_t k = 0; k < BURSTS; k++) {
-            struct fab_traffic_flow *x = add(s, p, CROWD, from, made % stores);
+            struct fab_traffic_flow *x = add(s, p, SENDER, from, made % stores);
             x->start = p->from + k * 1000 * US + fab_base_prng_below(prng, 5 * US);
             x->bytes = (uint64_t)size * 1024;
         }

@@ -34,9 +34,9 @@ enum role {
     /* a flow that is not part of an incast, but uses a link of one, so it may be a victim (in runs
      * without an incast: every flow) */
     BESIDE,
-    FAR,   /* a flow that is not part of an incast and uses none of its links */
-    CROWD, /* a sender of the incast */
-    LAST,  /* the sender that continues when the other senders have stopped */
+    FAR,    /* a flow that is not part of an incast and uses none of its links */
+    SENDER, /* a sender of the incast */
+    LAST,   /* the sender that continues when the other senders have stopped */
     ROLES,
 };
 struct plan {
