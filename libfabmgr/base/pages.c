@@ -10,6 +10,10 @@
  * version has the page any more, and it becomes a spare page. Pages of the first version never
  * become spare pages.
  *
+ * A new version begins with the page pointers of the newest one. To save the copy of all pointers,
+ * the history keeps the array page[] of an ended version, and the number of the version in which
+ * each group of pointers last changed. Only groups that changed after that version are copied.
+ *
  * Any thread may end a version: it adds the version to the list `ended`. Only the thread that
  * unshares and edits versions takes versions from this list. When the last version ends, all memory
  * is freed. So no thread waits for another.
@@ -23,7 +27,9 @@
 #include "libfabmgr/base/status.h"
 
 #define FIRST_VERSION 1u
-#define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
+#define CHUNK_PAGES ((size_t)64)  /* number of pages that are allocated together */
+#define GROUP ((size_t)16)        /* number of page pointers in a group */
+#define SPARE_SHARE ((size_t)128) /* one spare page is prepared for so many pages */
 
 struct left_page {
     uint32_t index, made;
@@ -52,11 +58,18 @@ struct history {
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    uint8_t **spare_pointers; /* [count] the array page[] of an ended version, for the next new
-                                 version; NULL: none */
+    uint8_t **spare_pointers; /* [count] an array page[] for the next new version; NULL: none */
+    uint32_t spare_number;    /* spare_pointers differs from `newest` at most in groups that changed
+                                 after this version */
+    uint32_t *changed;        /* [number of groups] last_number when the group last changed */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t groups_of(const struct history *h)
+{
+    return (h->count + GROUP - 1) / GROUP;
+}
 
 static void free_version(struct fab_pages_version *v)
 {
@@ -78,6 +91,7 @@ static void free_history(struct history *h)
     free(h->memory);
     free(h->spare);
     free(h->spare_pointers);
+    free(h->changed);
     free(h->made);
     free(h);
 }
@@ -94,12 +108,10 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
     return FAB_OK;
 }
 
-/* Makes sure that there is a spare page. spare[] always has room for all pages of the history, so
- * that add_spare needs no memory. */
-static int find_spare(struct history *h)
+/* Adds a chunk of spare pages. spare[] always has room for all pages of the history, so that
+ * add_spare needs no memory. */
+static int add_chunk(struct history *h)
 {
-    if (h->spare_count > 0)
-        return FAB_OK;
     if (make_room(&h->spare, sizeof(*h->spare), h->pages + CHUNK_PAGES, &h->spare_room) != FAB_OK ||
         make_room(&h->memory, sizeof(*h->memory), h->memory_count + 1, &h->memory_room) != FAB_OK)
         return FAB_E_NOMEM;
@@ -113,12 +125,25 @@ static int find_spare(struct history *h)
     return FAB_OK;
 }
 
+/* Prepares spare pages. The pages are written to, so that the kernel maps their memory now and not
+ * when they are needed. */
+static int prepare_spare(struct history *h)
+{
+    while (h->spare_count < h->count / SPARE_SHARE) {
+        if (add_chunk(h) != FAB_OK)
+            return FAB_E_NOMEM;
+        memset(h->memory[h->memory_count - 1], 0, CHUNK_PAGES * h->size);
+    }
+    return FAB_OK;
+}
+
 size_t fab_base_pages_memory(const struct fab_pages *p)
 {
     const struct history *h = p->version->history;
     size_t living = (size_t)__atomic_load_n(&h->living, __ATOMIC_ACQUIRE);
-    return h->count * (sizeof(*h->made) + living * sizeof(uint8_t *)) +
-           (h->pages - h->count) * h->size;
+    size_t arrays = living + (h->spare_pointers != NULL);
+    return h->count * (sizeof(*h->made) + arrays * sizeof(uint8_t *)) +
+           groups_of(h) * sizeof(*h->changed) + (h->pages - h->count) * h->size;
 }
 
 /* ---- versions that end ----------------------------------------------------------------------- */
@@ -139,13 +164,16 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
 }
 
 /* Removes the newest version, which has ended. The pages that only this version had become spare
- * pages, and the version before it becomes the newest one. */
+ * pages, and the version before it becomes the newest one. That changes groups as a new version
+ * would, so it uses up a version number. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
+    h->last_number++;
     for (size_t i = 0; v != NULL && i < v->left_count; i++) {
         add_spare(h, ended->page[v->left[i].index], h->made[v->left[i].index]);
         h->made[v->left[i].index] = v->left[i].made;
+        h->changed[v->left[i].index / GROUP] = h->last_number;
     }
     if (v != NULL)
         v->left_count = 0;
@@ -180,6 +208,7 @@ static int remove_version(struct history *h, struct fab_pages_version *v)
         v->older->newer = v->newer;
     if (h->spare_pointers == NULL) {
         h->spare_pointers = v->page;
+        h->spare_number = v->number;
         v->page = NULL;
     }
     free_version(v);
@@ -216,18 +245,32 @@ static void end_version(struct fab_pages_version *v)
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-static struct fab_pages_version *new_version(struct history *h)
+/* Makes sure that there are spare pointers, and that they are those of the newest version. The
+ * newest version may still change: then its groups count as changed. */
+static int update_spare_pointers(struct history *h)
 {
-    struct fab_pages_version *v = calloc(1, sizeof(*v));
+    bool all = h->spare_pointers == NULL;
+    if (all)
+        h->spare_pointers = fab_base_alloc_array(h->count, sizeof(*h->spare_pointers));
+    if (h->spare_pointers == NULL)
+        return FAB_E_NOMEM;
+    for (size_t g = 0; g < groups_of(h); g++)
+        if (all || h->changed[g] > h->spare_number) {
+            size_t first = g * GROUP, rest = h->count - first;
+            memcpy(&h->spare_pointers[first], &h->newest->page[first],
+                   (rest < GROUP ? rest : GROUP) * sizeof(*h->spare_pointers));
+        }
+    h->spare_number = h->last_number - 1;
+    return FAB_OK;
+}
+
+/* Takes over the array `page`. NULL: no memory. */
+static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
+{
+    struct fab_pages_version *v = page != NULL ? calloc(1, sizeof(*v)) : NULL;
     if (v == NULL)
         return NULL;
-    v->page = h->spare_pointers != NULL ? h->spare_pointers
-                                        : fab_base_alloc_array(h->count, sizeof(*v->page));
-    if (v->page == NULL) {
-        free_version(v);
-        return NULL;
-    }
-    h->spare_pointers = NULL;
+    v->page = page;
     v->history = h;
     v->number = h->last_number + 1;
     v->handles = 1;
@@ -253,10 +296,13 @@ int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages
     h->count = h->pages = count;
     h->size = size;
     h->made = calloc(count > 0 ? count : 1, sizeof(*h->made));
-    struct fab_pages_version *v = new_version(h);
-    if (h->made == NULL || v == NULL ||
+    h->changed = calloc(groups_of(h) + 1, sizeof(*h->changed));
+    uint8_t **page = fab_base_alloc_array(count, sizeof(*page));
+    struct fab_pages_version *v = new_version(h, page);
+    if (h->made == NULL || h->changed == NULL || v == NULL ||
         make_room(&h->memory, sizeof(*h->memory), 1, &h->memory_room) != FAB_OK) {
-        free_version(v);
+        free(page);
+        free(v);
         free_history(h);
         return FAB_E_NOMEM;
     }
@@ -289,12 +335,15 @@ bool fab_base_pages_is_shared(const struct fab_pages *p)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static int derive(struct history *h, const struct fab_pages *p, struct fab_pages *ret)
+/* Makes a new version from the newest one. */
+static int derive(struct history *h, struct fab_pages *ret)
 {
-    struct fab_pages_version *v = new_version(h);
+    if (update_spare_pointers(h) != FAB_OK)
+        return FAB_E_NOMEM;
+    struct fab_pages_version *v = new_version(h, h->spare_pointers);
     if (v == NULL)
         return FAB_E_NOMEM;
-    memcpy(v->page, p->page, h->count * sizeof(*v->page));
+    h->spare_pointers = NULL;
     add_version(h, v);
     *ret = (struct fab_pages){v->page, v};
     return FAB_OK;
@@ -323,7 +372,7 @@ int fab_base_pages_unshare(struct fab_pages *p)
     if (p->version != h->newest)
         r = copy(h, p, &own);
     else if (fab_base_pages_is_shared(p))
-        r = derive(h, p, &own);
+        r = derive(h, &own);
     if (r == FAB_OK && own.version != NULL) {
         fab_base_pages_fini(p);
         *p = own;
@@ -331,16 +380,25 @@ int fab_base_pages_unshare(struct fab_pages *p)
     return r;
 }
 
+void fab_base_pages_prepare(const struct fab_pages *p)
+{
+    struct history *h = p->version->history;
+    remove_ended(h);
+    if (p->version == h->newest && prepare_spare(h) == FAB_OK)
+        (void)update_spare_pointers(h);
+}
+
 /* Replaces page i of the newest version by a copy. */
 static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t i)
 {
     const struct left_page left = {(uint32_t)i, h->made[i], v->page[i]};
-    if (find_spare(h) != FAB_OK || reserve_left(v->older, 1) != FAB_OK)
+    if ((h->spare_count == 0 && add_chunk(h) != FAB_OK) || reserve_left(v->older, 1) != FAB_OK)
         return NULL;
     uint8_t *page = h->spare[--h->spare_count];
     memcpy(page, left.page, h->size);
     v->page[i] = page;
     h->made[i] = v->number;
+    h->changed[i / GROUP] = h->last_number;
     if (v->older != NULL)
         v->older->left[v->older->left_count++] = left;
     else

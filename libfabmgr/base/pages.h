@@ -2,8 +2,8 @@
 /*
  * An array that is divided into pages, and of which many versions can exist at the same time. Two
  * versions share each page in which they do not differ. So a new version costs a copy of the page
- * pointers, and a copy of each page that changes. Readers of earlier versions do not raise this
- * cost.
+ * pointers, or of some of them, and a copy of each page that changes. Readers of earlier versions
+ * do not raise this cost.
  *
  * A version may have several handles (struct fab_pages). While a version has one handle, the owner
  * of the handle may change the version (fab_base_pages_unshare, then fab_base_pages_edit). As soon
@@ -45,6 +45,10 @@ bool fab_base_pages_is_shared(const struct fab_pages *p);
  * a new version. If the version is not the newest of its history, the handle gets a full copy,
  * which begins a new history. NOMEM: the handle keeps its version. */
 int fab_base_pages_unshare(struct fab_pages *p);
+/* Prepares memory so that the next call of fab_base_pages_unshare takes only the time for what
+ * changed in between. A hint: does nothing if there is no memory. Only for the thread that unshares
+ * and edits. */
+void fab_base_pages_prepare(const struct fab_pages *p);
 /* Returns page i of a version with one handle. The caller may change this page from now on. NULL:
  * no memory, and nothing has changed. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);

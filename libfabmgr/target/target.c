@@ -187,6 +187,11 @@ int fab_target_lft_unshare(struct fab_lft *t)
     return r;
 }
 
+void fab_target_lft_prepare(const struct fab_lft *t)
+{
+    fab_base_pages_prepare(&t->pages);
+}
+
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid)
 {
     return fab_base_pages_edit(&t->pages, page_of(t, sw, lid)) != NULL ? FAB_OK : FAB_E_NOMEM;

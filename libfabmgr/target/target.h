@@ -72,6 +72,8 @@ struct fab_lft fab_target_lft_share(const struct fab_lft *t);
  * has other owners. fab_target_lft_own gives the version its own copy of the page that contains the
  * entry. fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
+/* Prepares memory so that the next unshare is quicker. Does nothing if there is no memory. */
+void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
 /* Returns the row of a switch in new tables. */

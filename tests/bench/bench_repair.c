@@ -402,6 +402,7 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     struct fab_fabric *next;
     char why[200] = "";
     must(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)), "plan", why);
+    fab_target_lft_prepare(&w->lft); /* as the manager does after each repair */
     double start = now_us();
     must(fab_fabric_next(*f, &next), "next", "");
     if (count > 0)

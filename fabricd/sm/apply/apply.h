@@ -27,6 +27,9 @@ struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
 /* Starts a worker task that makes the repair session for the active tables. */
 void sm_repair_prepare(struct sm *s);
+/* Prepares memory for the next repair. Takes up to some milliseconds, so it is called when the
+ * writes of a repair are over. */
+void sm_repair_prepare_memory(struct sm *s);
 /* Frees the repair session. The next tables are then computed by an engine. */
 void sm_repair_forget(struct sm *s);
 

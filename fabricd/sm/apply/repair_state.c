@@ -57,6 +57,7 @@ static void take(struct sm *s, struct sm_repair_making *j)
     r->session = j->session;
     r->tables = j->tables;
     j->session = (struct fab_repair_session){0};
+    sm_repair_prepare_memory(s);
     log_debug("sm", "ready for local repairs labels=\"%s\" memory=%zu",
               fab_repair_label_source(r->session.state), fab_repair_memory(r->session.state));
 }
@@ -181,6 +182,13 @@ struct fab_repair_session *sm_repair_session(struct sm *s)
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s)
 {
     return &s->apply->repair.session;
+}
+
+void sm_repair_prepare_memory(struct sm *s)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    if (r->session.state && r->tables == s->model.tables && s->model.target)
+        fab_repair_session_prepare(&r->session, s->model.target);
 }
 
 void sm_repair_forget(struct sm *s)

@@ -246,6 +246,7 @@ static int report(struct sm *s)
     sm_multicast_repaired(s);
     sm_flap_arm(s);
     sm_report_reroute(s);
+    sm_repair_prepare_memory(s);
     sm_reroute_record(s);
     return FAB_OK;
 }

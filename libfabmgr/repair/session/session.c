@@ -138,3 +138,10 @@ int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *t
     }
     return FAB_OK;
 }
+
+void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target)
+{
+    fab_target_lft_prepare(&target->lft);
+    if (!t->idmap.same)
+        fab_target_lft_prepare(&t->lft);
+}
