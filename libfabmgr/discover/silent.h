@@ -24,8 +24,8 @@ struct fab_silent;
 int fab_discover_silent_new(const uint64_t *guid, uint32_t count,
                             const struct fab_silent_link *link, uint32_t links,
                             struct fab_silent **ret);
-struct fab_silent *fab_discover_silent_ref(struct fab_silent *x); /* NULL is fine */
-void fab_discover_silent_unref(struct fab_silent *x);             /* NULL is fine */
+struct fab_silent *fab_discover_silent_ref(struct fab_silent *x); /* x may be NULL */
+void fab_discover_silent_unref(struct fab_silent *x);             /* x may be NULL */
 /* These functions accept NULL, which is the empty set. */
 uint32_t fab_discover_silent_count(const struct fab_silent *x);
 uint64_t fab_discover_silent_guid(const struct fab_silent *x, uint32_t i);

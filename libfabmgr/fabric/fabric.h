@@ -123,7 +123,7 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 /* ---- using ---------------------------------------------------------------------------------- */
 
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
-void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
+void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
 /* Makes a version of the snapshot with the same ids and one reference. The caller may change
  * attributes of ports and switches in it before it gives it to readers. Only one thread at a time
@@ -158,8 +158,9 @@ struct fab_census {
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 
-uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
-uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
+/* These two functions return FAB_NONE if no node or port has this GUID. */
+uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid);
+uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid);
 
 static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f, uint32_t port)
 {

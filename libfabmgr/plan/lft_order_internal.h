@@ -58,7 +58,7 @@ struct fab_lft_ordering {
     /* [count] for each item, the bitset of the entries that must wait or are written already */
     uint64_t *blocked;
     uint32_t *queue;                     /* items whose `waits` is 0, so that they may be written */
-    struct fab_lft_ordering_edge *edges; /* of the current block */
+    struct fab_lft_ordering_edge *edges; /* edges of the current block */
     uint32_t edge_count, unordered;      /* unordered: as in struct fab_plan */
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;

@@ -45,7 +45,7 @@ struct fab_subscriptions {
     struct fab_report_ring *ring; /* of reports.c */
 };
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
-void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
+void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
 /* Returns the slot of the subscription that follows the subscriber `gid` and this number in the
  * order of subscribers and numbers; with gid NULL, the first one. FAB_SUBSCRIPTION_NONE: there is

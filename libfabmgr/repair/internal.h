@@ -16,7 +16,7 @@
  * share it. A channel is named by the id of its out port. n: number of switches. ports: number of
  * port ids of switches. top: highest LID. vl_count: number of VLs that have labels of their own. */
 struct fab_repair_network {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     int refs;               /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;

@@ -65,7 +65,7 @@ uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_pol
  * policy. A link leads up from switch a to switch b if order[b] > order[a]. The order is total, so
  * that links between switches of the same rank have a direction, too. */
 struct fab_ranks {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t switch_count;
     uint8_t *rank;   /* [switch_count] 0 for leaves */
     uint32_t *order; /* [switch_count] position in the total order */

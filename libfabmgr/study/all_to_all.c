@@ -29,7 +29,7 @@
 #define ON_STACK (UINT32_MAX - 1)
 
 struct counting {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     struct fab_measurement *f;
     struct fab_quality *q;
     uint8_t *tile; /* [TILE][switches] LFT entries (output ports) for TILE LIDs */

@@ -21,7 +21,7 @@
 #define FAR 0xff /* not connected; distances above 254 hops count as 254 */
 
 struct sorting {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_measurement *f;
     uint64_t *key;          /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
     uint8_t *leaf_distance; /* [leaf_count][leaf_count] number of hops between two leaves */

@@ -19,7 +19,7 @@ struct fab_measured_leaf {
     uint32_t channels; /* number of channels from the leaf to other switches */
 };
 struct fab_measurement {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
     uint32_t switches, ports; /* ports: all port ids of switches are below this number */
     uint32_t *first;          /* [switches] id of port 0 of each switch */

@@ -128,7 +128,7 @@ struct traffic_endport {
 };
 
 struct fab_traffic {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
     struct fab_vls one; /* one VL, used if the input gives no VLs */
     const struct fab_vls *vls;

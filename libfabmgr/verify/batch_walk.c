@@ -36,7 +36,7 @@
 #define PORTS 256  /* maximum number of ports of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_graph *graph;
     const uint8_t *tile;
     /* [switches] the class representative: the lowest id of the switches whose ports lead to the

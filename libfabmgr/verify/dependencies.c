@@ -133,7 +133,7 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 /* ---- acyclic or not -------------------------------------------------------------------------- */
 
 struct search {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_deps *c;
     /* length of the arrays: number of channel numbers, which is the number of ports times the
      * number of VLs */

@@ -12,7 +12,7 @@
 #define FAB_HOP_DEAD FAB_NONE          /* the port has no link, or the link is down */
 
 struct fab_verify_graph {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_input *in;
     uint32_t n;          /* number of switches */
     uint32_t ports;      /* every port id of a switch is below this number */

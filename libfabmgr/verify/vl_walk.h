@@ -7,7 +7,7 @@
 #include "libfabmgr/verify/walk.h"
 
 struct fab_verify_vl_walk {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;

@@ -124,7 +124,7 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 #define SETS (1 + ROOTS + 8)
 
 struct chains {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     struct fab_repair_network *b;
     uint32_t words;
     /* [ports][words] the channels on which packets continue after each channel. Bit i is set for

@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_repair_baseline {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
     uint32_t *first; /* [nodes + 1] port id of port 0 of each node */

@@ -12,7 +12,7 @@
 /* State of the balancer. cost[] and the arrays below it, except number[], belong to the LID that
  * was routed last. */
 struct fab_balancer {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;

@@ -11,7 +11,7 @@
 /* The ports of fab_graph in another order: for each switch first the ports that lead down, then the
  * ports that lead up. */
 struct fab_updown_ports {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     /* [n + 1] and [n]: ports at[s] to mid[s] - 1 of switch s lead down, ports mid[s] to at[s + 1] -
      * 1 lead up */
     uint32_t *at, *mid;
@@ -24,7 +24,7 @@ struct fab_updown_ports {
 /* State of the choice among legal paths. The caller fills column[] before each destination, and may
  * read all members. */
 struct fab_least_loaded {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;

@@ -9,7 +9,7 @@
 #include "libfabmgr/route/updown/destinations.h"
 
 struct fab_next_hops {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     /* [n] the next switch on each switch's path to the destination; the caller fills this array */
     uint32_t *next;

@@ -7,7 +7,7 @@
 #include "libfabmgr/route/updown/legal_paths.h"
 
 struct fab_shortest {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t reached; /* number of switches that have a path, the destination included */
     /* [reached] the switches that have a path, nearest first; at[0] is the destination */

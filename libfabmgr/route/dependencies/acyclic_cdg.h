@@ -18,7 +18,7 @@ struct fab_cdg_dependency {
     bool forbidden;
 };
 struct fab_cdg {
-    struct fab_arena arena;    /* of the arrays */
+    struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* borrowed */
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */

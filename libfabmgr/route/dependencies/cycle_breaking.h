@@ -10,7 +10,7 @@
 /* A channel has the number of its out port among the ports of the graph. It depends on a channel of
  * the next switch if packets that arrive on the first channel continue on the second. */
 struct fab_cdg_counts {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *sw;      /* [channels] the switch that has the port */

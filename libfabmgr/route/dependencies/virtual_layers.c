@@ -24,7 +24,7 @@
 #define COLUMNS FAB_LFT_BLOCK
 
 struct layers {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now;     /* the current layer */

@@ -27,7 +27,7 @@
 #define GROUPS_MAX 4096
 
 struct search {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *set;   /* [n] disjoint sets (sets.h) */

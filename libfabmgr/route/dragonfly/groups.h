@@ -11,7 +11,7 @@ struct fab_global_link {
     uint32_t from, to; /* switches */
 };
 struct fab_groups {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t n, count;
     uint32_t *of;    /* [n] group of each switch; groups are numbered in the order of their lowest
                         switch ids */

@@ -95,7 +95,7 @@ struct member {
     uint32_t group, rail, least_port, sw;
 };
 struct positions {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     struct fab_tree *t;
     /* [2n] group of each switch as lower switch (index s) and as upper switch (index n + s) */
     uint32_t *group;

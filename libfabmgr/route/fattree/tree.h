@@ -17,7 +17,7 @@ struct fab_nbr_ports {
 };
 
 struct fab_tree {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;

@@ -9,7 +9,7 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_graph {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t n;             /* number of switches */
     /* Ports with a working link to another switch. Switch s has the ports port_at[s] to port_at[s +
      * 1] - 1: first one port to each neighbour, then a second port to each neighbour with parallel

@@ -34,7 +34,7 @@
 #define CLASSES_MAX 2048
 
 struct classes {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
     uint32_t *edge; /* [neighbours] number of the link, equal for both directions */

@@ -40,7 +40,7 @@ struct slices {
     uint32_t lowest;
 };
 struct recognition {
-    struct fab_arena arena; /* of the arrays of slices */
+    struct fab_arena arena; /* memory of the arrays of slices */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_dimensions *s;

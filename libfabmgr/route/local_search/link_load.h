@@ -29,7 +29,7 @@ struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
-    struct fab_arena arena;    /* of the arrays */
+    struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     uint32_t ends, runs, channels;
     struct fab_link_load_endport *end; /* [ends] the endports in the order of the shifts */

@@ -19,7 +19,7 @@ struct fab_nue_deferred {
     uint32_t arc;
 };
 struct fab_nue {
-    struct fab_arena arena;    /* of the arrays */
+    struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* borrowed */
     struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
     uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to

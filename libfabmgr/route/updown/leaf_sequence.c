@@ -19,7 +19,7 @@
 #include "libfabmgr/base/status.h"
 
 struct numbering {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t count;         /* number of switches with hosts */
     uint32_t *edge;         /* [count] ids of the switches with hosts, ascending */
     uint8_t *distance;      /* [count][count] number of hops between two of these switches */

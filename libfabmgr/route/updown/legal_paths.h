@@ -20,7 +20,7 @@
  * of switch s are nbr[at[s]] to nbr[mid[s] - 1], the upper ones nbr[mid[s]] to nbr[at[s + 1] - 1].
  */
 struct fab_updown {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
     const uint32_t *by_height; /* [n] switch ids, lowest first (borrowed) */
     uint32_t *at, *mid, *nbr;  /* [n + 1], [n], [neighbours] */

@@ -38,7 +38,7 @@
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     struct fab_order *o;
     uint8_t *mark;   /* [n] */

@@ -9,7 +9,7 @@
 #include "libfabmgr/route/route.h"
 
 struct fab_order {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
     uint8_t *rank; /* [n] rank of each switch; 0 for leaves */
     bool *leaf;    /* [n] whether the switch is a leaf */
