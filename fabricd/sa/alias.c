@@ -3,7 +3,8 @@
  * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
  * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
  * entry is 0, the manager chooses a GUID. The answer has the block after the change; a requested
- * GUID that is in use already is not assigned.
+ * GUID that is in use already is not assigned. GUIDs of devices that were in the fabric before
+ * count as in use, because a host could otherwise take the place of a host that is switched off.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. It writes them again when a port returns to the fabric, because the port may have lost
@@ -115,6 +116,7 @@ struct change {
     struct fab_wire_guid_info_record record;
     uint32_t port, first, end; /* entries of the block are port GUID indexes first to end - 1 */
     uint64_t own;              /* GUID of the port itself */
+    bool trusted;              /* the request carried the sa_key */
     uint8_t places;            /* bitset: bit i says that the request selects entry first + i */
 };
 
@@ -128,7 +130,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
 {
     const uint64_t needed = fab_wire_rec_component(&fab_wire_guid_info_record, "LID") |
                             fab_wire_rec_component(&fab_wire_guid_info_record, "BlockNum");
-    *c = (struct change){.s = s, .v = fab_sa_view(s->view->sa)};
+    *c = (struct change){.s = s, .v = fab_sa_view(s->view->sa), .trusted = req->trusted};
     if ((req->comp_mask & needed) != needed)
         return FAB_SA_INSUFFICIENT_COMPONENTS;
     if (fab_wire_rec_unpack(&fab_wire_guid_info_record, req->data, FAB_SA_DATA_LEN, &c->record) !=
@@ -150,11 +152,19 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     return c->record.block == 0 && (c->places & 1) ? FAB_SA_REQ_INVALID : 0;
 }
 
-static bool is_of_a_port(const void *ctx, uint64_t guid)
+static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
 {
-    const struct fab_view *v = ctx;
     return fab_fabric_port_by_guid(v->fabric, guid) != FAB_NONE ||
            fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
+}
+
+/* Returns whether a GUID belongs to a device, present or absent. A requester that gives the sa_key
+ * may use the GUID of an absent device. */
+static bool is_of_a_device(const void *ctx, uint64_t guid)
+{
+    const struct change *c = ctx;
+    return is_of_a_present_device(c->v, guid) ||
+           (!c->trusted && sm_find_guid(c->s->in.sm, guid) != FAB_E_NOT_FOUND);
 }
 
 static uint64_t guid_at(const struct change *c, uint32_t place)
@@ -169,7 +179,7 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);
-    if (guid != 0 && is_of_a_port(c->v, guid))
+    if (guid != 0 && guid != old && is_of_a_device(c, guid))
         return FAB_OK;
     int r = fab_sa_aliases_set(&c->s->aliases, c->own, place, guid);
     if (r != FAB_OK)
@@ -217,7 +227,7 @@ static uint64_t wanted_at(const struct change *c, uint32_t place)
     if (guid == 0)
         guid = guid_at(c, place);
     return guid != 0 ? guid
-                     : fab_sa_aliases_generate(&c->s->aliases, c->own, place, is_of_a_port, c->v);
+                     : fab_sa_aliases_generate(&c->s->aliases, c->own, place, is_of_a_device, c);
 }
 
 static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
@@ -225,6 +235,8 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
 {
     struct change c;
     uint16_t status = read_change(s, req, &c);
+    if (status == 0 && set && !c.trusted && sm_find_guid(s->in.sm, c.own) == FAB_E_BUSY)
+        status = FAB_SMP_BUSY;
     if (status == 0)
         status = may_rename(&c, set);
     if (status == 0 && set && !is_within_quota(&c, req))

@@ -169,6 +169,10 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
+/* Returns OK if a GUID belongs to a device that the manager knows: the device is in the fabric, or
+ * was in it (LID leases, last places), or is in the baseline, or has a pinned name. Returns
+ * NOT_FOUND if the GUID is free, or BUSY while a sweep changes the leases. */
+int sm_find_guid(const struct sm *s, uint64_t guid);
 
 /* Fills in the records of the last reroutes with generations below `before`, newest first. `before`
  * 0: no bound. Returns how many it filled in. Memory keeps the last 256 records; store_reroutes has

@@ -22,6 +22,7 @@ struct fab_baseline {
     size_t count;
     struct fab_map by_end;  /* hash of an end -> index in list[] */
     struct fab_map by_node; /* GUIDs of all nodes at either end */
+    struct fab_map by_port; /* port GUIDs of all entries */
     int refs;               /* reference count, atomic */
 };
 
@@ -100,6 +101,7 @@ static void index_all(struct fab_baseline *b)
         (void)fab_base_map_put(&b->by_end, end_hash(p->near_guid, p->near_port), (uint32_t)i);
         (void)fab_base_map_add(&b->by_node, p->guid, 0);
         (void)fab_base_map_add(&b->by_node, p->near_guid, 0);
+        (void)fab_base_map_add(&b->by_port, p->port_guid, 0);
     }
 }
 
@@ -109,7 +111,9 @@ static int reserve(struct fab_baseline *b, size_t count)
     if (b->list == NULL)
         return FAB_E_NOMEM;
     int r = fab_base_map_reserve(&b->by_end, 2 * count);
-    return r == FAB_OK ? fab_base_map_reserve(&b->by_node, 2 * count) : r;
+    if (r == FAB_OK)
+        r = fab_base_map_reserve(&b->by_node, 2 * count);
+    return r == FAB_OK ? fab_base_map_reserve(&b->by_port, count) : r;
 }
 
 /* Makes a baseline from two lists. If entries have an end in common, an entry of the first list is
@@ -155,6 +159,7 @@ void fab_discover_baseline_unref(struct fab_baseline *b)
     free(b->list);
     fab_base_map_fini(&b->by_end);
     fab_base_map_fini(&b->by_node);
+    fab_base_map_fini(&b->by_port);
     free(b);
 }
 
@@ -168,6 +173,12 @@ const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline 
 bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid)
 {
     return b != NULL && fab_base_map_has(&b->by_node, guid);
+}
+
+bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid)
+{
+    return fab_discover_baseline_knows(b, guid) ||
+           (b != NULL && fab_base_map_has(&b->by_port, guid));
 }
 
 /* ---- changed copies -------------------------------------------------------------------------- */

@@ -64,6 +64,9 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
                                                     uint8_t port);
 /* Returns true if a node is in the baseline, at either end of some place. */
 bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
+/* Returns true if this is the GUID of a node in the baseline, or the approved GUID of a port of an
+ * adapter or router. */
+bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid);
 
 /* Makes a copy of b that also has the places more[count]. A new place replaces the places with
  * which it has an end in common. b NULL: there was no baseline. Returns NOMEM. */

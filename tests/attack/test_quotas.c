@@ -291,6 +291,50 @@ START_TEST(one_host_has_so_many_alias_guids)
 }
 END_TEST
 
+/* Asks for `guid` at index 1 of the rogue's own port. Returns the GUID that the port has there
+ * then. */
+static uint64_t take_guid(uint64_t guid, uint64_t key)
+{
+    struct fab_wire_guid_info_record r = {.lid = host_lid(ROGUE), .table.guid[1] = guid};
+    uint8_t data[FAB_REC_MAX];
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_guid_info_record, &r, data, sizeof data), FAB_OK);
+    ck_assert_uint_eq(
+        ask(r.lid, FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, key, 3 | 1 << 5, data, 80), 0);
+    ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_guid_info_record, scene.answer + FAB_SA_DATA,
+                                         FAB_SA_DATA_LEN, &r),
+                     FAB_OK);
+    return r.table.guid[1];
+}
+
+static bool has_lost_the_victim(struct lab *lab)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    bool lost = v != NULL && lab_is_idle(lab) && v->fabric->node_count < 6 + 16;
+    fab_view_unref(v);
+    return lost;
+}
+
+/* Paths and services of a host that is switched off would lead to the rogue if it could take the
+ * GUID of that host. The manager knows GUIDs of absent hosts by their LID leases, also after a
+ * restart. */
+START_TEST(the_guid_of_an_absent_host_is_not_free)
+{
+    const uint64_t unused = 0x77;
+    open_scene(true);
+    uint64_t victim = host_guid(VICTIM);
+    ck_assert_uint_eq(take_guid(victim, 0), 0);
+    lab_unlink(&scene.lab, "host-0007", 1);
+    lab_run(&scene.lab, 20, has_lost_the_victim, "the sweep without the victim");
+    ck_assert_uint_eq(take_guid(victim, 0), 0);
+    start_again();
+    ck_assert_uint_eq(take_guid(victim, 0), 0);
+    ck_assert_uint_eq(take_guid(unused, 0), unused);
+    /* An operator may give the GUID away, for example when an adapter was replaced. */
+    ck_assert_uint_eq(take_guid(victim, SM_KEY), victim);
+    close_scene();
+}
+END_TEST
+
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
@@ -512,6 +556,7 @@ int main(void)
     tcase_add_test(tcase, services_have_the_gid_of_their_host);
     tcase_add_test(tcase, one_host_cannot_subscribe_without_limit);
     tcase_add_test(tcase, one_host_has_so_many_alias_guids);
+    tcase_add_test(tcase, the_guid_of_an_absent_host_is_not_free);
     tcase_add_test(tcase, a_flood_of_requests_is_dropped);
     tcase_add_test(tcase, changing_the_lid_does_not_help);
     tcase_add_test(tcase, one_host_cannot_hold_all_transfers);

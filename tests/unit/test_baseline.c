@@ -139,6 +139,11 @@ START_TEST(a_new_approval_replaces_what_has_an_end_in_common)
     fab_discover_baseline_unref(now);
     ck_assert_int_eq(fab_discover_baseline_with(NULL, &loose, 1, &now), FAB_OK);
     ck_assert(!fab_discover_baseline_knows(now, 0x2));
+    ck_assert(fab_discover_baseline_has_guid(now, loose.place.guid));
+    ck_assert(fab_discover_baseline_has_guid(now, loose.place.port_guid));
+    ck_assert(fab_discover_baseline_has_guid(now, loose.place.near_guid));
+    ck_assert(!fab_discover_baseline_has_guid(now, 0x2));
+    ck_assert(!fab_discover_baseline_has_guid(NULL, loose.place.guid));
     fab_discover_baseline_unref(now);
     fab_discover_baseline_unref(b);
 }

@@ -297,6 +297,15 @@ static size_t add_present(const struct sm_model *m, const struct fab_lids *lids,
     return count;
 }
 
+bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid)
+{
+    const struct fab_lease key = {.port_guid = guid};
+    return (m->fabric != NULL && fab_fabric_port_by_guid(m->fabric, guid) != FAB_NONE) ||
+           fab_discover_place_of_port_guid(m->places, guid) != NULL ||
+           (m->lease_count > 0 &&
+            bsearch(&key, m->leases, m->lease_count, sizeof(key), by_guid) != NULL);
+}
+
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids)
 {
     struct fab_lease *all = calloc(m->fabric->port_count + m->lease_count + 1, sizeof(*all));

@@ -74,6 +74,9 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
 /* Loads from the store where each port was last seen. Returns NOMEM, IO or FORMAT. */
 int sm_model_load_places(struct sm_model *m, struct store *store);
+/* Returns whether a port GUID belongs to a port of the fabric, or to an absent port that has a LID
+ * lease or a known place. The leases must not be lent. */
+bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
 /* Lends a model to the worker task of a phase. The task may call sm_model_adopt,
  * sm_model_reserve and sm_model_keep_leases on it.
  *

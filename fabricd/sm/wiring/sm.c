@@ -130,6 +130,18 @@ int sm_reload(struct sm *s)
     return FAB_OK;
 }
 
+int sm_find_guid(const struct sm *s, uint64_t guid)
+{
+    const struct sm_model *m = &s->model;
+    if (m->lent)
+        return FAB_E_BUSY;
+    bool known = (m->fabric != NULL && fab_fabric_node_by_guid(m->fabric, guid) != FAB_NONE) ||
+                 sm_model_knows_port_guid(m, guid) ||
+                 fab_discover_baseline_has_guid(sm_baseline(s), guid) ||
+                 fab_policy_pins_find(sm_pins(s), guid) != NULL;
+    return known ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
 void sm_free(struct sm *s)
 {
     if (!s)
