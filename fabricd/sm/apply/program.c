@@ -318,6 +318,15 @@ void sm_program_stop(struct sm *s)
     sm_run_check(s);
 }
 
+/* Returns whether the node is the cause of a failed write. If a write is not answered, its route
+ * may lead over a link that has just failed. A sweep then reads the node and its neighbours again,
+ * and repeats the write over a new route. The node is the cause if it does not answer this write.
+ */
+static bool is_to_blame(const struct sm *s, uint64_t guid, const struct fab_mads_answer *a)
+{
+    return a->status != FAB_E_TIMEOUT || (s->run.round->targets && sm_is_refusing(s, guid));
+}
+
 static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -341,8 +350,8 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->apply->program;
-    bool known = p->touched[op->node] & SM_UNRESPONSIVE ||
-                 sm_is_silent(s, s->model.fabric->nodes[op->node].guid);
+    uint64_t guid = s->model.fabric->nodes[op->node].guid;
+    bool known = p->touched[op->node] & SM_UNRESPONSIVE || sm_is_silent(s, guid);
     p->failed++;
     p->failed_tables += op->attr_id == FAB_ATTR_LFT;
     p->touched[op->node] |= SM_REFUSED;
@@ -356,7 +365,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
         fab_target_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_UNRESPONSIVE;
-    if (!known && !sm_is_refusing(s, s->model.fabric->nodes[op->node].guid) &&
+    if (!known && is_to_blame(s, guid, a) && sm_refusing_name(s, guid) &&
         p->reported++ < SM_EVENTS_A_ROUND)
         emit_failed(s, op, a);
 }
@@ -501,11 +510,15 @@ static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
     const struct fab_fabric *f = s->model.fabric;
-    if (s->run.round->whole)
-        sm_refusing_forget(s);
-    for (uint32_t node = 0; node < f->node_count; node++)
+    struct sm_guids refused = {0};
+    for (uint32_t node = 0; node < f->node_count; node++) {
+        if (p->touched[node] & SM_REFUSED)
+            sm_guids_add(&refused, f->nodes[node].guid);
         if (p->touched[node] & (SM_REFUSED | SM_TOOK))
             sm_refusing_set(s, f->nodes[node].guid, (p->touched[node] & SM_REFUSED) != 0);
+    }
+    if (s->run.round->whole)
+        sm_refusing_keep(s, &refused);
 }
 
 /* Ends the writes of the round: notes the time of the last write, and emits the events about failed

@@ -162,8 +162,11 @@ void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether the last round that wrote to this node failed there. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
-void sm_refusing_forget(struct sm *s); /* forgets all such nodes */
+void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes); /* forgets all other nodes */
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
+/* Notes that an event names this node because of a failed write. Returns false if an event named it
+ * before, and no round has since written to the node without a failure. */
+bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair. If a cause is already set, that cause is kept. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -324,15 +324,30 @@ void sm_request_retry_reset(struct sm *s)
 
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses)
 {
-    if (refuses)
+    if (refuses) {
         sm_guids_add(&s->core->refusing, node_guid);
-    else
+    } else {
         sm_guids_remove(&s->core->refusing, node_guid);
+        sm_guids_remove(&s->core->named, node_guid);
+    }
 }
 
-void sm_refusing_forget(struct sm *s)
+void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes)
 {
-    s->core->refusing = (struct sm_guids){0};
+    const struct sm_guids named = s->core->named;
+    s->core->refusing = *nodes;
+    s->core->named = (struct sm_guids){0};
+    for (uint32_t i = 0; i < named.count; i++)
+        if (sm_guids_have(nodes, named.guid[i]))
+            sm_guids_add(&s->core->named, named.guid[i]);
+}
+
+bool sm_refusing_name(struct sm *s, uint64_t node_guid)
+{
+    if (sm_guids_have(&s->core->named, node_guid))
+        return false;
+    sm_guids_add(&s->core->named, node_guid);
+    return true;
 }
 
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid)

@@ -30,6 +30,7 @@ struct sm_core {
     struct sm_guids retry;      /* nodes to which a write failed */
     /* Nodes to which a write of the last round that wrote to them failed. */
     struct sm_guids refusing;
+    struct sm_guids named; /* those of them that an event has named */
     /* When the first trap came that no round has handled; 0: no such trap. */
     uint64_t trap_us;
     /* When the port probes began to delay a requested sweep; 0: no sweep is delayed. */

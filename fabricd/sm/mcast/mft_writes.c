@@ -164,15 +164,27 @@ static void note_over(struct sm_multicast *m)
         sm_multicast_kick(m->s);
 }
 
-static void failed(struct sm_multicast *m, uint32_t sw)
+/* Emits an event if the switch refused the request, or if it did not answer the last one either.
+ * The route of one unanswered request may lead over a link that has just failed. */
+static void emit_failed(struct sm_multicast *m, uint32_t sw, int status)
 {
     char name[SM_PLACE_LEN];
+    uint64_t guid = net_of(m)->guid[sw];
+    bool again = sm_guids_have(&m->failed_before, guid);
+    sm_guids_add(&m->failed_before, guid);
+    if (status == FAB_E_TIMEOUT && !again)
+        return;
+    sm_place_name(m->s->model.fabric, guid, 0, name);
+    event_emit(m->s->in.bus, multicast_unresponsive, .subject = name, .guid = guid);
+}
+
+static void failed(struct sm_multicast *m, uint32_t sw, int status)
+{
     m->failed = true;
     if (!fab_base_bits_add(m->unresponsive, sw))
         return;
     m->unresponsives++;
-    sm_place_name(m->s->model.fabric, net_of(m)->guid[sw], 0, name);
-    event_emit(m->s->in.bus, multicast_unresponsive, .subject = name, .guid = net_of(m)->guid[sw]);
+    emit_failed(m, sw, status);
     if (!loop_timer_pending(m->retry))
         loop_timer_set(m->retry, m->retry_us);
 }
@@ -188,6 +200,7 @@ static void keep(struct sm_multicast *m, const struct fab_plan_mft_op *op, const
     uint16_t entry[FAB_BLOCK_ENTRIES];
     unpack(data, entry);
     m->writes += m->stage != FAB_MFT_READ;
+    sm_guids_remove(&m->failed_before, net_of(m)->guid[op->sw]);
     if (fab_target_blocks_put(&m->held, op->sw, op->number, entry) != FAB_OK)
         fab_target_blocks_forget(&m->held, op->sw, op->number);
 }
@@ -201,7 +214,7 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         keep(m, op, a->data);
     else
-        failed(m, op->sw);
+        failed(m, op->sw, a->status);
     note_over(m);
 }
 
@@ -244,7 +257,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
         size_t i = m->next++;
         const struct fab_path *path = path_to(m, stage_ops(m)->op[i].sw);
         if (!path) {
-            failed(m, stage_ops(m)->op[i].sw);
+            failed(m, stage_ops(m)->op[i].sw, FAB_E_TIMEOUT);
             note_over(m);
             continue;
         }

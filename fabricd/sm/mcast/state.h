@@ -48,6 +48,7 @@ struct sm_multicast {
     uint64_t open[FAB_MFT_GROUPS / 64];
     uint64_t *unresponsive; /* bitset of the switches that did not answer */
     uint32_t unresponsives;
+    struct sm_guids failed_before; /* switches that did not accept the last request */
     struct loop_timer *retry;
     uint64_t retry_us, writes;
     /* The plan of the writes under way. It and the members below are valid only while `busy` is
