@@ -677,6 +677,11 @@ tests_unit_test_transition_SOURCES = tests/unit/test_transition.c
 tests_unit_test_transition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_transition_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_transition_by_repair
+tests_unit_test_transition_by_repair_SOURCES = tests/unit/test_transition_by_repair.c
+tests_unit_test_transition_by_repair_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_transition_by_repair_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_transition_nomem
 tests_unit_test_transition_nomem_SOURCES = tests/unit/test_transition_nomem.c
 tests_unit_test_transition_nomem_CFLAGS = $(TEST_CFLAGS)

@@ -1,4 +1,5 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/by_repair.c \
 	%D%/carrying.c \
 	%D%/early.c \
 	%D%/internal.h \

@@ -6,11 +6,15 @@
  * have a cycle of channel dependencies. fab_transition_order_plan checks this. If every mixture is
  * free of cycles, the plan keeps its order, which restores broken paths first. Otherwise its LFT
  * writes are replaced by the steps of fab_transition_make.
+ *
+ * If the new tables are a repair of the old ones, fab_transition_order_by_repair needs no such
+ * check.
  */
 #ifndef LIBFABMGR_TRANSITION_PLAN_ORDER_H
 #define LIBFABMGR_TRANSITION_PLAN_ORDER_H
 
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/repair/repair.h"
 #include "libfabmgr/transition/transition.h"
 
 struct fab_transition_outcome {
@@ -34,6 +38,13 @@ struct fab_transition_effort { /* as in struct fab_transition_input */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
+/* As fab_transition_order_plan, in time proportional to the change (by_repair.c). `d` is the repair
+ * that made the target from the tables that the switches hold, with ordered writes. Its switches
+ * have the ids of in->fabric; FAB_NONE: absent. Returns NOT_FOUND if the writes of the plan are not
+ * those of the repair, or if the repair drains entries; the plan is then unchanged. Also NOMEM. */
+int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                                   const struct fab_repair_delta *d, struct fab_plan *plan,
+                                   struct fab_transition_outcome *ret);
 /* Returns whether every mixture that the writes can make is proved, also with the SLs that hosts
  * use afterwards. */
 static inline bool fab_transition_outcome_proved(const struct fab_transition_outcome *o)

@@ -4,9 +4,10 @@
  * hold into the new tables, and in which order. Phase "programming" sends these writes.
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
- * channel dependencies. If some mixture has one, it divides the writes into steps that avoid this
- * mixture. The proof assumes that hosts use the SLs of the published view. transition.c emits
- * events if mixtures are not proved, or if pairs have no path during the transition.
+ * channel dependencies, by the labels of the repair if the new tables are a repair of the old ones.
+ * If some mixture has one, it divides the writes into steps that avoid this mixture. The proof
+ * assumes that hosts use the SLs of the published view. transition.c emits events if mixtures are
+ * not proved, or if pairs have no path during the transition.
  *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
@@ -27,7 +28,10 @@ struct planning { /* the worker task owns all members */
     struct fab_plan plan;
     struct fab_silent *silent;
     struct fab_view *view; /* the published view; NULL: none with tables */
+    /* the repair that made the target from the former tables; empty: an engine made it */
+    struct fab_repair_delta repair;
     struct fab_transition_outcome outcome;
+    bool by_labels; /* the labels of the repair prove the order of the writes */
     const struct fab_pool *pool;
     uint64_t order_us;
     atomic_bool stop; /* the loop no longer wants the plan */
@@ -38,6 +42,7 @@ struct planning { /* the worker task owns all members */
 static void planning_free(struct planning *p)
 {
     fab_plan_fini(&p->plan);
+    fab_repair_delta_fini(&p->repair);
     fab_policy_fini(&p->policy);
     if (p->view)
         fab_view_unref(p->view);
@@ -64,28 +69,41 @@ static bool is_stopped(void *ctx)
     return atomic_load(&p->stop);
 }
 
-/* Proves or changes the order of the writes. Hosts use the SLs of the published view, from which
- * they got path records. If no view is published yet, the proof assumes that hosts use the SLs of
- * the new tables. Old entries may lead through silent switches, so the proof includes all links of
- * these switches. */
-static int order(struct planning *p)
+/* Proves or changes the order of the writes of any change. Old entries may lead through silent
+ * switches, so the proof includes all links of these switches. */
+static int order_change(struct planning *p, const struct fab_vls *hosts)
 {
-    uint64_t start = clock_now_us();
     struct fab_plan_input in = p->in;
     struct fab_fabric *f = NULL;
-    struct fab_vls hosts = {0};
     const struct fab_transition_effort effort = {
         .pool = p->pool, .visits = SM_TRANSITION_VISITS, .stopped = is_stopped, .stopped_ctx = p};
     int r = sm_silent_connected(p->silent, p->model.fabric, &f);
     in.fabric = f;
-    if (r == FAB_OK && p->view)
-        r = fab_target_vls_remap(&p->view->target->vls, p->view->fabric, f, p->target->lids.top,
-                                 &hosts);
     if (r == FAB_OK)
-        r = fab_transition_order_plan(&in, p->view ? &hosts : &p->target->vls, &effort, &p->plan,
-                                      &p->outcome);
-    fab_target_vls_fini(&hosts);
+        r = fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
     fab_fabric_unref(f);
+    return r;
+}
+
+/* Proves or changes the order of the writes. If the new tables are a repair of those that the
+ * switches hold, the labels of the repair prove its order. Hosts use the SLs of the published view,
+ * from which they got path records. If no view is published yet, the proof assumes that hosts use
+ * the SLs of the new tables. */
+static int order(struct planning *p)
+{
+    uint64_t start = clock_now_us();
+    struct fab_vls hosts = {0};
+    int r = FAB_OK;
+    if (p->view)
+        r = fab_target_vls_remap(&p->view->target->vls, p->view->fabric, p->in.fabric,
+                                 p->target->lids.top, &hosts);
+    const struct fab_vls *used = p->view ? &hosts : &p->target->vls;
+    if (r == FAB_OK)
+        r = fab_transition_order_by_repair(&p->in, used, &p->repair, &p->plan, &p->outcome);
+    p->by_labels = r == FAB_OK;
+    if (r == FAB_E_NOT_FOUND)
+        r = order_change(p, used);
+    fab_target_vls_fini(&hosts);
     p->order_us = clock_now_us() - start;
     return r;
 }
@@ -121,6 +139,7 @@ static int enter(struct sm *s)
     }
     if (s->model.view && s->model.view->target)
         p->view = fab_view_ref(s->model.view);
+    sm_repair_take_last(s, &p->repair);
     p->silent = fab_discover_silent_ref(sm_silent_set(s));
     p->pool = loop_thread_pool(s->in.loop);
     p->in = sm_program_input(s);
@@ -150,7 +169,7 @@ static int leave(struct sm *s)
     if (r == FAB_OK && stopped)
         s->apply->program.stopped = true;
     else if (r == FAB_OK)
-        sm_transition_begin(s, &p->outcome, p->order_us);
+        sm_transition_begin(s, &p->outcome, p->by_labels, p->order_us);
     planning_free(p);
     return r;
 }

@@ -197,6 +197,14 @@ void sm_repair_forget(struct sm *s)
     s->apply->repair.asked = 0;
 }
 
+void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret)
+{
+    struct sm_repair_state *r = &s->apply->repair;
+    *ret = (struct fab_repair_delta){0};
+    if (r->session.state && r->tables == s->model.tables)
+        fab_repair_session_take_last(&r->session, ret);
+}
+
 void sm_repair_state_fini(struct sm *s)
 {
     drop_sealed(&s->apply->repair);

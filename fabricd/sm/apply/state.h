@@ -212,6 +212,9 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 void sm_repair_seal(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
+/* Moves what the repair session changed last to *ret, if it made the active tables. Otherwise *ret
+ * is empty. */
+void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret);
 void sm_repair_state_fini(struct sm *s);
 
 /* Functions of pins.c. */
@@ -264,8 +267,9 @@ int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
 /* Call this function when the writes of a plan begin. It emits events if mixtures of old and new
  * tables are not proved, or if pairs lose their path. order_us: how long it took to prove and order
- * the writes. */
-void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, uint64_t order_us);
+ * the writes; by_labels: the labels of a repair were the proof. */
+void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
+                         uint64_t order_us);
 /* Returns how long packets may need to leave the fabric. */
 uint64_t sm_transition_settle_us(const struct sm *s);
 /* Call this function when write `op` of the plan is sent, and after the last write. */

@@ -40,14 +40,16 @@ static const char *reason_of(const struct fab_transition_outcome *o)
                  "dependencies";
 }
 
-void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, uint64_t order_us)
+void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
+                         uint64_t order_us)
 {
     struct sm_programming *p = &s->apply->program;
     if (o->verdict == FAB_TRANSITION_NOTHING)
         return;
-    log_debug("sm", "ordered verdict=%s steps=%u rounds=%u drained=%u lost_pairs=%llu ms=%.1f",
-              fab_transition_verdict_name(o->verdict), o->steps, o->rounds, o->drained,
-              (unsigned long long)o->lost_pairs, (double)order_us / 1e3);
+    log_debug(
+        "sm", "ordered by=%s verdict=%s steps=%u rounds=%u drained=%u lost_pairs=%llu ms=%.1f",
+        by_labels ? "labels" : "dependencies", fab_transition_verdict_name(o->verdict), o->steps,
+        o->rounds, o->drained, (unsigned long long)o->lost_pairs, (double)order_us / 1e3);
     p->lost_pairs = o->lost_pairs;
     if (!fab_transition_outcome_proved(o))
         event_emit(s->in.bus, transition_unproved, .subject = "fabric", .reason = reason_of(o),

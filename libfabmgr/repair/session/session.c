@@ -12,6 +12,7 @@ void fab_repair_session_fini(struct fab_repair_session *t)
     fab_repair_baseline_free(t->baseline);
     fab_repair_idmap_fini(&t->idmap);
     fab_target_lft_fini(&t->lft);
+    fab_repair_delta_fini(&t->last);
     *t = (struct fab_repair_session){0};
 }
 
@@ -38,20 +39,43 @@ static void own_tables(struct fab_repair_session *t, const struct fab_target *fo
         t->lft = fab_target_lft_share(&former->lft);
 }
 
+/* Keeps the committed delta, by the ids of the present fabric. */
+static void keep_last(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
+                      struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < d->changes; i++)
+        d->change[i].sw = idmap->to_current[d->change[i].sw];
+    for (size_t i = 0; i < d->writes; i++)
+        d->write[i].sw = idmap->to_current[d->write[i].sw];
+    t->last = *d;
+    *d = (struct fab_repair_delta){0};
+}
+
+void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repair_delta *ret)
+{
+    *ret = t->last;
+    t->last = (struct fab_repair_delta){0};
+}
+
 static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *idmap)
 {
     struct fab_repair_delta d = {0};
     struct fab_repair_change at;
     char why[200];
+    fab_repair_delta_fini(&t->last);
     int r = fab_repair_plan(t->state, &t->lft, idmap->dead, idmap->deads, &d, why, sizeof(why));
     if (r == FAB_OK)
         r = fab_repair_prove(t->state, &t->lft, &d, &at);
     if (r == FAB_OK && d.lost > 0)
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK)
+        r = fab_repair_order(t->state, &t->lft, &d);
+    if (r == FAB_OK)
         r = fab_repair_prepare_commit(&d, NULL, &t->lft);
     if (r == FAB_OK)
         fab_repair_commit(t->state, &t->lft, &d);
+    if (r == FAB_OK)
+        keep_last(t, idmap, &d);
     fab_repair_delta_fini(&d);
     return r;
 }
@@ -129,6 +153,7 @@ int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *t
         r = fab_repair_prepare_commit(d, t->idmap.to_current, &target->lft);
     if (r != FAB_OK)
         return r;
+    fab_repair_delta_fini(&t->last);
     fab_repair_commit(t->state, fab_repair_session_tables(t, target), d);
     for (size_t i = 0; i < d->changes && !t->idmap.same; i++) {
         const struct fab_repair_change *c = &d->change[i];

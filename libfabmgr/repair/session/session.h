@@ -23,6 +23,9 @@ struct fab_repair_session { /* empty if state is NULL */
     struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
     struct fab_lft lft; /* the active tables by the ids of the baseline; empty while idmap.same,
                            because the target's tables have the same ids then */
+    /* What the last fab_repair_session_update changed, with its writes in a proved order. Switches
+     * are named by the ids of the present fabric, FAB_NONE: absent. Empty if by_write is NULL. */
+    struct fab_repair_delta last;
 };
 /* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
@@ -34,6 +37,9 @@ void fab_repair_session_fini(struct fab_repair_session *t);
  * fab_repair_plan and fab_repair_prove. After a failure, *t may only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
+
+/* Moves t->last to *ret, which is empty if there is none. */
+void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repair_delta *ret);
 
 /* ---- for repairs in place -------------------------------------------------------------------- */
 /* Returns the active tables, indexed by the ids of the baseline: the tables of the target if the

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Orders the LFT writes of a plan by the labels of a repair, in time proportional to the change.
+ *
+ * When nodes or links leave or return, the new tables are often the former ones with a repair
+ * (libfabmgr/repair/session). fab_repair_order has ordered the writes of the repair, so that every
+ * mixture of old and new entries has ascending labels: no loop, no cycle of channel dependencies,
+ * no working path lost. The plan may use this order if its LFT writes are those of the repair. This
+ * file checks that
+ *
+ *   - each block of stage ROUTES is known, and holds the entries from which the repair starts;
+ *   - stage ROUTES has all blocks of the repair, and no others. Blocks without a write then hold
+ *     the entries of the target;
+ *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
+ *     repair that must wait for another one. Their writes come before all others, which is one of
+ *     the orders that the repair allows;
+ *   - the repair drains no entry, and no SL or VL changes.
+ *
+ * Otherwise the caller has to prove the transition in another way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/transition/plan_steps.h"
+
+struct match {
+    const struct fab_plan_input *in;
+    const struct fab_repair_delta *d;
+    const struct fab_plan *plan;
+    uint32_t blocks;
+    uint64_t *early;  /* bitset of the switches that get their tables in stage EARLY */
+    uint64_t *routed; /* bitset [switch][blocks] of the writes of stage ROUTES */
+    uint64_t *found;  /* bitset [switch][blocks] of those writes that are part of the repair */
+    uint32_t *number; /* [steps + 1] number of each step of the repair among those with writes */
+    uint32_t steps, writes;
+};
+
+/* ---- may the plan use the order? ------------------------------------------------------------- */
+
+static bool same_vls(const struct fab_vls *a, const struct fab_vls *b)
+{
+    if (!fab_target_vls_multiple(a) && !fab_target_vls_multiple(b))
+        return true;
+    return a->count == b->count && a->classes == b->classes && a->levels == b->levels &&
+           a->lanes == b->lanes && !a->of_lid && !b->of_lid && !a->of_pair && !b->of_pair &&
+           !a->port_class && !b->port_class && memcmp(a->vl, b->vl, sizeof(a->vl)) == 0 &&
+           memcmp(a->sl, b->sl, sizeof(a->sl)) == 0 &&
+           memcmp(a->lane_set, b->lane_set, sizeof(a->lane_set)) == 0;
+}
+
+static bool any_silent(const struct fab_fabric *f)
+{
+    uint32_t sw = 0;
+    while (sw < f->switch_count && !f->nodes[sw].silent)
+        sw++;
+    return sw < f->switch_count;
+}
+
+static size_t bit_of(const struct match *m, uint32_t sw, uint32_t block)
+{
+    return (size_t)sw * m->blocks + block;
+}
+
+static void find_early(struct match *m)
+{
+    const struct fab_plan *plan = m->plan;
+    for (uint32_t i = plan->stage_start[FAB_STAGE_EARLY];
+         i < plan->stage_start[FAB_STAGE_EARLY + 1]; i++) {
+        if (plan->ops[i].drain == 0)
+            fab_base_bits_set(m->early, plan->ops[i].node);
+    }
+}
+
+/* Returns false if a switch does not hold the entries from which the repair starts. */
+static bool find_routed(struct match *m)
+{
+    const struct fab_plan *plan = m->plan;
+    for (uint32_t i = plan->stage_start[FAB_STAGE_ROUTES];
+         i < plan->stage_start[FAB_STAGE_ROUTES + 1]; i++) {
+        const struct fab_plan_op *op = &plan->ops[i];
+        if (op->block >= m->blocks || fab_base_bits_get(m->early, op->node) ||
+            !fab_plan_observed_is_known(m->in->observed, op->node, op->block))
+            return false;
+        fab_base_bits_set(m->routed, bit_of(m, op->node, op->block));
+    }
+    return true;
+}
+
+/* Returns whether the switch holds the old entries of the repair, and the target has its new ones.
+ */
+static bool starts_from(const struct match *m, const struct fab_repair_write *w)
+{
+    uint8_t old[FAB_LFT_BLOCK];
+    const uint8_t *want = fab_target_lft_block(&m->in->target->lft, w->sw, w->block);
+    memcpy(old, want, FAB_LFT_BLOCK);
+    for (uint32_t i = 0; i < w->changes; i++) {
+        const struct fab_repair_change *c = &m->d->change[m->d->by_write[w->first + i]];
+        if (c->lid > m->in->target->lft.top || want[c->lid % FAB_LFT_BLOCK] != c->now || c->stale)
+            return false;
+        old[c->lid % FAB_LFT_BLOCK] = c->was;
+    }
+    const uint8_t *held = fab_target_lft_block(&m->in->observed->lft, w->sw, w->block);
+    return memcmp(held, old, FAB_LFT_BLOCK) == 0;
+}
+
+static bool is_in_routes(const struct match *m, const struct fab_repair_write *w)
+{
+    return w->sw != FAB_NONE && !fab_base_bits_get(m->early, w->sw);
+}
+
+static bool accept(struct match *m, const struct fab_repair_write *w)
+{
+    if (w->sw == FAB_NONE)
+        return true;
+    if (w->sw >= m->in->fabric->switch_count || w->block >= m->blocks || w->drain != 0)
+        return false;
+    if (!is_in_routes(m, w))
+        return w->step == 0;
+    if (!fab_base_bits_get(m->routed, bit_of(m, w->sw, w->block)) || !starts_from(m, w))
+        return false;
+    m->writes++;
+    m->number[w->step] = 1;
+    fab_base_bits_set(m->found, bit_of(m, w->sw, w->block));
+    return true;
+}
+
+static bool fits(struct match *m)
+{
+    size_t words = ((size_t)m->in->fabric->switch_count * m->blocks + 63) / 64;
+    find_early(m);
+    bool good = find_routed(m);
+    for (size_t i = 0; good && i < m->d->writes; i++)
+        good = m->d->write[i].step < m->d->steps && accept(m, &m->d->write[i]);
+    if (!good || memcmp(m->found, m->routed, words * sizeof(*m->found)) != 0)
+        return false;
+    for (uint32_t step = 0; step < m->d->steps; step++)
+        m->number[step] = m->number[step] != 0 ? m->steps++ : 0;
+    return true;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static uint64_t set_by(const struct match *m, const struct fab_repair_write *w)
+{
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < w->changes; i++)
+        set |= UINT64_C(1) << (m->d->change[m->d->by_write[w->first + i]].lid % FAB_LFT_BLOCK);
+    return set & ~w->keep;
+}
+
+/* Makes the steps. The writes of a repair are sorted by step. */
+static int make_steps(const struct match *m, struct fab_transition *ret)
+{
+    struct fab_transition t = {.verdict = FAB_TRANSITION_STEPS, .rounds = 1};
+    t.steps = calloc((size_t)m->steps + 1, sizeof(*t.steps));
+    t.writes = fab_base_alloc_array((size_t)m->writes + 1, sizeof(*t.writes));
+    if (t.steps == NULL || t.writes == NULL) {
+        fab_transition_fini(&t);
+        return FAB_E_NOMEM;
+    }
+    t.step_count = m->steps;
+    for (size_t i = 0; i < m->d->writes; i++) {
+        const struct fab_repair_write *w = &m->d->write[i];
+        if (!is_in_routes(m, w))
+            continue;
+        struct fab_transition_step *step = &t.steps[m->number[w->step]];
+        if (step->count++ == 0)
+            step->first = t.write_count;
+        t.writes[t.write_count++] = (struct fab_transition_write){
+            .sw = w->sw, .block = w->block, .step = m->number[w->step], .set = set_by(m, w)};
+    }
+    *ret = t;
+    return FAB_OK;
+}
+
+static int give_order(const struct match *m, struct fab_plan *plan,
+                      struct fab_transition_outcome *ret)
+{
+    struct fab_transition t = {0};
+    bool ordered = plan->unordered == 0 && !plan->unchecked;
+    *ret = (struct fab_transition_outcome){
+        .verdict = m->steps > 1   ? FAB_TRANSITION_STEPS
+                   : m->steps > 0 ? FAB_TRANSITION_ANY_ORDER
+                                  : FAB_TRANSITION_NOTHING,
+        .steps = m->steps,
+        .rounds = m->steps > 0,
+    };
+    if (m->steps == 0 || (m->steps == 1 && ordered))
+        return FAB_OK;
+    int status = make_steps(m, &t);
+    if (status == FAB_OK)
+        status = fab_transition_replace_writes(m->in, FAB_STAGE_ROUTES, &t, plan);
+    fab_transition_fini(&t);
+    if (status != FAB_OK)
+        return status;
+    plan->unordered = 0;
+    plan->unchecked = false;
+    return FAB_OK;
+}
+
+int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                                   const struct fab_repair_delta *d, struct fab_plan *plan,
+                                   struct fab_transition_outcome *ret)
+{
+    struct match m = {.in = in, .d = d, .plan = plan};
+    if (d->by_write == NULL || d->drained > 0 || in->observed == NULL || in->hold ||
+        plan->early_mixes || !same_vls(old_vls, &in->target->vls) || any_silent(in->fabric))
+        return FAB_E_NOT_FOUND;
+    m.blocks = fab_target_lft_blocks(&in->target->lft);
+    size_t bits = (size_t)in->fabric->switch_count * m.blocks;
+    m.early = fab_base_bits_new((size_t)in->fabric->switch_count + 1);
+    m.routed = fab_base_bits_new(bits + 1);
+    m.found = fab_base_bits_new(bits + 1);
+    m.number = calloc((size_t)d->steps + 1, sizeof(*m.number));
+    int status = m.early && m.routed && m.found && m.number ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK && !fits(&m))
+        status = FAB_E_NOT_FOUND;
+    if (status == FAB_OK)
+        status = give_order(&m, plan, ret);
+    free(m.early);
+    free(m.routed);
+    free(m.found);
+    free(m.number);
+    return status;
+}
