@@ -245,8 +245,8 @@ static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slo
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* Returns the number of requests that count against the window: those in flight without the late
- * ones. When window_max requests are in flight, late requests count, too. */
+/* Returns the number of requests that count against the window: those in flight, except late ones.
+ * When window_max requests are in flight, late requests count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;

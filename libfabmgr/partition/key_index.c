@@ -46,8 +46,9 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index to each key that has none. method: 0 takes the index at which the port holds the
- * same key, 1 that of a key of the same partition, 2 an unused index, 3 any free index. */
+/* Assigns an index to each key that has none. Method 0 takes the index at which the port holds the
+ * same key. Method 1 takes the index of a key of the same partition. Method 2 takes an unused
+ * index, and method 3 any free index. */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

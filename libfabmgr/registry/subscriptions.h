@@ -47,9 +47,9 @@ struct fab_subscriptions {
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
-/* Returns the slot of the subscription that follows the subscriber `gid` and this number in the
- * order of subscribers and numbers; with gid NULL, the first one. FAB_SUBSCRIPTION_NONE: there is
- * no such subscription. */
+/* Subscriptions are in the order of their subscribers, then of their numbers. Returns the slot of
+ * the first subscription after the subscriber `gid` and this number; if gid is NULL, of the first
+ * of all. Returns FAB_SUBSCRIPTION_NONE if there is no such subscription. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
 /* Returns the slot of the subscriber's subscription to the same events, in which all fields but

@@ -161,7 +161,7 @@ void sm_repair_prepare(struct sm *s)
 
 /* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
  * packets may loop or deadlock. A repair is proved for the new tables, so it does not apply to such
- * a mixture: a sweep orders all writes that are missing from what the switches hold. */
+ * a mixture. Instead, a sweep orders all writes that the switches still lack. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     return s->apply->mixed && !fab_verify_verdict_good(&s->apply->verdict);

@@ -80,7 +80,7 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
-/* Returns whether the tables are proved. Pairs that are lost because of tables that nobody can
+/* Returns whether the tables are proved. Pairs that have no path because of tables that nobody can
  * write do not count. */
 static bool is_good(const struct sm_route_job *j)
 {

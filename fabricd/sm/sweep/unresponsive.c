@@ -84,8 +84,7 @@ void sm_unresponsive_suspect(struct sm *s)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
-        /* This GUID is 0 if the node has not even answered NodeInfo; sm_request_target ignores 0.
-         */
+        /* This GUID is 0 if the node has not answered NodeInfo; sm_request_target ignores 0. */
         sm_request_target(s, s->model.unresponsive[i].guid);
     }
 }

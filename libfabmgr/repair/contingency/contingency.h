@@ -66,8 +66,8 @@ struct fab_repair_contingency {
     uint32_t entries, blocks, switches, steps;
     /* load: number of paths on the most loaded channel after the repair. Each pair of an endport
      * and a LID of another endport counts as one path. busiest: port id of that channel. Paths of
-     * lost endports count as if the dead links still worked. Both are those of the tables for
-     * which the case was computed: a recheck does not compute them anew. */
+     * lost endports count as if the dead links still worked. Both values are for the tables for
+     * which the case was computed; a recheck does not change them. */
     uint64_t load;
     uint32_t busiest;
     struct fab_repair_stored_plan *plan; /* NULL: not kept */
@@ -115,11 +115,11 @@ size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m)
  * cases), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan);
-/* Computes the next case. The likely links come first. The other links follow by their number of
- * paths, the greatest first, and among them, at equal distances, the switches. With `keep`, stores
- * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases),
- * NOMEM, BUSY (fab_repair_contingency_stop_at; the case is computed by a later call), or the error
- * of a proof that failed (fab_repair_prove). */
+/* Computes the next case. The likely links come first. The other links follow, those with the most
+ * paths first. The switches are distributed evenly among these other links. With `keep`, stores the
+ * plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases), NOMEM,
+ * BUSY (fab_repair_contingency_stop_at; the case is computed by a later call), or the error of a
+ * proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
