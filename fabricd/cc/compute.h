@@ -49,7 +49,7 @@ struct cc_work {
 /* Creates a computation. Congestion settings and max_mtu come from the policy `wanted`, everything
  * else comes from the view. Returns NOMEM. */
 int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struct cc_work **ret);
-/* May run on any thread. Sets w->status: FAB_OK, NOMEM or LIMIT. */
+/* Computes the settings; may run on any thread. Sets w->status to FAB_OK, NOMEM or LIMIT. */
 void cc_work_do(struct cc_work *w);
 void cc_work_free(struct cc_work *w); /* the argument may be NULL */
 

@@ -227,7 +227,7 @@ static uint64_t hash_guid(uint64_t guid)
     return fab_base_mix64(guid ^ UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* A port number of 0 stands for the node itself. */
+/* Returns a hash of a port. Port number 0 stands for the node itself. */
 static uint64_t hash_at(uint64_t node, unsigned port)
 {
     return fab_base_mix64(node + port);

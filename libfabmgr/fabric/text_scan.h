@@ -42,11 +42,11 @@ bool fab_fabric_scan_digit(struct text_scan *s); /* returns true if a decimal di
  * sets the error and returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
-/* a number like 12 or 0x1f */
+/* Consumes a number such as 12 or 0x1f. */
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret);
-/* a number like 1f or 0x1f */
+/* Consumes a hexadecimal number such as 1f or 0x1f. */
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret);
-int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */
+int fab_fabric_scan_end(struct text_scan *s); /* consumes a comment or the end of the line */
 
 /* Sets the error at the character `at` of the current line, and returns FORMAT. */
 int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)

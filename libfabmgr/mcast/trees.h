@@ -68,7 +68,7 @@ const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t)
  * call. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
-/* Number of MLIDs that have members. */
+/* Returns the number of MLIDs that have members. */
 uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t);
 /* fab_mcast_trees_reaches returns whether the tree reaches this member now. fab_mcast_trees_missing
  * returns the number of members that the tree does not reach. */

@@ -288,7 +288,7 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
 }
 
 /* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1].
- * They have no key twice, since no two partitions have the same P_Key. */
+ * No key occurs in them twice, because no two partitions have the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
     uint32_t owner = owner_of(d, port), count = 0;

@@ -72,7 +72,7 @@ void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
  * no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-/* the node answers no MAD, but still forwards */
+/* With `silent`, the node answers no MAD, but still forwards. */
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);

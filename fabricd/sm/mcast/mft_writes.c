@@ -307,13 +307,13 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Number of 16-port blocks that each MLID has in the MFT of a switch. */
+/* Returns the number of 16-port blocks that each MLID has in the MFT of a switch. */
 static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
 {
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
 }
 
-/* Number of groups of 32 MLIDs in the MFT of a switch. */
+/* Returns the number of groups of 32 MLIDs in the MFT of a switch. */
 static uint32_t groups_of(const struct sm_multicast *m, uint32_t sw)
 {
     return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;
@@ -338,7 +338,8 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
     return count > m->held.count ? count - m->held.count : 0;
 }
 
-/* Consecutive indexes are of different switches, so that their reads do not wait for each other. */
+/* Consecutive indexes belong to different switches, so that their reads do not wait for each
+ * other. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number)
 {

@@ -103,8 +103,8 @@ static uint64_t hash_full_class(const void *ctx, uint32_t s)
     return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* Finds the classes of one version: with `upper`, by upper neighbours only. port_class[n] and
- * full_class[n] are scratch memory. */
+/* Finds the classes. With `upper`, compares switches only by their upper neighbours. port_class[n]
+ * and full_class[n] are scratch memory. */
 static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {
     uint32_t n = t->g->n;
