@@ -55,7 +55,8 @@ struct bus;
  * number after it. Returns NULL if memory ran out. */
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
-uint64_t bus_last_seq(const struct bus *b); /* number of the newest event, or last_seq of bus_new */
+/* Returns the number of the newest event, or last_seq of bus_new. */
+uint64_t bus_last_seq(const struct bus *b);
 typedef void bus_handler(void *ctx, const struct event *e);
 /* Subscribes a handler until bus_unsubscribe or bus_free. Returns NOMEM. */
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);

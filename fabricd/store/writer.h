@@ -20,7 +20,8 @@ void writer_stop(struct writer *w); /* writes all queued records, then stops; NU
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
-void writer_put_lasting(struct writer *w, struct record *r); /* the writer never drops the record */
+/* The writer never drops this record. */
+void writer_put_lasting(struct writer *w, struct record *r);
 /* The writer commits the record at once and never drops it. */
 void writer_put_urgent(struct writer *w, struct record *r);
 uint64_t writer_mark(struct writer *w);

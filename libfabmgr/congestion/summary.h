@@ -17,7 +17,7 @@ struct fab_congestion_summary {
                         rate of its ISLs, in steps of 50, at least 100 */
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,
-                                struct fab_congestion_summary *ret); /* NOMEM */
+                                struct fab_congestion_summary *ret); /* returns NOMEM */
 void fab_congestion_summary_fini(struct fab_congestion_summary *s);
 /* Returns true if `port` is an endport in use. To test a port of a switch, the caller passes the
  * port at the other end of its link. */

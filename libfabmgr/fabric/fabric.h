@@ -70,7 +70,7 @@ struct fab_fabric {
 
 struct fab_builder;
 
-struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
+struct fab_builder *fab_fabric_builder_new(void); /* returns NULL if memory ran out */
 /* Makes a builder with the content of a snapshot. The snapshot's node ids become references in the
  * builder. Returns NULL if there is no memory. */
 struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
@@ -107,7 +107,8 @@ const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_bu
  * another link. INVAL: a port is port 0, or both are the same port. RANGE: no such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
-int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port); /* RANGE */
+/* Removes the link of a port, if it has one. RANGE: no such port. */
+int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port);
 /* Finds the port at the other end of the link. NOT_FOUND: the port has no link. RANGE: no such
  * port. */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
@@ -140,7 +141,8 @@ int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
  * no reader has yet. Returns NOMEM. */
 int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
                         const struct fab_port_info info[2]);
-bool fab_fabric_is_shared(const struct fab_fabric *f); /* true: f has several references */
+/* Returns true if f has several references. */
+bool fab_fabric_is_shared(const struct fab_fabric *f);
 
 /* Makes a snapshot of the reachable nodes: those that links connect to the node of self_port. All
  * nodes count as reachable if self_port is FAB_NONE. If no node is left out, *ret_reachable is

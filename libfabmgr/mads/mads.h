@@ -98,7 +98,8 @@ struct fab_mads_stats {
 };
 
 struct fab_mads;
-struct fab_mads *fab_mads_new(const struct fab_mads_config *config); /* NULL: no memory */
+/* Returns NULL if memory ran out. */
+struct fab_mads *fab_mads_new(const struct fab_mads_config *config);
 void fab_mads_free(struct fab_mads *m);
 
 /* Queues a copy of the request. Queued requests are sent before those of the source. INVAL: a

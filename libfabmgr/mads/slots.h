@@ -49,7 +49,8 @@ struct fab_slots {
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
 void fab_mads_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
-struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
+/* Returns NULL if the list is empty. */
+struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l);
 
 void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);
 void fab_mads_slots_fini(struct fab_slots *t);

@@ -17,7 +17,7 @@ struct fab_window {
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Returns true if one more request may be sent while in_flight requests are outstanding. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
-void fab_mads_window_answer(struct fab_window *w); /* a response arrived in time */
+void fab_mads_window_answer(struct fab_window *w); /* call this when a response arrived in time */
 /* Tells the window at `now` that a request sent at sent_at is lost. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 

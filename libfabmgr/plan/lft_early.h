@@ -11,7 +11,8 @@ typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 struct fab_plan_cut_off {
     uint64_t *sw; /* bitset of switches */
 };
-int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret); /* NOMEM */
+/* Returns OK or NOMEM. */
+int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret);
 void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
 /* Returns whether at least one ISL of the switch can carry data packets. */
 bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);

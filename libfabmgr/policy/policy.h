@@ -106,7 +106,7 @@ void fab_policy_defaults(struct fab_policy *p);
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
 /* Returns true if both policies give the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
-int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* NOMEM */
+int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* returns NOMEM */
 void fab_policy_fini(struct fab_policy *p);
 
 #endif

@@ -44,7 +44,7 @@ struct fab_subscriptions {
     size_t order_room;
     struct fab_report_ring *ring; /* of reports.c */
 };
-int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
+int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
 /* Subscriptions are in the order of their subscribers, then of their numbers. Returns the slot of

@@ -32,7 +32,7 @@ struct fab_route_engine {
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };
-const struct fab_route_engine *const *fab_route_engines(void); /* a NULL-terminated array */
+const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL-terminated array */
 /* Returns the engine of this name; NULL: there is no such engine. For "auto", returns the engine
  * that accepts every topology. */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);

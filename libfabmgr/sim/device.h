@@ -257,14 +257,15 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
 /* Functions of link.c. */
 void fab_sim_links_start(struct fab_sim *s); /* sets all ports to the state after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
-void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* call this when training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 /* rate.c: sets the width and speed at both ends of a link. Returns false if the two ends have no
  * width or no speed in common. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState of a port while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
-void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* the node of this port boots */
+/* Call this when the node of this port boots. */
+void fab_sim_link_power_on(struct fab_sim *s, uint32_t port);
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
 
@@ -282,7 +283,8 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
-void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
+/* Call this when the node has lost power. */
+void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
 /* Raises trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
@@ -300,7 +302,8 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
     fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
-void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
+/* Call this when the node has lost power. */
+void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
 /* These functions read and write a block of 192 bytes of a general service's attribute of a port.
  */
@@ -331,7 +334,8 @@ void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t 
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
-void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
+/* Call this when the node has lost power. */
+void fab_sim_counters_forget(struct fab_sim *s, uint32_t node);
 
 /* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position; if
  * no manager is attached, the MAD is lost. fab_sim_outbox_put delivers an answer to the position

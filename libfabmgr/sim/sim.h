@@ -46,7 +46,7 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
  * that are addressed to the port. is_sm: the manager is a subnet manager, and PortInfo of the port
  * shows IsSM. */
-int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
+int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* returns INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
 /* Time is in microseconds, starts at 0 and is set by the caller. Initially all delays but trap_us

@@ -64,6 +64,6 @@ enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
 };
 uint16_t fab_smstate_control(struct fab_smstate *s, uint32_t attr_mod,
                              const struct fab_sm_info *from, bool *ret_rediscover);
-const char *fab_smstate_name(uint8_t state); /* such as "master" */
+const char *fab_smstate_name(uint8_t state); /* returns a name such as "master" */
 
 #endif

@@ -34,7 +34,8 @@ struct fab_pkeys { /* The P_Key tables of all ports. If all members are zero, no
     uint8_t *enforce; /* [ports] enum fab_enforce bits; 0 except for external ports of switches */
     int *owners;      /* private: how many values share the arrays; NULL: one */
 };
-int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy); /* NOMEM */
+/* Returns NOMEM. */
+int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
 /* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
 int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);

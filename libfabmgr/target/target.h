@@ -32,7 +32,7 @@ struct fab_lids {
     uint32_t *owner;     /* [top + 1] id of the port that owns the LID, or FAB_NONE */
     int *owners;         /* private: how many values share the arrays; NULL: one */
 };
-int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* NOMEM */
+int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NOMEM */
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports have the same LID, or
  * NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);

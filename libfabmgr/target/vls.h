@@ -58,7 +58,7 @@ void fab_target_vls_init(struct fab_vls *v, uint8_t count);
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
-int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* NOMEM */
+int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
 /* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);

@@ -33,7 +33,7 @@ struct traffic_events {
     uint64_t made;
     size_t count;
 };
-int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
+int fab_traffic_events_init(struct traffic_events *q); /* returns NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
 /* Queues an event, which must not be earlier than the event taken last. Returns NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);

@@ -203,7 +203,7 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
                             uint32_t count);
 
 /* link.c: allocates packets and moves them over links. */
-uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
+uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* returns TRAFFIC_NONE if memory ran out */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* Sends a packet now over its channel `to`, which has credits for it. */
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);

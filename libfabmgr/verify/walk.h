@@ -31,7 +31,7 @@ struct fab_verify_walk {
 /* Creates a walk over the graph. Returns INVAL if the VL tables are not valid, or NOMEM. */
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
 void fab_verify_walk_fini(struct fab_verify_walk *w);
-int fab_verify_walk_all(struct fab_verify_walk *w); /* NOMEM */
+int fab_verify_walk_all(struct fab_verify_walk *w); /* returns NOMEM */
 /* The same walk in pieces of 256 LIDs, on the calling thread: pieces 0 to fab_verify_walk_pieces -
  * 1 in any order, then fab_verify_walk_finish. */
 uint32_t fab_verify_walk_pieces(const struct fab_verify_walk *w);

@@ -321,6 +321,8 @@ const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "
 const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */
 /* Returns 256 to 4096; 0 if the code is not valid. */
 unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);
-unsigned fab_wire_op_vls_count(uint8_t op_vls); /* 1, 2, 4, 8 or 15; 0: not a valid code */
+/* Returns the number of data VLs that the code op_vls means: 1, 2, 4, 8 or 15; 0: the code is not
+ * valid. */
+unsigned fab_wire_op_vls_count(uint8_t op_vls);
 
 #endif

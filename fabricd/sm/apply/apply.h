@@ -45,7 +45,8 @@ int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fa
 /* Call this function when the plan of a local repair begins: emits an event if pairs lose their
  * path while entries drop packets. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
-uint32_t sm_program_failed(const struct sm *s); /* number of failed writes of the last round */
+/* Returns the number of failed writes of the last round. */
+uint32_t sm_program_failed(const struct sm *s);
 /* Frees the plan after a round. A plan can have half a million writes, and freeing it later would
  * delay a local repair. */
 void sm_program_tidy(struct sm *s);

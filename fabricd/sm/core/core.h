@@ -152,8 +152,10 @@ void sm_probe_join(struct sm *s);
 /* Call this function after a trap about this node. The function requests a port probe or a targeted
  * sweep. If the trap makes the running round useless, it also interrupts this round. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
-bool sm_fault_waits(const struct sm *s); /* a port probe or a targeted sweep is requested */
-bool sm_trap_waits(const struct sm *s);  /* a trap came that no round has handled yet */
+/* Returns true if a port probe or a targeted sweep is requested. */
+bool sm_fault_waits(const struct sm *s);
+/* Returns true if a trap came that no round has handled yet. */
+bool sm_trap_waits(const struct sm *s);
 /* Notes that a write to this node failed. The next retry includes the node in a targeted sweep. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
 /* Requests another sweep after a failure. The delay doubles with each call; sm_request_retry_reset,

@@ -86,7 +86,8 @@ void sm_probe_fini(struct sm_probe *p);
 /* Returns whether the link of a port may have come back: the snapshot has no link at this port, the
  * baseline of the repair session has one, and the port is up now. `now` is its PortInfo. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
-int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now); /* OK or NOMEM */
+/* Returns OK or NOMEM. */
+int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Supplies the next request that verifies a returned link; false: there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
 bool sm_return_is_answer(uint64_t tag); /* returns whether an answer belongs to such a request */

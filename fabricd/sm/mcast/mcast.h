@@ -44,7 +44,8 @@ bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t s
 bool sm_mfts_in_flight(const struct sm *s); /* returns whether an MFT request is unanswered */
 /* Returns a number that changes whenever an MFT block is written. */
 uint64_t sm_mfts_epoch(const struct sm *s);
-bool sm_mfts_pending(const struct sm *s); /* MFTs are being written or wait to be written */
+/* Returns true if MFTs are being written or wait to be written. */
+bool sm_mfts_pending(const struct sm *s);
 /* Returns whether an MFT block that was read differs from what the switch is known to hold. A block
  * whose contents are not known must be zero. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,

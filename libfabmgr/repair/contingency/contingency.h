@@ -137,7 +137,7 @@ struct fab_repair_contingencies {
     uint64_t commits;                   /* the state of the repair that the collection follows */
 };
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
-                                  const struct fab_repair *r); /* NOMEM */
+                                  const struct fab_repair *r); /* returns NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
 /* Returns true as long as the collection belongs to the network of the repair. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,

@@ -17,7 +17,7 @@
 /* The nodes, links and LIDs of the baseline's fabric, in 12 bytes per node and 9 per port. */
 struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
-                            struct fab_repair_baseline **ret); /* NOMEM */
+                            struct fab_repair_baseline **ret); /* returns NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
 /* Returns the port at the other end of the link that this port had in the baseline; FAB_NONE: it
  * had no link that was up. Both are ids of the baseline. */
