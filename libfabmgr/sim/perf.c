@@ -30,8 +30,10 @@ static const struct place {
     uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */
     uint16_t wide;         /* offset in fab_port_counters_ext */
     uint8_t bits;          /* width of the counter in PortCounters on the wire, in bits */
-    /* number of the bit in CounterSelect of PortCounters, in that of PortCountersExtended, and of a
-     * second bit there; from 16 on: bit n - 16 of CounterSelect2; -1: no bit */
+    /* Numbers of the bits that select this counter; -1: there is no such bit. select is a bit of
+     * CounterSelect in PortCounters, or from 16 on bit select - 16 of CounterSelect2 there.
+     * select_wide is a bit of CounterSelect in PortCountersExtended, and select_wide2 a bit of
+     * CounterSelect2 there. */
     int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},

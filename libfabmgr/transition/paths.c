@@ -111,8 +111,8 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* If all new paths reach their LIDs, pairs can lose a path only if a changed entry drops packets,
- * before or after the change. */
+/* Relies on this: if all new paths reach their LIDs, pairs can lose a path only if a changed entry
+ * drops packets, before or after the change. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

@@ -181,7 +181,8 @@ static void fail(struct lid_check *l, int kind, uint32_t port)
 }
 
 /* Finds the switch and port by which packets to a member leave the last switch. Returns false if
- * the member does not count. */
+ * packets cannot reach the member, because it has left the fabric or its switch has no table for
+ * this LID. */
 static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
                          uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
 {

@@ -32,8 +32,9 @@ struct fab_verify_walk {
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
 void fab_verify_walk_fini(struct fab_verify_walk *w);
 int fab_verify_walk_all(struct fab_verify_walk *w); /* returns NOMEM */
-/* The same walk in pieces of 256 LIDs, on the calling thread: pieces 0 to fab_verify_walk_pieces -
- * 1 in any order, then fab_verify_walk_finish. */
+/* These functions do the same work as fab_verify_walk_all, in pieces of 256 LIDs and on the calling
+ * thread. Call fab_verify_walk_piece once for each piece below fab_verify_walk_pieces, in any
+ * order, and then fab_verify_walk_finish. */
 uint32_t fab_verify_walk_pieces(const struct fab_verify_walk *w);
 void fab_verify_walk_piece(struct fab_verify_walk *w, uint32_t piece);
 void fab_verify_walk_finish(struct fab_verify_walk *w);

@@ -9,7 +9,7 @@
 
 #define POLL_US 2000000u
 #define ANSWERS_LEAST 2 /* answers in a row after which a silent switch is used again */
-#define RELAPSES_MOST 5 /* maximum number of doublings of this number of answers */
+#define RELAPSES_MOST 5 /* ANSWERS_LEAST is doubled at most this often */
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
 {
