@@ -124,7 +124,7 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* Number of a block that stores the partition enforcement of a port; no P_Key block has this
  * number. The entry SET of the block is the enforcement that the manager last set. The entry SEEN
- * is 1 if the port has reported this value since. */
+ * is 1 if the port has reported this value since then. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 
