@@ -12,7 +12,8 @@
  *
  * - The first write contains all changes of the block: the number of changes, and for each change
  *   its position in the block and the new port, one byte each, as differences from the previous
- *   change.
+ *   change. If the write is early, which only drops packets, the number of entries that it drops
+ *   precedes the changes; otherwise the write changes all entries that `keep` does not exclude.
  * - A further write contains the index of the block's first change, the number of the block's
  *   changes, and the number of entries that the further write itself changes. It sends the new
  *   values of all changes of the block, except as `keep` and `drain` say. Entries to which an
@@ -35,6 +36,7 @@
 #define SHARES 1 /* the write refers to the changes of an earlier write */
 #define KEEPS 2  /* keep is not 0 */
 #define DRAINS 4 /* drain is not 0 */
+#define EARLY 8  /* the write sets stale entries to NO_ROUTE (struct fab_repair_write) */
 /* limit of the bytes of a write without its changes: flags, six 32-bit and two 64-bit numbers */
 #define WRITE_BYTES 64
 
@@ -78,8 +80,8 @@ static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
     static const struct fab_repair_write none;
     const struct fab_repair_write *last = w > d->write ? w - 1 : &none;
     bool again = moved[w->first] != FAB_NONE;
-    *at++ =
-        (uint8_t)((again ? SHARES : 0) | (w->keep != 0 ? KEEPS : 0) | (w->drain != 0 ? DRAINS : 0));
+    *at++ = (uint8_t)((again ? SHARES : 0) | (w->keep != 0 ? KEEPS : 0) |
+                      (w->drain != 0 ? DRAINS : 0) | (w->early ? EARLY : 0));
     at = put_step(at, last->sw, w->sw);
     at = put_step(at, last->step, w->step);
     at = put_step(at, last->block, w->block);
@@ -94,6 +96,8 @@ static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
     }
     moved[w->first] = *placed;
     *placed += w->changes;
+    if (w->early)
+        at = fab_repair_put_number(at, w->entries);
     return put_changes(at, d, w);
 }
 
@@ -158,15 +162,17 @@ static const uint8_t *get_write(struct decoding *u, const uint8_t *at,
     w->block = get_step(&at, last->block);
     w->keep = flags & KEEPS ? fab_repair_get_number(&at) : 0;
     w->drain = flags & DRAINS ? fab_repair_get_number(&at) : 0;
+    w->early = (flags & EARLY) != 0;
     if (flags & SHARES) {
         w->first = (uint32_t)fab_repair_get_number(&at);
         w->changes = (uint32_t)fab_repair_get_number(&at);
         w->entries = (uint32_t)fab_repair_get_number(&at);
     } else {
+        uint32_t drops = w->early ? (uint32_t)fab_repair_get_number(&at) : 0;
         at = get_changes(u, at, w);
-        w->entries = w->changes - (uint32_t)__builtin_popcountll(w->keep);
+        w->entries = w->early ? drops : w->changes - (uint32_t)__builtin_popcountll(w->keep);
     }
-    w->weight = (uint64_t)u->r->network->attached[w->sw] * w->entries;
+    w->weight = w->early ? 0 : (uint64_t)u->r->network->attached[w->sw] * w->entries;
     if (w->drain != 0)
         u->d->drained += w->entries;
     return at;
