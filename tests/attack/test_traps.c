@@ -296,24 +296,63 @@ START_TEST(a_flood_of_a_switch_delays_no_repair)
 }
 END_TEST
 
+/* The switch may repeat a trap only after seconds; the manager does not depend on it. */
+static void repeat_no_traps(void)
+{
+    struct fab_sim_timing timing = fab_sim_timing(lab->sim);
+    timing.trap_us = 0;
+    fab_sim_set_timing(lab->sim, &timing);
+}
+
+/* Sends 40 traps. The bucket of the source has tokens for 32 of them. */
+static void send_burst(const char *from, uint16_t trap)
+{
+    uint64_t repressed = status().traps.repressed;
+    struct fab_notice n = notice_of(trap, lid_of(from), OF_SWITCH);
+    for (int i = 0; i < 40; i++)
+        send_trap(n.issuer_lid, &n);
+    ck_assert_uint_eq(status().traps.repressed, repressed + 8);
+}
+
+/* The link of a host fails, so only the leaf sends a trap. It is repressed after a burst of traps
+ * that the manager only forwards, and the leaf does not repeat it. */
+static void lose_host_after_burst(const char *leaf)
+{
+    uint64_t repressed = status().traps.repressed;
+    send_burst(leaf, 129);
+    lab_forget_events(lab);
+    lab_unlink(lab, leaf, 2);
+    lab_run_for(lab, 0.01);
+    ck_assert_uint_eq(status().traps.repressed, repressed + 9);
+    ck_assert_ptr_null(lab_event(lab, "node-removed"));
+    lab_await(lab, 1, "node-removed");
+    ck_assert_ptr_null(lab_event(lab, "trap-flood")); /* a burst within the limit is no flood */
+}
+
 /* A change whose trap comes after a flood is found as soon as the bucket of the source has a token
  * again. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);
-    uint16_t leaf = lid_of("leaf-004");
-    struct fab_notice n = notice_of(128, leaf, OF_SWITCH);
-    for (int i = 0; i < 40; i++)
-        send_trap(leaf, &n);
-    ck_assert_uint_eq(status().traps.repressed, 8);
-    lab_run_for(lab, 0.01);
-    lab_forget_events(lab);
-    lab_unlink(lab, "leaf-004", 2); /* the link of a host, so only the leaf sends a trap */
-    lab_run_for(lab, 0.01);
-    ck_assert_uint_eq(status().traps.repressed, 9);
-    ck_assert_ptr_null(lab_event(lab, "node-removed"));
-    lab_await(lab, 1, "node-removed");
-    ck_assert_ptr_null(lab_event(lab, "trap-flood")); /* a burst within the limit is no flood */
+    repeat_no_traps();
+    lose_host_after_burst("leaf-004");
+    close_scene();
+}
+END_TEST
+
+/* The manager owes an action to several switches at a time, and forgets none of them. */
+START_TEST(repressed_traps_of_all_switches_are_made_up_for)
+{
+    static const char *const leaves[] = {"leaf-002", "leaf-003", "leaf-004"};
+    open_scene(false);
+    repeat_no_traps();
+    for (unsigned i = 0; i < 3; i++)
+        send_burst(leaves[i], 128);
+    lab_run_for(lab, 61);
+    for (unsigned i = 0; i < 3; i++) {
+        lose_host_after_burst(leaves[i]);
+        lab_run_for(lab, 61);
+    }
     close_scene();
 }
 END_TEST
@@ -373,6 +412,7 @@ int main(void)
     tcase_add_test(tcase, a_flood_of_a_host_delays_no_repair);
     tcase_add_test(tcase, a_flood_of_a_switch_delays_no_repair);
     tcase_add_test(tcase, a_repressed_trap_is_made_up_for);
+    tcase_add_test(tcase, repressed_traps_of_all_switches_are_made_up_for);
     tcase_add_test(tcase, unknown_lids_cause_few_sweeps);
     tcase_add_test(tcase, forged_sources_cause_few_events);
     suite_add_tcase(suite, tcase);

@@ -484,6 +484,10 @@ START_TEST(a_reload_tries_a_silent_device_again)
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     ck_assert(is_given_up(&lab));
+    lab_unlink(&lab, "leaf-002", 5); /* new tables, but the same settings of congestion control */
+    lab_run_for(&lab, 3600);
+    ck_assert_uint_eq(wire.sent[lid], 2 * sent);
+    lab_relink(&lab, "leaf-002", 5);
     wire.lost_lid = 0; /* the device answers again, and its computed settings are the same */
     cc_reload(cc);
     lab_run(&lab, 60, all_stand, "all devices are set");
