@@ -209,16 +209,22 @@ static inline void assigned(const struct fab_fabric *f, const struct fab_policy 
     free(notes);
 }
 
-static inline struct fab_target *routed(const struct fab_fabric *f, const struct fab_policy *p)
+static inline struct fab_target *routed_by(const struct fab_fabric *f, const struct fab_policy *p,
+                                           const char *engine)
 {
     struct fab_target *t = fab_target_new();
     char why[160] = "";
     ck_assert_ptr_nonnull(t);
     assigned(f, p, &t->lids);
     struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids};
-    int status = fab_route_engine_by_name("updn")->run(&in, &t->lft, &t->vls, why, sizeof(why));
+    int status = fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why));
     ck_assert_msg(status == FAB_OK, "status %d: %s", status, why);
     return t;
+}
+
+static inline struct fab_target *routed(const struct fab_fabric *f, const struct fab_policy *p)
+{
+    return routed_by(f, p, "updn");
 }
 
 static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
