@@ -201,6 +201,37 @@ static int keep_behind(struct fab_discover *d, uint32_t node)
     return status;
 }
 
+/* Returns whether the device at a port is listed as unresponsive. */
+static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t near_port)
+{
+    uint32_t i = 0;
+    while (i < d->unresponsive_count &&
+           (d->unresponsive[i].near_guid != near_guid || d->unresponsive[i].near_port != near_port))
+        i++;
+    return i < d->unresponsive_count;
+}
+
+/* Lists each device that this discovery does not know although the port to it is up. In the last
+ * snapshot such a device may have been without a PortInfo, because it did not answer, or it was
+ * listed as unresponsive at a node that is kept now. Without an entry nobody would query it again
+ * when the silent switch answers. */
+static int list_unknown(struct fab_discover *d)
+{
+    int status = FAB_OK;
+    for (size_t i = 0; i < d->known_capacity; i++) {
+        const struct known_node *p = d->known[i];
+        for (uint32_t num = 1; p != NULL && num <= p->num_ports && status == FAB_OK; num++)
+            if (is_up(d, p->ref, (uint8_t)num) && !fab_discover_port_has_link(d, p, (uint8_t)num) &&
+                !is_listed(d, p->guid, (uint8_t)num))
+                status = fab_discover_unresponsive_add(
+                    d, (struct fab_unresponsive){.near_guid = p->guid,
+                                                 .near_port = (uint8_t)num,
+                                                 .attr_id = FAB_ATTR_NODE_INFO,
+                                                 .status = FAB_E_TIMEOUT});
+    }
+    return status;
+}
+
 static void mark(struct fab_discover *d, uint64_t guid)
 {
     struct known_node *p = find(d, guid);
@@ -225,6 +256,8 @@ int fab_discover_keep_silent(struct fab_discover *d)
     }
     if (status == FAB_OK)
         status = link_excluded(d);
+    if (status == FAB_OK && count > 0)
+        status = list_unknown(d);
     for (uint32_t i = 0; i < count; i++)
         mark(d, fab_discover_silent_guid(d->silent, i));
     return status == FAB_E_LIMIT ? FAB_OK : status;

@@ -31,8 +31,10 @@ static void use_again(struct sm *s, struct sm_silent *e)
     for (uint32_t i = 0; i < e->links; i++)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
+    /* The targeted sweep restores the routes. The background sweep finds what nobody could read or
+     * report while the switch was silent. */
+    sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
-    sm_schedule(s);
 }
 
 static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
@@ -104,6 +106,7 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
+    sm_schedule(s); /* one targeted sweep of all switches that answer again */
 }
 
 void sm_silent_poll(struct sm *s)

@@ -118,6 +118,18 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
+/* Returns whether a switch that was silent is not silent any more, and the active tables lose
+ * pairs. Then the cause may be the entries that the switch held. */
+static bool can_do_better(const struct sm_model *m, const struct fab_fabric *now)
+{
+    uint32_t i = 0;
+    if (!m->view || fab_verify_verdict_good(&m->view->verdict))
+        return false;
+    while (i < now->node_count && (!m->fabric->nodes[i].silent || now->nodes[i].silent))
+        i++;
+    return i < now->node_count;
+}
+
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
                    bool *ret_same)
 {
@@ -140,7 +152,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_b
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
     forget_reset_endports(&m->observed, fabric);
-    *ret_same = linked;
+    *ret_same = linked && !can_do_better(m, fabric);
     if (!*ret_same)
         sm_model_take_target(m, NULL);
     free(m->paths);
