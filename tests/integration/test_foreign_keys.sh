@@ -1,9 +1,10 @@
 #!/bin/bash
 # test_foreign_keys.sh: ports that another manager locked with its M_Key for ever, and the file that
-# lists these keys (subnet.m_key_file), read again on SIGHUP. On fabsim, which enforces M_Keys.
+# lists these keys (subnet.m_key_file), read again on SIGHUP; and a fabric that OpenSM hands over. On
+# fabsim, which enforces M_Keys.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-need ibsim sqlite3
+need ibsim sqlite3 smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
 export simulator=fabsim
 
@@ -74,3 +75,41 @@ check 'without the file all ports keep the new key' await 30 settled 0
 same 'all of them' "$ports,0" "$(keys current),$(keys unknown)"
 check 'no key is in the log' test "$(grep -c "${foreign#0x}" fabricd.log)" = 0
 check 'ends on request' stop "$manager"
+sim_stop
+
+# ---- OpenSM at protection level 2, where ports do not tell their GUIDs, hands the fabric over as
+# doc/security.md says: level 1, a heavy sweep, then the manager starts with its guid2mkey
+if type -P opensm >/dev/null; then
+    sim_start "$scratch/fabric.net"
+    mkdir osm
+    printf '%s\n' "log_file $scratch/osm/log" 'force_log_flush TRUE' "m_key $foreign" \
+        'm_key_protection_level 2' 'm_key_lease_period 0' >osm/conf
+    start osm/out env SIM_HOST=host-0001 OSM_CACHE_DIR="$scratch/osm" OSM_TMP_DIR="$scratch/osm" \
+        LD_PRELOAD="$umad2sim" opensm -F "$scratch/osm/conf"
+    opensm=$started
+    levels() { grep -c 'SUBNET UP' osm/log; }
+    up_more() { [ "$(levels)" -gt "$1" ]; }
+    check 'OpenSM locks all ports at level 2' await 30 up_more 0
+    before=$(levels)
+    sed -i 's/level 2/level 1/' osm/conf
+    kill -HUP "$opensm"
+    check 'OpenSM sweeps with level 1' await 30 up_more "$before"
+    # At level 2 a port does not answer a request without the key. From each host: its own port, its
+    # leaf, and the two spines.
+    readable() {
+        local n path
+        for n in 2 3 4 5 6 7 8 9; do
+            for path in 0 0,1 0,1,4 0,1,5; do
+                at "host-000$n" smpquery -D nodeinfo $path || return 1
+            done
+        done
+    }
+    check 'then the ports tell their GUIDs' await 30 readable
+    stop "$opensm" TERM
+    rm -rf state
+    cp osm/guid2mkey listed && chmod 600 listed
+    printf 'subnet: {m_key: generated, m_key_file: %s}\n' "$scratch/listed" >settings.yaml
+    manager_start host-0001 -f settings.yaml
+    check 'the manager takes all ports over from OpenSM' await 60 have current $ports
+    check 'ends on request again' stop "$manager"
+fi
