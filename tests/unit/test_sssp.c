@@ -24,8 +24,8 @@ static struct fab_policy defaults(uint8_t lmc)
 }
 
 /* Returns NULL if the engine refuses the fabric, with a reason. */
-static struct fab_target *routed_by(const char *name, const struct fab_fabric *f,
-                                    const struct fab_policy *p, char why[200])
+static struct fab_target *routed_or_refused(const char *name, const struct fab_fabric *f,
+                                            const struct fab_policy *p, char why[200])
 {
     struct fab_target *t = fab_target_new();
     assigned(f, p, &t->lids);
@@ -74,7 +74,7 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
                          struct tally *tally, const char *what)
 {
     char why[200];
-    struct fab_target *t = routed_by(names[engine], f, p, why);
+    struct fab_target *t = routed_or_refused(names[engine], f, p, why);
     if (t == NULL) {
         ck_assert_uint_eq(engine, DFSSSP);
         ck_assert_ptr_nonnull(strstr(why, "VLs are needed and "));
@@ -242,7 +242,7 @@ START_TEST(hosts_have_shortest_paths)
         struct fab_fabric *f = i % 2 == 0 ? damaged(fat_tree(6, 3, 1), &prng, 0.1, 0)
                                           : random_fabric(20, 4, 2, fab_base_prng_next(&prng));
         for (unsigned engine = 0; engine < ENGINES; engine++) {
-            struct fab_target *t = routed_by(names[engine], f, &p, why);
+            struct fab_target *t = routed_or_refused(names[engine], f, &p, why);
             if (t != NULL)
                 assert_shortest(f, t);
             fab_target_unref(t);
@@ -260,7 +260,7 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     struct fab_policy p = defaults(0);
     struct fab_quality q;
     char why[200];
-    struct fab_target *t = routed_by(engine, f, &p, why);
+    struct fab_target *t = routed_or_refused(engine, f, &p, why);
     ck_assert_ptr_nonnull(t);
     struct fab_quality_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
     ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
@@ -317,7 +317,7 @@ START_TEST(a_slower_link_carries_less)
                                     &fab_fabric_edit_port(f, fab_fabric_port(f, slow)->peer)->info};
     for (unsigned i = 0; i < 2; i++)
         ends[i]->width_active = 1; /* of 4 */
-    struct fab_target *t = routed_by("sssp", f, &p, why);
+    struct fab_target *t = routed_or_refused("sssp", f, &p, why);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         uint32_t owner = t->lids.owner[lid];
         if (owner != FAB_NONE && is_host(f, t, owner) && fab_fabric_peer_node(f, owner) == 1)
@@ -360,8 +360,8 @@ START_TEST(the_order_of_discovery_changes_nothing)
                        : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_base_prng_next(&prng));
         struct fab_fabric *again = retold(f, &prng, 0);
         for (unsigned engine = 0; engine < ENGINES; engine++) {
-            struct fab_target *a = routed_by(names[engine], f, &p, why);
-            struct fab_target *b = routed_by(names[engine], again, &p, again_why);
+            struct fab_target *a = routed_or_refused(names[engine], f, &p, why);
+            struct fab_target *b = routed_or_refused(names[engine], again, &p, again_why);
             ck_assert_str_eq(why, again_why);
             ck_assert_int_eq(a == NULL, b == NULL);
             if (a != NULL)
@@ -383,12 +383,12 @@ START_TEST(a_ring_needs_vls)
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 2);
     char why[200];
-    struct fab_target *t = routed_by("sssp", f, &p, why);
+    struct fab_target *t = routed_or_refused("sssp", f, &p, why);
     struct fab_verdict v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     fab_verify_verdict_fini(&v);
     fab_target_unref(t);
-    t = routed_by("dfsssp", f, &p, why);
+    t = routed_or_refused("dfsssp", f, &p, why);
     ck_assert_ptr_nonnull(t);
     ck_assert_ptr_nonnull(t->vls.of_lid);
     ck_assert_uint_ge(t->vls.count, 2);
@@ -413,7 +413,7 @@ START_TEST(too_few_vls_are_reported)
     while (!naive_is_channel(f, weak))
         weak++;
     fab_fabric_edit_port(f, weak)->info.vl_cap = 1;
-    ck_assert_ptr_null(routed_by("dfsssp", f, &p, why));
+    ck_assert_ptr_null(routed_or_refused("dfsssp", f, &p, why));
     ck_assert_ptr_nonnull(strstr(why, "VLs are needed and "));
     uint32_t peer = fab_fabric_port(f, weak)->peer, named = peer < weak ? peer : weak;
     snprintf(port, sizeof(port), "%s port %u has 1", f->nodes[fab_fabric_port(f, named)->node].desc,
@@ -435,7 +435,7 @@ START_TEST(layers_by_pair_need_fewer_vls)
         struct fab_fabric *f = random_fabric(24, 5, 2, fab_base_prng_next(&prng));
         char why[200];
         p.max_op_vls = (uint8_t)(2 + i % 3); /* 2, 4, 8 */
-        struct fab_target *t = routed_by("dfsssp", f, &p, why);
+        struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
         if (t == NULL) {
             refused++;
         } else {
