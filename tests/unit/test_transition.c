@@ -374,6 +374,8 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
     note(tally, &t);
     /* If links failed, the dependencies of the old tables are a subset of those of correct tables.
      * But with other SL-to-VL tables, the old tables may have a cycle. */
+    if (t.verdict == FAB_TRANSITION_NOTHING)
+        ck_assert_uint_eq(t.write_count, 0);
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
         ck_assert(t.stale_sls && t.sl_pairs > 0);
     if (t.verdict == FAB_TRANSITION_OLD_CYCLE)
