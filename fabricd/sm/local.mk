@@ -47,6 +47,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/fault/contingency.c \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \
+	%D%/fault/lost_switch.c \
 	%D%/fault/port_probe.c \
 	%D%/fault/repair_search.c \
 	%D%/fault/returned_links.c \

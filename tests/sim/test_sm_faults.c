@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/status.h"
 #include "tests/sim/lab.h"
 
@@ -457,6 +458,128 @@ START_TEST(does_without_a_switch_that_hangs)
 }
 END_TEST
 
+/* Brings a fabric up in virtual time. */
+static void bring_up_virtual(struct lab *lab, struct fab_builder *builder)
+{
+    lab_open_virtual(lab, builder, NULL);
+    const struct fab_sim_timing timing = {.hop_us = 1, .answer_us = 10, .trap_us = 1000000};
+    fab_sim_set_timing(lab->sim, &timing);
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_ready, "bring-up");
+    lab_forget_events(lab);
+}
+
+/* Takes all links of a switch down. Their traps arrive together. */
+static void lose_switch(struct lab *lab, const char *name)
+{
+    uint32_t node = lab_node(lab, name);
+    lab_silence(lab, name);
+    for (uint32_t num = 1; num <= fab_sim_fabric(lab->sim)->nodes[node].num_ports; num++)
+        ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
+}
+
+/* The traps that the fabric has sent are lost. Those of these leaves arrive at one moment. */
+static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
+{
+    struct fab_sim_delivery mail;
+    char name[16];
+    while (fab_sim_receive(lab->sim, &mail))
+        ;
+    for (unsigned i = first; i <= last; i++) {
+        snprintf(name, sizeof(name), "leaf-%03u", i);
+        sm_request_after_trap(lab->sm, lab_node_guid(lab, name), true);
+    }
+    sm_schedule(lab->sm);
+}
+
+/* A spine with 36 leaves fails. The probe reads all ports of three leaves, and one port of each
+ * other leaf. */
+START_TEST(asks_neighbours_of_a_lost_switch_only_for_their_links_to_it)
+{
+    struct lab lab;
+    struct sm_status before_it;
+    struct reroute last;
+    bring_up_virtual(&lab, lab_leaf_spine(36, 18, 18));
+    sm_get_status(lab.sm, &before_it);
+    lose_switch(&lab, "spine-018");
+    deliver_traps_of_leaves(&lab, 1, 36);
+    const struct lab_event *e = lab_await(&lab, 3, "reroute-done");
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+    ck_assert_uint_eq(last.links_lost, 36);
+    ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 3 * 36 + 33 + 36 + last.blocks);
+    lab_run(&lab, 5, lab_is_idle, "without the spine");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* All directed routes to the leaves lead over the spine that fails. The manager repairs the one
+ * link that it finds at its own leaf, and then reads the other leaves over other spines. */
+START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
+{
+    struct lab lab;
+    struct reroute all[4];
+    uint32_t links = 0;
+    bring_up_virtual(&lab, lab_leaf_spine(36, 18, 18));
+    lose_switch(&lab, "spine-001");
+    deliver_traps_of_leaves(&lab, 1, 36);
+    lab_await(&lab, 3, "reroute-done");
+    lab_forget_events(&lab);
+    lab_await(&lab, 3, "reroute-done");
+    uint32_t count = sm_reroutes(lab.sm, 0, all, 4);
+    for (uint32_t i = 0; i < count && i < 4; i++)
+        links += all[i].links_lost;
+    ck_assert_uint_eq(links, 36);
+    lab_run(&lab, 5, lab_is_idle, "without the spine");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Other links of the neighbours fail at the same moment: of two spines, and of a host. The traps of
+ * the spines are lost, so the sweep that checks the repair finds them. */
+START_TEST(finds_what_else_failed_with_a_switch)
+{
+    struct lab lab;
+    bring_up_virtual(&lab, lab_leaf_spine(12, 6, 4));
+    lose_switch(&lab, "spine-006");
+    ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "leaf-009"), 6), FAB_OK);
+    ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "leaf-011"), 9), FAB_OK);
+    ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "leaf-010"), 2), FAB_OK);
+    deliver_traps_of_leaves(&lab, 1, 12);
+    lab_await(&lab, 3, "reroute-done");
+    lab_await(&lab, 3, "node-removed");
+    lab_run_for(&lab, 0.3);
+    lab_run(&lab, 5, lab_is_idle, "without them");
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(v->fabric->switch_count, 17);
+    ck_assert_uint_eq(v->fabric->node_count, 12 + 5 + 12 * 4 - 1);
+    fab_view_unref(v);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Two links of a spine fail, and its trap is lost, which looks as if the spine had failed. The
+ * traps of other leaves have another reason, so all ports of these leaves are read. */
+START_TEST(reads_a_neighbour_whole_if_its_link_to_the_lost_switch_is_up)
+{
+    struct lab lab;
+    struct reroute last;
+    bring_up_virtual(&lab, lab_leaf_spine(12, 6, 4));
+    const char *const leaf[5] = {"leaf-001", "leaf-002", "leaf-003", "leaf-004", "leaf-005"};
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, leaf[i]), i < 2 ? 6 : 8), FAB_OK);
+    deliver_traps_of_leaves(&lab, 1, 5);
+    lab_await(&lab, 3, "reroute-done");
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+    ck_assert_uint_eq(last.links_lost, 5);
+    lab_run(&lab, 5, lab_is_idle, "without the links");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(asks_a_silent_node_again)
 {
     struct lab lab;
@@ -599,6 +722,10 @@ int main(void)
     tcase_add_test(t, skips_a_silent_node_and_names_it);
     tcase_add_test(t, finds_out_that_a_switch_is_off);
     tcase_add_test(t, does_without_a_switch_that_hangs);
+    tcase_add_test(t, asks_neighbours_of_a_lost_switch_only_for_their_links_to_it);
+    tcase_add_test(t, reads_neighbours_over_other_switches_than_the_lost_one);
+    tcase_add_test(t, finds_what_else_failed_with_a_switch);
+    tcase_add_test(t, reads_a_neighbour_whole_if_its_link_to_the_lost_switch_is_up);
     tcase_add_test(t, asks_a_silent_node_again);
     suite_add_tcase(s, t);
     return test_run(s);

@@ -2,7 +2,8 @@
 /*
  * Phase "probing ports" reads the state of all links of the switches that traps named, with one
  * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which are urgent. A link
- * that an operator or a threshold isolates is treated as if it had failed.
+ * that an operator or a threshold isolates is treated as if it had failed. If a switch failed, few
+ * ports of its neighbours are read (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
@@ -23,6 +24,7 @@
 static int enter(struct sm *s)
 {
     sm_probe_fini(&s->fault->probe);
+    s->fault->lost = (struct sm_lost_switches){0};
     s->fault->next_suspect = 0;
     s->fault->next_port = 1;
     return FAB_OK;
@@ -67,29 +69,58 @@ static bool take_silent(struct sm *s, uint64_t guid)
     return true;
 }
 
-static bool next(struct sm *s, struct fab_mads_request *ret)
+/* Begins with the next suspect. Returns its directed route, or NULL if the probe does not read it.
+ */
+static const struct fab_path *begin_suspect(struct sm *s, uint32_t *ret_node)
+{
+    struct sm_fault *x = s->fault;
+    uint64_t guid = s->run.suspects.guid[x->next_suspect];
+    if (sm_lost_switch_is_read(s, x->next_suspect) || take_silent(s, guid))
+        return NULL;
+    const struct fab_path *path = path_to_suspect(s, ret_node);
+    sm_guids_add(&x->probe.unresponsive, guid);
+    if (path != NULL)
+        sm_lost_switch_begin(s, x->next_suspect, *ret_node);
+    else
+        x->probe.more = true;
+    return path;
+}
+
+/* Finds the next port of the suspect that the probe reads. Returns false if there is none. */
+static bool find_port(struct sm *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_fault *x = s->fault;
+    while (x->next_port <= f->nodes[node].num_ports) {
+        *ret_port = fab_fabric_port_id(f, node, (uint8_t)x->next_port++);
+        if (!sm_lost_switch_skips(s, x->next_suspect, *ret_port))
+            return true;
+    }
+    return false;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_fault *x = s->fault;
     if (sm_return_next(s, ret))
         return true;
-    if (x->next_suspect >= s->run.suspects.count)
+    if (x->next_suspect >= s->run.suspects.count) {
         sm_probe_join(s);
+        if (x->next_suspect >= s->run.suspects.count)
+            sm_lost_switch_read_again(s);
+    }
     for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
-        uint32_t node = FAB_NONE;
-        if (x->next_port == 1 && take_silent(s, s->run.suspects.guid[x->next_suspect]))
-            continue;
-        ret->path = path_to_suspect(s, &node);
-        if (x->next_port == 1)
-            sm_guids_add(&x->probe.unresponsive, s->run.suspects.guid[x->next_suspect]);
-        if (ret->path == NULL)
-            x->probe.more = true;
-        if (ret->path == NULL || x->next_port > f->nodes[node].num_ports)
+        uint32_t node = FAB_NONE, port;
+        if (x->next_port == 1 && sm_lost_switch_awaited(s))
+            return false;
+        ret->path = x->next_port == 1 ? begin_suspect(s, &node) : path_to_suspect(s, &node);
+        if (ret->path == NULL || !find_port(s, node, &port))
             continue;
         ret->attr_id = FAB_ATTR_PORT_INFO;
-        ret->attr_mod = x->next_port;
-        ret->tag = fab_fabric_port_id(f, node, (uint8_t)x->next_port++);
+        ret->attr_mod = fab_fabric_port(s->model.fabric, port)->num;
+        ret->tag = port;
         sm_m_key_fill(s, ret);
+        sm_lost_switch_count(s, node, 1);
         return true;
     }
     return false;
@@ -140,6 +171,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         sm_return_answer(s, tag, a);
         return;
     }
+    sm_lost_switch_count(s, fab_fabric_port(f, port)->node, -1);
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) != FAB_OK) {
         p->more = true;
@@ -154,7 +186,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->fault->next_suspect >= s->run.suspects.count && sm_returns_asked(s);
+    return s->fault->next_suspect >= s->run.suspects.count && sm_lost_switch_done(s) &&
+           sm_returns_asked(s);
 }
 
 static int leave(struct sm *s)
@@ -171,6 +204,19 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
+/* Leaves the suspects that did not answer or were not read yet to the next port probe. The directed
+ * routes to them probably lead over the failed links that were found, and the repair of these links
+ * finds other routes. */
+static void postpone_unread(struct sm *s)
+{
+    struct sm_fault *x = s->fault;
+    const struct sm_guids *suspects = &s->run.suspects, *silent = &x->probe.unresponsive;
+    for (uint32_t i = 0; i < silent->count; i++)
+        sm_request_probe(s, silent->guid[i]);
+    for (; x->next_suspect < suspects->count; x->next_suspect++)
+        sm_request_probe(s, suspects->guid[x->next_suspect]);
+}
+
 /* Gives up unanswered requests. If a failed link was found, its repair does not wait for a switch
  * that hangs. If none was found, the probe waits for the first try of each request only, because
  * the targeted sweep reads the switch again. */
@@ -178,9 +224,15 @@ static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
     bool tried = stalled_us >= sm_first_try_us(s);
-    if (p->count == 0 && !tried)
+    bool waited = sm_lost_switch_give_up(s);
+    if (waited && p->count == 0)
+        sm_run_pump(s); /* reads the other suspects */
+    if (p->count == 0 && (waited || !tried))
         return;
+    if (waited)
+        postpone_unread(s);
     p->more = true;
+    sm_lost_switch_stop(s);
     if (!tried)
         /* The switches without an answer have had less time than one try, so they do not count as
          * unresponsive yet. */
@@ -258,7 +310,7 @@ static void on_check(void *ctx)
 
 /* ---- results of the probe -------------------------------------------------------------------- */
 
-static bool has(const struct sm_probe *p, uint32_t port)
+bool sm_probe_has(const struct sm_probe *p, uint32_t port)
 {
     for (uint32_t i = 0; i < p->count; i++)
         if (p->link[i].port == port || p->link[i].peer == port)
@@ -268,7 +320,7 @@ static bool has(const struct sm_probe *p, uint32_t port)
 
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link)
 {
-    if (has(p, link->port))
+    if (sm_probe_has(p, link->port))
         return FAB_OK;
     struct sm_link *more = realloc(p->link, (p->count + 1) * sizeof(*more));
     if (more == NULL)

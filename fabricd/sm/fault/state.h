@@ -28,6 +28,23 @@ struct sm_probe {         /* result of a port probe */
     struct sm_guids unresponsive; /* switches that did not answer or to which no route is known */
     bool more;                    /* other changes were found, so a targeted sweep must follow */
 };
+#define SM_LOST_SWITCHES 8
+/* Number of suspects of which a port probe reads all ports in any case. The failed switch itself
+ * may be one of them, if it sent a trap before it failed. */
+#define SM_FIRST_SUSPECTS 3
+/* State of lost_switch.c. The bitsets contain positions in run.suspects. */
+struct sm_lost_switches {
+    uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
+    uint32_t count;
+    uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
+    bool decided;                        /* node[] is complete, so the other suspects may be read */
+    /* narrow: suspects of which only the ports to failed switches are read at first. reread: those
+     * of them whose trap these ports did not explain. */
+    uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
+    bool any;     /* narrow is not empty */
+    bool again;   /* the probe reads the suspects in reread, or reads no suspect again */
+    uint32_t end; /* number of suspects when the first reads were answered */
+};
 struct sm_contingency_state { /* state of contingency.c */
     /* Contingencies of the active tables. all.network is NULL if there are none. */
     struct fab_repair_contingencies all;
@@ -71,6 +88,7 @@ struct sm_fault {
     struct sm_repair_search *search;  /* the search that ran on the loop thread; NULL: none */
     uint32_t next_suspect, next_port; /* position of the running probe */
     struct sm_probe probe;
+    struct sm_lost_switches lost;
     struct sm_guids unchecked; /* probed nodes that no targeted sweep has read since */
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
@@ -80,7 +98,30 @@ struct sm_fault {
 
 /* Functions of port_probe.c. */
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */
+/* Returns whether the probe found this failed link. */
+bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
+
+/* Functions of lost_switch.c. `suspect` is a position in run.suspects. */
+/* Returns whether the probe must wait for answers of the first suspects before it reads the next
+ * one. Looks for failed switches if it need not wait any longer. */
+bool sm_lost_switch_awaited(struct sm *s);
+/* Counts the unanswered reads of a switch. Call this function with change 1 for each read, and with
+ * -1 for each answer. */
+void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
+/* Ends this wait. Returns false if the probe does not wait. */
+bool sm_lost_switch_give_up(struct sm *s);
+/* Call this function before the first read of a suspect. Decides which ports of it are read. */
+void sm_lost_switch_begin(struct sm *s, uint32_t suspect, uint32_t node);
+bool sm_lost_switch_skips(const struct sm *s, uint32_t suspect, uint32_t port);
+/* Call this function when all suspects were read. When all reads are answered, the probe begins
+ * again with the suspects whose traps are not explained. */
+void sm_lost_switch_read_again(struct sm *s);
+/* Returns whether the probe, which has begun again, need not read this suspect. */
+bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
+bool sm_lost_switch_done(const struct sm *s); /* returns whether the probe need not begin again */
+/* Makes the probe read no suspect again. */
+void sm_lost_switch_stop(struct sm *s);
 
 /* Functions of returned_links.c. */
 /* Returns whether the link of a port may have come back: the snapshot has no link at this port, the
