@@ -360,11 +360,15 @@ END_TEST
 START_TEST(unknown_lids_cause_few_sweeps)
 {
     open_scene(false);
+    lab_forget_events(lab);
     struct sm_status before = status();
     for (uint32_t i = 0; i < 36000; i++) { /* for an hour */
         uint16_t lid = (uint16_t)(0x1000 + lab_random(lab) % 0x8000);
         struct fab_notice n = notice_of(i % 2 ? 128 : 144, lid, OF_CA);
         send_trap(lid, &n);
+        if (i == 0)
+            ck_assert_ptr_nonnull(
+                strstr(lab_event(lab, "trap-received")->message, "an unknown node"));
         if (i == 30)
             /* the manager acts on the first trap */
             ck_assert_uint_eq(status().sweeps, before.sweeps + 1);
