@@ -78,7 +78,7 @@ tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.la
 
 # Scenarios: the whole manager in virtual time (tests/sim/README.md).
 SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/scenario_read.c \
-	tests/sim/scenario_run.c tests/sim/scenario_verbs.c tests/sim/stage.h \
+	tests/sim/scenario_power.c tests/sim/scenario_run.c tests/sim/scenario_verbs.c tests/sim/stage.h \
 	tests/sim/stage_judge.c tests/sim/stage_lanes.c tests/sim/verbs.h
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c tests/sim/next_round_seen.c tests/sim/next_round_seen.h \

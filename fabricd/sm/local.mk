@@ -36,6 +36,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/reply.c \
 	%D%/core/requests.c \
 	%D%/core/rounds.c \
+	%D%/core/pace.c \
 	%D%/core/runner.c \
 	%D%/core/state.h \
 	%D%/core/trap.c \

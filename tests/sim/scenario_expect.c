@@ -185,6 +185,21 @@ CONDITION(has_smps)
     return compare(line, 1, status_of(s).smps_sent - s->marked_smps, why);
 }
 
+CONDITION(has_generations)
+{
+    return compare(line, 1, status_of(s).generation - s->marked_generation, why);
+}
+
+CONDITION(has_blocks)
+{
+    return compare(line, 1, s->blocks, why);
+}
+
+CONDITION(has_writes)
+{
+    return compare(line, 1, s->writes, why);
+}
+
 CONDITION(has_nodes)
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
@@ -237,9 +252,11 @@ CONDITION(has_no_event)
     return !has_event(s, line, why);
 }
 
-/* Reads "events TYPE least|most N". */
+/* Reads "events TYPE|any least|most N". */
 CONDITION(has_events)
 {
+    if (strcmp(word(line, 1), "any") == 0)
+        return compare(line, 2, s->event_count - count_events(s, "trap-received", ""), why);
     return compare(line, 2, count_events(s, word(line, 1), ""), why);
 }
 
@@ -287,7 +304,8 @@ static const struct {
     {"events", has_events},       {"port", has_port},
     {"counter", has_counter},     {"held-down", has_flapping},
     {"flapping", has_flapping},   {"isolated", has_isolated},
-    {"unhealthy", has_unhealthy},
+    {"unhealthy", has_unhealthy}, {"generations", has_generations},
+    {"blocks", has_blocks},       {"writes", has_writes},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

@@ -43,6 +43,16 @@ struct stage_tap {
     struct stage *stage;
 };
 
+static void count_write(struct stage *s, const struct transport_mad *mad)
+{
+    const uint8_t *at = mad->bytes;
+    bool smp = at[1] == FAB_CLASS_SMP_LID || at[1] == FAB_CLASS_SMP_DIRECTED;
+    if (!smp || at[3] != FAB_METHOD_SET)
+        return;
+    s->writes++;
+    s->blocks += at[16] == 0 && at[17] == FAB_ATTR_LFT;
+}
+
 static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct stage *s = ((struct stage_tap *)base)->stage;
@@ -50,6 +60,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     if (r != FAB_E_BUSY) {
         digest(s, mad->bytes, FAB_MAD_SIZE);
         s->result->mads++;
+        count_write(s, mad);
     }
     return r;
 }
@@ -131,6 +142,7 @@ void stage_mark(struct stage *s)
     if (s->sm)
         sm_get_status(s->sm, &status);
     s->event_count = s->answers = s->refusals = 0;
+    s->blocks = s->writes = 0;
     s->marked_smps = status.smps_sent;
     s->marked_generation = status.generation;
 }
@@ -294,6 +306,7 @@ static void remove_folder(const char *path)
 static void take_down(struct stage *s)
 {
     stage_manager_goes(s);
+    stage_outages_free(s);
     for (unsigned i = 0; i < s->label_count; i++)
         free(s->labels[i].tables);
     loop_timer_free(s->timer);

@@ -258,6 +258,16 @@ VERB(do_fault)
     return good ? SCENARIO_DONE : SCENARIO_FAILED;
 }
 
+VERB(do_power)
+{
+    const struct scenario_option *spread = scenario_option(line, "spread");
+    if (!spread || !s->sim)
+        return do_fault(s, line, why);
+    bool off = strcmp(line->verb->name, "off") == 0;
+    return outcome((off ? stage_power_off : stage_power_on)(s, line, (uint64_t)spread->number),
+                   line->words[0], why);
+}
+
 VERB(do_ignore) /* Makes the conditions ignore a node, or include it again. */
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
@@ -402,8 +412,8 @@ static const struct scenario_verb verbs[] = {
     {"pull-some", 0, 0, "count ", false, do_pull_some},
     {"plug-all", 0, 0, "", false, do_fault},
 
-    {"off", 1, 1, "", false, do_fault},
-    {"on", 1, 1, "boot step ", false, do_fault},
+    {"off", 1, 1, "spread ", false, do_power},
+    {"on", 1, 1, "boot step spread ", false, do_power},
     {"reboot", 1, 1, "boot step ", false, do_fault},
     {"silence", 1, 1, "", false, do_fault},
     {"respond", 1, 1, "", false, do_fault},

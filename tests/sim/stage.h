@@ -52,6 +52,10 @@ struct stage {
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_generation;
+    /* SubnSet requests of LFT blocks, and of any attribute, that the manager sent since the last
+     * mark */
+    uint64_t blocks, writes;
+    struct stage_outage *outages; /* nodes that lose power one after the other */
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
     /* answers to requests to the manager, and refusals among them, since the last mark */
@@ -63,6 +67,12 @@ int stage_manager(struct stage *s, char why[512]);        /* creates and starts 
 void stage_manager_goes(struct stage *s);
 uint64_t stage_now(const struct stage *s); /* time since the scenario began */
 void stage_mark(struct stage *s);
+
+/* Functions of scenario_power.c, for lines "off" and "on" with the option "spread". Each returns
+ * NOT_FOUND if no node matches, or NOMEM. */
+int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
+int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
+void stage_outages_free(struct stage *s);
 
 /* Functions of stage_judge.c. They judge what the devices hold, by the cabling. The verdicts are
  * about the part of the fabric that the manager can reach and that answers. */

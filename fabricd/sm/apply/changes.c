@@ -4,8 +4,9 @@
  * from the old snapshot.
  *
  * Up to SINGLY changes of one kind get one event each. If there are more, for example because
- * several racks lost power, one summary event gives their number and names some of the nodes,
- * switches first. If all changed links end at one node, the summary event names this node.
+ * several racks lost power, or if many changes follow each other, one summary event gives their
+ * number and names some of the nodes, switches first. If all changed links end at one node, the
+ * summary event names this node.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,9 +181,10 @@ static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fa
     }
     s->apply->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
     s->apply->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
-    if (count > SINGLY)
+    size_t singly = sm_pace_many(s) ? 1 : SINGLY;
+    if (count > singly)
         emit_many(s, &many);
-    for (size_t i = 0; count <= SINGLY && i < count; i++)
+    for (size_t i = 0; count <= singly && i < count; i++)
         if (is_of_link(changes->kind))
             emit_link(s, many.f, &changes[i]);
         else

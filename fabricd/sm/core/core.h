@@ -194,6 +194,15 @@ void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests the round again. Does nothing if the
  * round cannot be repeated. */
 void sm_round_postpone(struct sm *s);
+/* Call this function if links failed and no local repair was possible: the next targeted sweep does
+ * not wait until traps cease. */
+void sm_pace_urgent(struct sm *s);
+/* Returns whether so many changes followed each other that targeted sweeps wait, and that only
+ * failed links are repaired at once. */
+bool sm_targets_wait(const struct sm *s);
+/* Returns whether several changes of the tables followed each other, so that events should
+ * summarize. */
+bool sm_pace_many(const struct sm *s);
 /* The alarm is a sentence that tells operators why no new tables are written; "" means that there
  * is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,7 @@
  * A single trap starts a round at once. If a trap comes while a round runs, the next round begins
  * sweep.trap_settle after the end of the running one, so that one sweep handles a burst of traps.
  * If traps keep coming, for example from a flapping link, this pause doubles repeatedly (backoff).
+ * After many changes of the tables, pace.c delays further ones.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,10 +48,10 @@ static struct sm_facts facts_of(const struct sm *s)
         .known = s->model.view != NULL && s->model.fabric != NULL,
         .settling = sm_is_settling(s),
         .repair_ready = sm_can_repair(s),
-        .sweep_overdue = sm_sweep_overdue(s),
-        .probes = c->probes.count > 0,
-        .too_many_probes = c->probes.many,
-        .targets = c->targets.count > 0 && !sm_keys_overdue(s),
+        .sweep_overdue = sm_sweep_overdue(s) && !sm_targets_wait(s),
+        .probes = c->probes.count > 0 && !sm_probes_wait(s),
+        .too_many_probes = c->probes.many && !sm_probes_wait(s),
+        .targets = c->targets.count > 0 && !sm_keys_overdue(s) && !sm_targets_wait(s),
         .heavy = sm_is_requested(s, SM_REQUEST_HEAVY),
         .reroute = sm_is_requested(s, SM_REQUEST_REROUTE),
         .rebalance = sm_is_requested(s, SM_REQUEST_REBALANCE),
@@ -181,6 +182,7 @@ void sm_round_ended(struct sm *s, int status)
     s->run.trap_us = 0;
     c->restarts = 0;
     note_progress(s);
+    sm_pace_ended(s);
     if (!round->probes)
         pause_for_traps(s);
     if (round->light)
@@ -218,7 +220,7 @@ static bool may_postpone(const struct sm *s)
 void sm_round_postpone(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
-    if (!may_postpone(s))
+    if (!may_postpone(s) || sm_probes_wait(s))
         return;
     s->core->postponed++;
     if (round->postponed)
@@ -308,6 +310,8 @@ int sm_core_init(struct sm *s)
     s->core->settle_timer = loop_timer_new(s->in.loop, on_settle, s);
     int r = s->core->settle_timer ? sm_runner_init(s) : FAB_E_NOMEM;
     if (r == FAB_OK)
+        r = sm_pace_init(s);
+    if (r == FAB_OK)
         r = sm_trap_limit_init(s);
     if (r == FAB_OK)
         r = sm_trap_forward_init(s);
@@ -326,6 +330,7 @@ void sm_core_fini(struct sm *s)
 {
     if (!s->core)
         return;
+    sm_pace_fini(s);
     sm_trap_limit_fini(s);
     sm_trap_forward_fini(s);
     sm_violations_fini(s);

@@ -198,6 +198,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     s->core->outstanding = 0;
     s->core->phases = run->round->phases;
     log_debug("sm", "%s begins", run->round->name);
+    sm_pace_begun(s);
     sm_requests_begun(s);
     int r = enter_phase(s, sm_run_phase(s));
     if (r != FAB_OK) {

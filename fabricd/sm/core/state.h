@@ -22,6 +22,12 @@ struct sm_waiter { /* a caller that waits for a round */
     bool running;    /* the round for which the caller waits has begun */
 };
 
+/* Pace of the changes of one kind (pace.c). */
+struct sm_pace {
+    uint64_t full_us; /* token bucket (libfabmgr/base/bucket.h) */
+    uint32_t pauses;  /* number of successive pauses */
+};
+
 struct sm_core {
     /* Members of requests.c: the pending requests. */
     unsigned requested; /* bitset of requests (enum sm_request) that no round has met yet */
@@ -69,6 +75,12 @@ struct sm_core {
     char alarm[1280];
     uint64_t created_us;
 
+    /* Members of pace.c. */
+    struct sm_pace repair_pace, sweep_pace;
+    struct loop_timer *probe_timer;   /* pending: port probes wait */
+    struct loop_timer *targets_timer; /* pending: targeted sweeps wait */
+    uint64_t generation_before;       /* generation of the view when the running round began */
+
     /* Members of runner.c: the running round. */
     /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
     const struct sm_phase *const *phases;
@@ -105,6 +117,14 @@ void sm_round_ended(struct sm *s, int status);
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
+
+/* Functions of pace.c. */
+int sm_pace_init(struct sm *s); /* returns OK or NOMEM */
+void sm_pace_fini(struct sm *s);
+/* Call these functions when a round begins and when it has ended. */
+void sm_pace_begun(struct sm *s);
+void sm_pace_ended(struct sm *s);
+bool sm_probes_wait(const struct sm *s);
 
 /* Functions of trap_limit.c and trap_forward.c. */
 int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */

@@ -197,6 +197,8 @@ static int give_up(struct sm *s, const struct sm_repair_search *x)
     if (s->run.trap_us)
         sm_cause_carry_over(s);
     s->fault->probe.more = true;
+    if (s->fault->probe.count > 0)
+        sm_pace_urgent(s);
     return SM_ROUND_OVER;
 }
 

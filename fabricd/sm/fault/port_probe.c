@@ -200,6 +200,8 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
+    if (s->fault->probe.gains > 0 && sm_targets_wait(s))
+        sm_returns_drop(s);
     bool any = s->fault->probe.count > 0 || s->fault->probe.gains > 0;
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }

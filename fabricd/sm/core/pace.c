@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Turns a burst of changes into few changes of the tables, for example when racks lose power or
+ * start: a thousand devices then change within seconds, one after the other.
+ *
+ * The first changes take effect at once. Each change of the tables takes a token of a bucket. When
+ * the bucket is empty, the manager collects what it learns meanwhile, and makes one change of it:
+ *
+ * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after a pause of REPAIR_EACH_US. While
+ *   links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
+ * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after a pause of
+ *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep for failed links that no
+ * local repair could handle does not wait. Links that came back wait for such a sweep, too.
+ *
+ * A round that changes nothing takes no token, nor does a targeted sweep that checks a repair.
+ */
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/core/state.h"
+#include "libfabmgr/base/bucket.h"
+#include "libfabmgr/base/status.h"
+
+#define REPAIRS_AT_ONCE 16
+#define REPAIR_EACH_US 200000u
+#define REPAIR_DOUBLINGS 1
+#define SWEEPS_AT_ONCE 8
+#define SWEEP_EACH_US 1000000u
+#define SWEEP_DOUBLINGS 1
+/* Number of changes in a burst whose nodes and links get one event each. */
+#define SINGLE_CHANGES 4
+
+static const struct fab_bucket_rate repair_rate = {REPAIR_EACH_US, REPAIRS_AT_ONCE};
+static const struct fab_bucket_rate sweep_rate = {SWEEP_EACH_US, SWEEPS_AT_ONCE};
+
+/* Takes a token after a change. Returns how long the next change must wait, in microseconds. */
+static uint64_t take(struct sm_pace *p, const struct fab_bucket_rate *rate, uint32_t doublings)
+{
+    uint64_t now = clock_now_us();
+    if (fab_base_bucket_is_full(p->full_us, now))
+        p->pauses = 0;
+    (void)fab_base_bucket_take(&p->full_us, now, rate);
+    if (fab_base_bucket_has(p->full_us, now, rate))
+        return 0;
+    uint64_t pause_us = rate->each_us << (p->pauses < doublings ? p->pauses : doublings);
+    p->pauses++;
+    p->full_us = now + pause_us + rate->each_us * (rate->burst - 1);
+    return pause_us;
+}
+
+static uint64_t generation(const struct sm *s)
+{
+    return s->model.view ? s->model.view->generation : 0;
+}
+
+void sm_pace_begun(struct sm *s)
+{
+    s->core->generation_before = generation(s);
+}
+
+static void begin_pause(struct loop_timer *t, uint64_t pause_us)
+{
+    if (pause_us > 0)
+        loop_timer_set(t, pause_us);
+}
+
+void sm_pace_ended(struct sm *s)
+{
+    struct sm_core *c = s->core;
+    const struct sm_round *round = s->run.round;
+    if (c->generation_before == 0 || generation(s) == c->generation_before)
+        return;
+    if (round->probes)
+        begin_pause(c->probe_timer, take(&c->repair_pace, &repair_rate, REPAIR_DOUBLINGS));
+    else if (round->scoped && !s->run.same)
+        begin_pause(c->targets_timer, take(&c->sweep_pace, &sweep_rate, SWEEP_DOUBLINGS));
+}
+
+void sm_pace_urgent(struct sm *s)
+{
+    loop_timer_cancel(s->core->targets_timer);
+}
+
+static bool is_used(const struct sm_pace *p, const struct fab_bucket_rate *rate)
+{
+    const struct fab_bucket_rate few = {rate->each_us, SINGLE_CHANGES};
+    return !fab_base_bucket_has(p->full_us, clock_now_us(), &few);
+}
+
+bool sm_pace_many(const struct sm *s)
+{
+    return is_used(&s->core->repair_pace, &repair_rate) ||
+           is_used(&s->core->sweep_pace, &sweep_rate);
+}
+
+bool sm_probes_wait(const struct sm *s)
+{
+    return loop_timer_pending(s->core->probe_timer);
+}
+
+bool sm_targets_wait(const struct sm *s)
+{
+    return loop_timer_pending(s->core->targets_timer);
+}
+
+static void on_probe_timer(void *ctx)
+{
+    struct sm *s = ctx;
+    if (s->core->probes.count > 0)
+        sm_round_postpone(s);
+    sm_schedule(s);
+}
+
+static void on_targets_timer(void *ctx)
+{
+    sm_schedule(ctx);
+}
+
+int sm_pace_init(struct sm *s)
+{
+    s->core->probe_timer = loop_timer_new(s->in.loop, on_probe_timer, s);
+    s->core->targets_timer = loop_timer_new(s->in.loop, on_targets_timer, s);
+    return s->core->probe_timer && s->core->targets_timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_pace_fini(struct sm *s)
+{
+    loop_timer_free(s->core->probe_timer);
+    loop_timer_free(s->core->targets_timer);
+}
