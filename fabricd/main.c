@@ -242,6 +242,9 @@ static void apply(struct daemon *d, struct config *now)
     d->config.m_key_generated = now->m_key_generated;
     d->config.cc_key_generated = now->cc_key_generated;
     d->config.m_key_derived = now->m_key_derived;
+    d->config.unapproved = now->unapproved;
+    d->config.quarantine_pkey = now->quarantine_pkey;
+    d->config.offenders = now->offenders;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;

@@ -38,6 +38,19 @@ same 'and are proved' file,true "$(status routing_engine),$(status deadlock_free
 ctl route export --format opensm-lfts -o again
 same 'they are what was given' "$(md5sum <tables)" "$(md5sum <again)"
 
+# ---- what happens to devices that are not approved
+ctl topo approve >/dev/null
+ctl topo disapprove host-0005 >/dev/null
+waiting() {
+    ctl topo baseline --waiting | grep -q "0x.* leaf-002/1 .* $1 "
+}
+check 'an unapproved host is admitted' await 10 waiting admitted
+for mode in exclude:excluded quarantine:quarantined allow:admitted exclude:excluded; do
+    printf 'subnet: {unapproved: %s}\n' "${mode%:*}" >fabricd.yaml
+    kill -HUP "$manager"
+    check "after a reload with ${mode%:*} it is ${mode#*:}" await 20 waiting "${mode#*:}"
+done
+
 rm fabricd.yaml
 kill -HUP "$manager"
 check 'a file that is gone is told' await 10 grep -Eq 'fabricd.yaml: .*the old settings stay active' fabricd.log
