@@ -6,6 +6,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mft_writes.c \
 	%D%/mft_writes.h \
 	%D%/observed.c \
+	%D%/observed_move.h \
 	%D%/lft_order.c \
 	%D%/lft_order.h \
 	%D%/lft_order_internal.h \

@@ -12,7 +12,7 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/plan/plan.h"
+#include "libfabmgr/plan/observed_move.h"
 
 static size_t bit_of(const struct fab_observed *o, uint32_t sw, uint32_t block)
 {
@@ -156,4 +156,118 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
     }
     *ret = to;
     return FAB_OK;
+}
+
+/* ---- moving in place ------------------------------------------------------------------------- */
+
+struct move {
+    struct fab_observed *o;
+    uint32_t old_count, now_count; /* numbers of switches in the two snapshots */
+    uint32_t *to;                  /* [old_count] new id of each switch; FAB_NONE: it is gone */
+    uint64_t *known;               /* as o->known, by the new ids */
+};
+
+/* Finds the new ids. Returns false if the rows cannot be moved in place, because there are too many
+ * switches, or because the switches have another order than before. */
+static bool find_new_ids(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
+{
+    uint32_t next = 0;
+    if (m->now_count > m->o->lft.switch_count || m->old_count > m->o->lft.switch_count ||
+        m->o->lft.entries == NULL)
+        return false;
+    for (uint32_t sw = 0; sw < m->old_count; sw++) {
+        uint32_t to = fab_fabric_node_by_guid(now, old->nodes[sw].guid);
+        m->to[sw] = to < m->now_count ? to : FAB_NONE;
+        if (m->to[sw] == FAB_NONE)
+            continue;
+        if (to < next)
+            return false;
+        next = to + 1;
+    }
+    return true;
+}
+
+static void move_known(struct move *m)
+{
+    const struct fab_observed *o = m->o;
+    for (uint32_t sw = 0; sw < m->old_count; sw++) {
+        for (uint32_t block = 0; m->to[sw] != FAB_NONE && block < o->blocks; block++) {
+            size_t bit = bit_of(o, m->to[sw], block);
+            if (fab_plan_observed_is_known(o, sw, block))
+                m->known[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+    }
+}
+
+static void move_row(struct move *m, uint32_t sw)
+{
+    struct fab_lft *lft = &m->o->lft;
+    memcpy(fab_target_lft_row(lft, m->to[sw]), fab_target_lft_row(lft, sw), lft->stride);
+}
+
+/* Moves the rows. Rows that move down are moved from the first one on, and rows that move up from
+ * the last one on. So no row is overwritten before it has moved, because the order stays. */
+static void move_rows(struct move *m)
+{
+    for (uint32_t sw = 0; sw < m->old_count; sw++) {
+        if (m->to[sw] < sw)
+            move_row(m, sw);
+    }
+    for (uint32_t sw = m->old_count; sw-- > 0;) {
+        if (m->to[sw] != FAB_NONE && m->to[sw] > sw)
+            move_row(m, sw);
+    }
+}
+
+/* Moves to new tables, which have room for exactly the switches of the new snapshot. */
+static int move_by_copy(struct fab_observed *o, const struct fab_fabric *old,
+                        const struct fab_fabric *now)
+{
+    struct fab_observed moved;
+    int status = fab_plan_observed_remap(o, old, now, o->lft.top, &moved);
+    if (status != FAB_OK)
+        return status;
+    fab_plan_observed_fini(o);
+    *o = moved;
+    return FAB_OK;
+}
+
+static int move_in_place(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
+{
+    struct fab_observed_vls vls = {0};
+    struct fab_blocks pkeys = {0};
+    int status = remap_vls(&m->o->vls, old, now, &vls);
+    if (status == FAB_OK)
+        status = fab_target_held_pkeys_remap(&m->o->pkeys, old, now, &pkeys);
+    m->known = calloc(bitset_words(m->o), sizeof(*m->known));
+    if (status != FAB_OK || m->known == NULL) {
+        free(vls.port);
+        free(vls.arb);
+        fab_target_blocks_fini(&pkeys);
+        free(m->known);
+        return FAB_E_NOMEM;
+    }
+    move_known(m);
+    move_rows(m);
+    free(m->o->known);
+    free(m->o->vls.port);
+    free(m->o->vls.arb);
+    fab_target_blocks_fini(&m->o->pkeys);
+    m->o->known = m->known;
+    m->o->vls = vls;
+    m->o->pkeys = pkeys;
+    return FAB_OK;
+}
+
+int fab_plan_observed_move(struct fab_observed *o, const struct fab_fabric *old,
+                           const struct fab_fabric *now)
+{
+    struct move m = {.o = o, .old_count = old->switch_count, .now_count = now->switch_count};
+    m.to = fab_base_alloc_array((size_t)m.old_count + 1, sizeof(*m.to));
+    if (m.to == NULL)
+        return FAB_E_NOMEM;
+    int status =
+        find_new_ids(&m, old, now) ? move_in_place(&m, old, now) : move_by_copy(o, old, now);
+    free(m.to);
+    return status;
 }

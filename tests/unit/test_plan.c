@@ -4,7 +4,7 @@
  * plans as devices do (and as ibsim does: states advance by one step, and some fields are not
  * kept).
  */
-#include "libfabmgr/plan/plan.h"
+#include "libfabmgr/plan/observed_move.h"
 #include "tests/unit/routing.h"
 
 #define SM_LID 5
@@ -504,6 +504,66 @@ START_TEST(knowledge_moves_by_guid)
 }
 END_TEST
 
+/* Removes about a third of the nodes, but never the first one. */
+static struct fab_fabric *without_some(const struct fab_fabric *f, struct fab_prng *prng)
+{
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    for (uint32_t node = f->node_count; node-- > 1;)
+        if (fab_base_prng_chance(prng, 0.3))
+            ck_assert_int_eq(fab_fabric_builder_remove_node(b, node), FAB_OK);
+    return sealed(b);
+}
+
+static void assert_same_knowledge(const struct fab_observed *a, const struct fab_observed *b,
+                                  const struct fab_fabric *f)
+{
+    ck_assert_uint_eq(a->blocks, b->blocks);
+    ck_assert_uint_eq(a->pkeys.count, b->pkeys.count);
+    ck_assert_uint_eq(a->vls.ports, b->vls.ports);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (uint32_t block = 0; block < a->blocks; block++) {
+            bool known = fab_plan_observed_is_known(a, sw, block);
+            ck_assert(known == fab_plan_observed_is_known(b, sw, block));
+            if (known)
+                ck_assert_mem_eq(fab_target_lft_block(&a->lft, sw, block),
+                                 fab_target_lft_block(&b->lft, sw, block), FAB_LFT_BLOCK);
+        }
+    }
+    for (uint32_t sw = f->switch_count; sw < a->lft.switch_count; sw++)
+        ck_assert(!fab_plan_observed_is_known(a, sw, 0));
+}
+
+START_TEST(knowledge_moves_in_place)
+{
+    struct fab_prng prng;
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_fabric *at = sealed(fab_fabric_builder_from(w.f));
+    struct fab_observed o;
+    carry_out(&w);
+    fab_base_prng_init(&prng, test_seed("moves in place", 41));
+    ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, at, w.observed.lft.top, &o), FAB_OK);
+    for (unsigned i = 0; i < 50; i++) {
+        struct fab_fabric *now =
+            i % 3 == 2 ? sealed(fab_fabric_builder_from(w.f)) : without_some(w.f, &prng);
+        struct fab_observed expected;
+        uint32_t sw = (uint32_t)fab_base_prng_below(&prng, at->switch_count);
+        uint8_t block[FAB_LFT_BLOCK];
+        memset(block, (int)i, sizeof(block));
+        fab_plan_observed_set_block(&o, sw, 0, block);
+        ck_assert_int_eq(fab_plan_observed_remap(&o, at, now, o.lft.top, &expected), FAB_OK);
+        ck_assert_int_eq(fab_plan_observed_move(&o, at, now), FAB_OK);
+        ck_assert_uint_ge(o.lft.switch_count, now->switch_count);
+        assert_same_knowledge(&o, &expected, now);
+        fab_plan_observed_fini(&expected);
+        fab_fabric_unref(at);
+        at = now;
+    }
+    fab_plan_observed_fini(&o);
+    fab_fabric_unref(at);
+    world_fini(&w);
+}
+END_TEST
+
 /* ---- wanted attributes of ports -------------------------------------------------------------- */
 
 START_TEST(fields_fit_the_kind_of_port)
@@ -596,6 +656,7 @@ int main(void)
         a_changed_policy_tunes_ports_that_are_up,
         hosts_are_told_to_register_again,
         knowledge_moves_by_guid,
+        knowledge_moves_in_place,
         fields_fit_the_kind_of_port,
         references_are_counted,
     };

@@ -104,9 +104,11 @@ static void work(void *ctx)
         j->status = fab_transition_carrying(j->fabric, &j->carrying);
     if (j->status != FAB_OK)
         return;
+    struct fab_lft held = j->model.observed.lft; /* may have room for more switches */
+    held.switch_count = j->carrying->switch_count;
     const struct fab_verify_input in = {.fabric = j->carrying,
                                         .lids = &j->target->lids,
-                                        .lft = &j->model.observed.lft,
+                                        .lft = &held,
                                         .vls = &j->target->vls,
                                         .policy = &j->policy,
                                         .max_hops = j->policy.max_hops,

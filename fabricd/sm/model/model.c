@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fabricd/sm/model/model.h"
+#include "libfabmgr/plan/observed_move.h"
 
 static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
 {
@@ -76,15 +77,10 @@ static void forget_reset_endports(struct fab_observed *o, const struct fab_fabri
 /* Moves the tables that switches hold to the ids of the new snapshot. */
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
-    struct fab_observed observed;
-    int r = m->fabric ? fab_plan_observed_remap(&m->observed, m->fabric, now, m->observed.lft.top,
-                                                &observed)
-                      : fab_plan_observed_init(&observed, now->switch_count, 0);
-    if (r != FAB_OK)
-        return r;
+    if (m->fabric)
+        return fab_plan_observed_move(&m->observed, m->fabric, now);
     fab_plan_observed_fini(&m->observed);
-    m->observed = observed;
-    return FAB_OK;
+    return fab_plan_observed_init(&m->observed, now->switch_count, 0);
 }
 
 /* Returns whether two snapshots with the same ids have the same port GUIDs. */

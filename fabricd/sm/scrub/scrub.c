@@ -49,7 +49,7 @@ static bool is_quiet(const struct sm *s)
 {
     const struct sm_model *m = &s->model;
     return sm_is_master(s) && !sm_run_busy(s) && !sm_fault_waits(s) && m->view && m->fabric &&
-           m->target && !m->lent && m->observed.lft.switch_count == m->fabric->switch_count &&
+           m->target && !m->lent && m->observed.lft.switch_count >= m->fabric->switch_count &&
            m->target->lids.port_count == m->fabric->port_count;
 }
 

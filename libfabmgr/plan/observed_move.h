@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moves the known tables to the ids of another snapshot, in place. */
+#ifndef LIBFABMGR_PLAN_OBSERVED_MOVE_H
+#define LIBFABMGR_PLAN_OBSERVED_MOVE_H
+
+#include "libfabmgr/plan/plan.h"
+
+/* As fab_plan_observed_remap with the same `top`, but *o changes in place. If *o has room for all
+ * switches of the new snapshot, its LFT rows are moved and not copied. Afterwards
+ * o->lft.switch_count is the number of rows that *o has room for, which may be greater than
+ * now->switch_count. Returns NOMEM, with *o unchanged. */
+int fab_plan_observed_move(struct fab_observed *o, const struct fab_fabric *old,
+                           const struct fab_fabric *now);
+
+#endif
