@@ -211,6 +211,15 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
+/* Returns whether the port to which a kept node's port leads answered according to the last
+ * snapshot. If the link is missing now, the device at the other end reports it as down. */
+static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
+{
+    uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
+    uint32_t far = fab_fabric_port(d->former, fab_fabric_port_id(d->former, node, port))->peer;
+    return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
+}
+
 /* Lists each device that this discovery does not know although the port to it is up. In the last
  * snapshot such a device may have been without a PortInfo, because it did not answer, or it was
  * listed as unresponsive at a node that is kept now. Without an entry nobody would query it again
@@ -222,7 +231,7 @@ static int list_unknown(struct fab_discover *d)
         const struct known_node *p = d->known[i];
         for (uint32_t num = 1; p != NULL && num <= p->num_ports && status == FAB_OK; num++)
             if (is_up(d, p->ref, (uint8_t)num) && !fab_discover_port_has_link(d, p, (uint8_t)num) &&
-                !is_listed(d, p->guid, (uint8_t)num))
+                !(p->kept && had_link(d, p, (uint8_t)num)) && !is_listed(d, p->guid, (uint8_t)num))
                 status = fab_discover_unresponsive_add(
                     d, (struct fab_unresponsive){.near_guid = p->guid,
                                                  .near_port = (uint8_t)num,
