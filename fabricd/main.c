@@ -230,6 +230,7 @@ static void note_restarts(const struct config *old, const struct config *now)
                      !same_text(old->tls.key, now->tls.key) || !same_text(old->tls.ca, now->tls.ca),
                  "tls");
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
+    note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
 }
 
 /* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy,
@@ -249,6 +250,8 @@ static void apply(struct daemon *d, struct config *now)
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
     d->config.multicast = now->multicast;
+    d->config.contingency_cpu = now->contingency_cpu;
+    d->config.rebalance_s = now->rebalance_s;
     d->config.log_level = now->log_level;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);

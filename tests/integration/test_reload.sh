@@ -22,6 +22,16 @@ check 'a good file takes effect' await 10 settled "$generation"
 check 'what needs a restart is named' grep -q 'socket_group takes effect at the next start' fabricd.log
 same 'the tables are proved anew' true "$(status deadlock_free)"
 
+share_of_contingencies() {
+    ctl route contingency -n 1 | grep -q "at most $1 % of a core"
+}
+check 'the computation of contingencies takes its default share' await 10 share_of_contingencies 25
+printf 'contingency: {cpu: 7, memory: 9}\n' >fabricd.yaml
+kill -HUP "$manager"
+check 'after a reload it takes another share' await 10 share_of_contingencies 7
+check 'contingency.memory needs a restart' \
+    grep -q 'contingency.memory takes effect at the next start' fabricd.log
+
 # ---- tables given by the operator
 generation=$(status generation)
 ctl route export --format opensm-lfts -o tables
