@@ -10,7 +10,7 @@
  *   links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
  * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after a pause of
  *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep for failed links that no
- * local repair could handle does not wait. Links that came back wait for such a sweep, too.
+ *   local repair could handle does not wait. Links that came back wait for such a sweep, too.
  *
  * A round that changes nothing takes no token, nor does a targeted sweep that checks a repair.
  */
