@@ -128,9 +128,10 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Returns whether a computation must start now. It starts for the first view at once, for stale
- * settings COMPUTE_LEAST_US after the last computation, and for a later view SETTLE_US after the
- * timer first saw the view. */
+/* Returns whether the manager must now compute congestion settings for view `v`. The first
+ * computation is due at once. If the settings are stale, the next computation is due
+ * COMPUTE_LEAST_US after the last one. If `v` is newer than the view of the last computation, the
+ * next one is due SETTLE_US after this function was first called with `v`. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {
