@@ -57,8 +57,9 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Calls free_fn(ctx) on the second worker thread, because to free the memory of a large fabric
- * takes milliseconds. If there is no memory for that, calls it at once. */
+/* Lets the second worker thread call free_fn(ctx), because freeing a large fabric takes
+ * milliseconds, for which the loop thread should not stop. If this request cannot be queued (no
+ * memory), loop_discard itself calls free_fn(ctx). */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */

@@ -34,9 +34,10 @@ struct loop_tasks {
 };
 
 enum loop_task_place {
-    LOOP_TASK_LONG,  /* worker thread for long computations, one after the other */
-    LOOP_TASK_SHORT, /* worker thread for computations of a few milliseconds, for which a round
-                        waits */
+    LOOP_TASK_LONG, /* worker thread for long computations, one after the other */
+    /* worker thread for computations of a few milliseconds, which must not wait until a long
+     * computation ends */
+    LOOP_TASK_SHORT,
     /* The task runs at once on the calling thread. This is for a replay, which has no worker
      * thread. */
     LOOP_TASK_INLINE
