@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Common parts of the studies of routes: the endports to be measured, and the report of an
- * engine. */
+/* Functions that several RPCs use to measure routes (service_quality.c, service_compare.c,
+ * service_whatif.c). They find the endports that the caller of the RPC named. They also compute,
+ * verify and measure the tables of an engine, and make its report. */
 #ifndef FABRICD_RPC_REPORT_H
 #define FABRICD_RPC_REPORT_H
 
