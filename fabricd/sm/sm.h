@@ -380,8 +380,10 @@ struct sm_key_status {
     /* Number of the current key, and Unix time in seconds at which it came into use. */
     uint64_t generation, since_s;
     bool has_previous; /* the previous key is kept, for ports that return with it */
-    uint32_t ports;    /* number of ports in the fabric that have an own M_Key */
-    uint32_t current;  /* of these: number of ports that have the current key */
+    /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
+     * adapter or router. */
+    uint32_t ports;
+    uint32_t current; /* number of these ports that have the current key */
     /* Number of ports that have another, known key, which will be replaced. */
     uint32_t previous;
     /* Number of ports whose key is not known, or that did not answer when it was changed. */
