@@ -69,7 +69,10 @@ void sm_reroute_record(struct sm *s);
 /* Call this function after a local repair was published. `lost` says that some switches have no
  * route to each other, so that an engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
-void sm_reroute_begun(struct sm *s); /* sets the cause when a reroute round begins */
+/* Call this function when a round begins that an operator requested, or that computes tables for
+ * new settings or after an incomplete local repair. It sets s->run.cause, the text that the record
+ * of the reroute shows. */
+void sm_reroute_begun(struct sm *s);
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 /* ---- rebalance (rebalance.c) ---- */

@@ -176,8 +176,10 @@ static void emit_not_enforced(struct sm *s)
     s->apply->unchecked = count;
 }
 
-struct members {           /* the worker task owns all members, except where noted */
-    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
+/* The worker task that computes the P_Key tables. The struct owns all its members except `model`,
+ * which sm_model_lend lends, and which the manager takes back when the task ends. */
+struct members {
+    struct sm_model model;
     struct fab_partition_input in;
     struct fab_partitions *partitions;
     struct fab_pins *pins;

@@ -170,8 +170,10 @@ struct sm_apply {
     struct sm_reproof reproof;
     struct sm_pins pins;
     struct sm_baseline baseline;
-    struct sm_classes classes; /* the classes that the last events reported */
-    uint64_t lost_pairs;       /* pairs that the active tables lose because of silent switches */
+    /* VLs and guaranteed shares of the traffic classes, as sm_classes_report last got them; all
+     * zero: none yet. */
+    struct sm_classes classes;
+    uint64_t lost_pairs; /* pairs that the active tables lose because of silent switches */
     /* Generation of the local repair that left some switches without a route to each other, or that
      * would have had to write fixed tables, so that an engine must compute tables; 0: none. */
     uint64_t left_out;
