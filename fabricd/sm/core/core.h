@@ -212,7 +212,7 @@ const char *sm_alarm(const struct sm *s);
 bool sm_run_busy(const struct sm *s);
 /* Returns the running phase; NULL: no round runs. */
 const struct sm_phase *sm_run_phase(const struct sm *s);
-/* Unanswered requests of the running phase. */
+/* Returns the number of requests that the running phase has sent and that are not answered yet. */
 uint32_t sm_run_outstanding(const struct sm *s);
 /* Sends requests; call this function when new requests may exist. */
 void sm_run_pump(struct sm *s);

@@ -18,12 +18,15 @@ struct sm;
  * or a negative status if the round failed. */
 #define SM_ROUND_OVER 1 /* the round ends after this phase, without failure */
 
-/* Says whether a fault may interrupt the phase. An interrupted round is repeated later. */
+/* In which rounds a fault may interrupt the phase. An interrupted round is repeated later. */
 enum sm_yields {
-    SM_YIELDS_NEVER,
-    SM_YIELDS_UNCHANGED, /* only in a sweep that found the same nodes and links as before */
-    SM_YIELDS_OPTIONAL,  /* also in an optional round (SM_ENGINE_IF_BETTER) */
-    SM_YIELDS
+    SM_YIELDS_NEVER, /* in no round */
+    /* in a round whose sweep found the same nodes and links as the sweep before */
+    SM_YIELDS_UNCHANGED,
+    /* as SM_YIELDS_UNCHANGED; in addition, in a round that replaces the active tables only if new
+     * tables are better (SM_ENGINE_IF_BETTER) */
+    SM_YIELDS_OPTIONAL,
+    SM_YIELDS /* in every round */
 };
 
 struct sm_phase {

@@ -34,16 +34,18 @@
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
-struct row { /* one port and one of its keys (M_Key, P_Key or Q_Key) */
+/* The violations of one kind of key (M_Key, P_Key or Q_Key) at one port. */
+struct row {
     struct sm *sm;
     uint64_t guid, told_us; /* node GUID; manager's clock at the last event, 0: none yet */
-    uint32_t untold;        /* violations since the last event */
+    uint32_t untold;        /* number of violations since the last event */
     uint16_t lid;           /* source LID of the trap that is being confirmed */
     uint8_t port, key;      /* port number, and which key (enum sm_key) */
+    /* used: the row is in use. reading: a PortInfo request is in flight, to confirm the trap. */
     bool used, reading;
-    struct fab_path path; /* route of the PortInfo request in flight */
-    uint16_t trap;
-    struct fab_violation violation;
+    struct fab_path path;           /* directed route of the PortInfo request in flight */
+    uint16_t trap;                  /* number of the trap that is being confirmed, 256 to 259 */
+    struct fab_violation violation; /* the data of this trap */
 };
 
 struct sm_violations {
