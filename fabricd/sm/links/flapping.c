@@ -267,7 +267,8 @@ static bool stays_out(const struct sm_flap *e)
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* Returns whether the port is still as sm_link_exclude left it: LinkUp without a peer. */
+/* Returns whether the snapshot shows the port as LinkUp but without a peer. sm_link_exclude makes
+ * the two ports of an excluded link so. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && fab_fabric_port(f, port)->peer == FAB_NONE &&
