@@ -20,7 +20,7 @@
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    uint64_t groups[FAB_MFT_GROUPS / 64]; /* bitset of the groups that are proved */
+    uint64_t groups[FAB_MFT_GROUPS / 64]; /* bitset of the groups of 32 MLIDs to be proved */
     struct sm_mft_sealed sealed;
     struct fab_multicast_verdict verdict;
     char *text; /* the first failure; NULL: none */

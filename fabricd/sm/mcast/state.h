@@ -35,9 +35,10 @@ struct sm_multicast {
     sm_mgroup_fn *on_mgroup; /* the listener of sm_on_mgroup, or NULL */
     void *on_mgroup_ctx;
 
-    /* Members of mft_proof.c. `proved` has the proved tables of the groups of 32 MLIDs in the
-     * bitset proved_groups. `refuted` is the bitset of the groups with a tree that failed.
-     * `proving` is the worker task; NULL: none runs. */
+    /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
+     * `proved` has the MFT blocks of the last proof. Bitset proved_groups has the groups of 32
+     * MLIDs in `proved` whose trees passed the proof and have not changed since. Bitset `refuted`
+     * has the groups with a tree that failed. `proving` is the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
