@@ -21,8 +21,10 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-#define ALONE_MOST 16 /* maximum number of requests in flight while no round runs */
-#define BESIDE_MOST 4 /* maximum number of requests in flight while a round runs */
+/* Maximum numbers of requests that the background sweep has in flight: ALONE_MOST while no round
+ * runs, BESIDE_MOST while a round runs. */
+#define ALONE_MOST 16
+#define BESIDE_MOST 4
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 
