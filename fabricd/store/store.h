@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: a SQLite database (WAL, migrations) and a writer thread. Functions that write put a
- * copy into a queue and never block, so no sweep and no repair waits for the database. Functions
- * that read use their own connection; they serve the start of the manager and the RPC.
+ * The store keeps the manager's persistent data in a SQLite database with a write-ahead log. A
+ * function that writes puts a copy of the record into a queue and returns at once. A thread writes
+ * the queue to the database, so no sweep and no repair waits for the disk. Functions that read wait
+ * for the database, but not for this thread. Only the start of the manager and RPCs use them.
  */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
