@@ -171,8 +171,8 @@ void transport_sim_kick(struct transport *base)
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Finds the port at which a manager is attached to a node: port 0 of a switch, or the first port
- * with a link of another node. Returns false if there is none. */
+/* Finds the port of `node` at which the simulator attaches the manager. At a switch this is port 0.
+ * At an adapter or router it is the first port that has a link; returns false if no port has. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {
