@@ -34,10 +34,11 @@ struct fab_address_input {
     const struct fab_lease *leases;
     size_t lease_count;
 };
-/* Assigns a LID range to every port that needs one. *ret_notes: an array that the caller frees;
- * NULL: there are no notes. Returns LIMIT if the fabric needs more LIDs than the unicast range or
- * the smallest LinearFDBCap has, even if the LIDs leased to absent ports are reused. Also returns
- * INVAL (LMC above 7) and NOMEM. */
+/* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
+ * to the manager's own port. *ret_notes gets the ports whose device has a duplicate or invalid LID,
+ * as an array that the caller frees; NULL: there are no such ports. Returns LIMIT if the fabric
+ * needs more LIDs than the unicast range or the smallest LinearFDBCap has, even if the LIDs leased
+ * to absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 
