@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A seeded random number generator (xoshiro256**, whose state splitmix64 fills). The same seed
- * gives the same sequence on every machine. It is for simulation, tests and tie breaking. It must
- * not generate secrets. */
+/* A random number generator: xoshiro256**, with splitmix64 to compute the initial state from a
+ * seed. The same seed gives the same numbers on every machine. The generator is for simulations,
+ * tests, and random choices that must be reproducible. It is not secure: keys and other secrets
+ * need another source. */
 #ifndef LIBFABMGR_BASE_PRNG_H
 #define LIBFABMGR_BASE_PRNG_H
 
