@@ -27,8 +27,9 @@ struct fab_approved {
     struct fab_place place;
     /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
-    char by[FAB_APPROVED_BY_LEN]; /* name of the operator who approved the place */
-    int64_t since_us;             /* Unix time of the approval, in microseconds */
+    /* Name of the operator who approved the device, or the link between switches, at `place`. */
+    char by[FAB_APPROVED_BY_LEN];
+    int64_t since_us; /* Unix time of the approval, in microseconds */
 };
 struct fab_baseline; /* a sealed baseline; any thread may read it */
 

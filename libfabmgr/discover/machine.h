@@ -87,7 +87,7 @@ struct claim {
     struct fab_node_info info;
     uint64_t first_guid; /* node GUID of the last place at which the GUID was seen */
     uint8_t first_port;
-    bool verified; /* the queries of the last place were queued */
+    bool verified; /* verify() in contest.c has queued the queries of the GUID's last place */
 };
 
 struct fab_discover {

@@ -29,7 +29,7 @@ int fab_discover_places_new(const struct fab_place *list, size_t count, struct f
  * down, keeps its place in `old`; `old` may be NULL. Returns NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
-/* In these functions and in those below, p may be NULL. */
+/* The functions from here on accept NULL as p: a set without places. */
 struct fab_places *fab_discover_places_ref(struct fab_places *p);
 void fab_discover_places_unref(struct fab_places *p);
 
