@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes Slurm's topology.conf, which describes a tree of switches. A fabric is not a tree, so only
- * switches with hosts appear under their own names. Above them are groups.
+ * Writes Slurm's topology.conf, in which each switch has at most one parent switch. In a fabric a
+ * switch has links to several switches above it. The file therefore has real switches only as
+ * leaves, which are the switches with hosts. Their parents are groups of switches ("group-1"),
+ * which the file declares as if each group were one switch.
  *
- * The level of a switch is the number of links to the nearest switch with hosts. Switches with
- * hosts form a group (a pod) if switches of level 1 connect them. These groups form a larger group
- * if switches of level 2 connect them, and so on. In a fat tree, the groups are the pods and the
- * whole fabric. A fabric without levels has one group.
+ * The level of a switch is its distance, in links, from the nearest switch with hosts. All switches
+ * with hosts that are connected by switches of level 1 form a group (a pod). All these groups that
+ * are connected by switches of level 2 form a larger group, and so on. In a fat tree, the groups
+ * are the pods and the whole fabric. A fabric without levels has one group.
  *
  * The name of a host is the first word of its adapters' descriptions. A host with several adapters
  * appears at the switch of the adapter with the lowest id. If more than ADAPTERS_MAX adapters share
