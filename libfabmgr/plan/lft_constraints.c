@@ -223,8 +223,10 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
            is_up(o, at, to);
 }
 
-/* Adds soft edges, so that no path over an old entry of sw and a new entry of its next switch, or
- * the reverse, goes down and then up. */
+/* Adds soft edges, so that no packet goes down and then up while sw and its next switch are written
+ * one after the other. If a packet would do so by the old entry of sw and the new entry of the next
+ * switch, sw is written first. If a packet would do so by the new entry of sw and the old entry of
+ * the next switch, the next switch is written first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);

@@ -32,8 +32,10 @@ struct fab_scrub_item { /* an attribute to read */
     uint32_t mod; /* attribute modifier */
     uint16_t attr_id;
 };
-/* Finds the next item of a turn, in at most `steps` steps. Returns false if these steps were not
- * enough, or if the turn has no more items; in the latter case at->over is set. */
+/* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
+ * call, the function examines at most `steps` pairs of a device and a row (for example, an LFT
+ * block). Returns false if it found no attribute. If at->over is then set, the turn is complete;
+ * otherwise the caller must call again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
 /* Returns an upper bound of the number of items that a turn has. */
