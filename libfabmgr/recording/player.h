@@ -48,10 +48,13 @@ enum fab_recording_player_sent {
     /* the recording does not have the MAD, or has it fewer times than the run; the MAD gets no
      * answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
-    /* like UNEXPECTED, but in the last second of the recording, so the MAD may be right */
+    /* The recording does not have the MAD, but the run sent it in the last second of the recording.
+     * The recorded manager may have sent the same MAD after the recording ended, so the player does
+     * not count this MAD as unexpected. */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
-/* Tells the player that the run sends a MAD; mad->bytes must have FAB_MAD_SIZE bytes. */
+/* Hands a MAD that the manager sends at time `now` to the player. mad->bytes must have FAB_MAD_SIZE
+ * bytes. Returns whether the recording has this MAD. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
