@@ -23,8 +23,10 @@ struct fab_repair_session { /* empty if state is NULL */
     struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
     struct fab_lft lft; /* the active tables by the ids of the baseline; empty while idmap.same,
                            because the target's tables have the same ids then */
-    /* What the last fab_repair_session_update changed, with its writes in a proved order. Switches
-     * are named by the ids of the present fabric, FAB_NONE: absent. Empty if by_write is NULL. */
+    /* The changes that the last fab_repair_session_update made. Their writes are in an order
+     * (fab_repair_order) in which the tables never have a loop or a cycle of channel dependencies.
+     * Switch ids are those of the present fabric; FAB_NONE: the switch is not in the present
+     * fabric. If by_write is NULL, there are no changes. */
     struct fab_repair_delta last;
 };
 /* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
