@@ -41,8 +41,10 @@ struct fab_cdg {
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
 };
-/* Creates a graph in which no dependency is in use. The initial order is that of paths that ascend
- * and then descend by `o`. Returns NOMEM if there is no memory. */
+/* Creates a graph in which no dependency is in use. The initial topological order has first all
+ * arcs that ascend by the switch order `o`, from the lowest switch up, and then all arcs that
+ * descend, from the highest switch down. So all dependencies of up/down paths can be added without
+ * a search. The caller keeps g, which must outlive *t. Returns NOMEM if there is no memory. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly+" routes minimal paths in dragonflies whose groups consist of leaves and
- * spines (Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017):
- * up, global, down. The number of the destination chooses the spine and its link to the other
- * group, so that all links have equal loads. It also chooses the spine between two leaves of a
- * group.
+ * The engine "dragonfly+" computes minimal paths in dragonflies whose groups consist of leaves and
+ * spines (Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017). A
+ * path leads from a leaf up to a spine, over a global link to a spine of the destination's group,
+ * and down to a leaf. Each destination has a number. This number selects the spine of the first
+ * group and its global link, so that all links have equal loads. It also selects the spine between
+ * two leaves of one group.
  *
- * Paths between hosts are free of cycles on one VL: up channels depend on global channels, which
- * depend on down channels. But spines send and receive packets, too (management, aggregation). A
- * spine without a link to the next group first sends down to a leaf, which sends the packets up to
- * another spine. The same happens in the group of the destination. These leaves are called pivots.
- * A pivot has all its links, and serves either packets that leave the group or packets that stay in
- * it.
+ * Paths between hosts need only one VL: up channels depend on global channels, and these depend on
+ * down channels, so the dependencies have no cycle. But spines send and receive packets, too
+ * (management, aggregation). A spine without a link to the next group first sends down to a leaf,
+ * which sends the packets up to another spine. The same happens in the group of the destination.
+ * These leaves are called pivots. A pivot has all its links, and serves either packets that leave
+ * the group or packets that stay in it.
  *
  * Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
  * there. The order of the channels is

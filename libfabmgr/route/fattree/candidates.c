@@ -37,7 +37,9 @@ struct choice {
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     bool is[256];      /* whether neighbour updown.at[s] + i is a candidate */
-    bool upward;       /* some candidates have a higher rank than the switch */
+    /* at least one candidate has a higher rank than the switch, so the slot of D-mod-k chooses the
+     * port */
+    bool upward;
 };
 
 static void collect(const struct fab_entry_choice *c, struct choice *ret)

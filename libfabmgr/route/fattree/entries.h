@@ -30,11 +30,15 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 
 /* ---- a batch of 64 destinations -------------------------------------------------------------- */
 
+/* How the LIDs of a column lie in the LFT. A column is one destination switch of the batch, and its
+ * LIDs are the destination LIDs (DLIDs) of this switch. */
 enum fab_span {
-    FAB_SPAN_NONE,   /* the LIDs of the column form several ranges */
-    FAB_SPAN_BEGINS, /* the LIDs of the column form one range, and possibly one further LID */
-    FAB_SPAN_FOLLOWS /* as FAB_SPAN_BEGINS; in addition, the range and the further LID follow those
-                        of the column before */
+    FAB_SPAN_NONE, /* neither of the following */
+    /* the LIDs are consecutive, except for at most one further LID */
+    FAB_SPAN_BEGINS,
+    /* as FAB_SPAN_BEGINS; in addition, the consecutive LIDs come directly after those of the column
+     * before, and the further LID directly after the further LID of that column */
+    FAB_SPAN_FOLLOWS
 };
 #define FAB_BATCH_RANGES 8
 #define FAB_BATCH_CACHE 256

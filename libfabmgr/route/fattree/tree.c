@@ -165,8 +165,11 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of members[from] to members[to - 1], which form one group. Returns the number
- * of positions. */
+/* Finds the positions of the switches m[from] to m[to - 1] in their group, sorted by least_port.
+ * The position of a switch is (least_port - origin) / step, so that the positions of missing
+ * switches stay free. If two switches would have the same position, or if more than about a fifth
+ * of the positions would be free, the switches are numbered from 0 without gaps. Returns the number
+ * of positions, free ones included. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {

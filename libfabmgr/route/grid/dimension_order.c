@@ -25,8 +25,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns the switch at coordinate `to` in the row of switch a in dimension d; FAB_NONE: no link
- * joins it to a. */
+/* Returns the switch whose coordinate in dimension d is `to`, and whose other coordinates are those
+ * of switch a. Returns FAB_NONE if there is no such switch, or if no link connects it with a. */
 static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Improves the balance of any engine's tables by local search. It changes single entries to lower
- * the greatest load of all-to-all, or the greatest number of flows of a shift on one channel. It is
- * meant for irregular or damaged fabrics, for which no closed form is balanced.
+ * Improves the tables of any engine by local search: it changes one LFT entry after the other. Its
+ * goal is to lower two figures. The first is the greatest link load of all-to-all traffic. The
+ * second is the greatest number of flows that a shift permutation puts on one channel. Local search
+ * is meant for irregular or damaged fabrics, for which a formula such as D-mod-k does not balance
+ * the load.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H

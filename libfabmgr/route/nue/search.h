@@ -93,7 +93,9 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
  * before. */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
-/* Converts the alternatives to shortest paths, from which balance.c chooses. */
+/* Fills *ret, the input of balance.c, with the paths to `home`: for each switch, the number of hops
+ * and all ports that alternatives[] allows. balance.c then chooses one of these ports. The caller
+ * has called fab_route_nue_find_alternatives() before. */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
 #endif

@@ -54,8 +54,11 @@ static void find_need(struct row *restrict needed, const struct row *above, cons
         needed->hops[i] |= above->hops[i] == (uint8_t)(down->hops[i] + 1) ? 0xff : 0;
 }
 
-/* Chooses between descending and ascending paths. On entry *row holds the lengths of descending
- * paths, on return those of the chosen paths. Elements 0xff (no path) stay. */
+/* Chooses, for each of the 64 destinations, between the descending path of a switch (length in
+ * *row) and its path over an upper neighbour (length in *climb). UNKNOWN: there is no such path.
+ * The descending path is chosen if it is shorter, or if *needed is 0xff (see find_need). On return
+ * *row holds the length of the chosen path, with the flag FAB_LEGAL_CLIMBS if its first hop
+ * ascends; FAB_LEGAL_NONE: there is neither path. */
 static void choose(struct row *restrict row, const struct row *climb, const struct row *needed)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
