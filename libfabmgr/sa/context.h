@@ -25,7 +25,9 @@ struct fab_sa {
     uint32_t endport_count;
     /* [port_count] by port id: what limits a path over the port's link. */
     struct fab_sa_link *links;
-    uint32_t *first_port; /* [switch_count] by switch id: port id of its port 0 */
+    /* [switch_count + 1] by switch id: port id of port 0 of the switch. The last element is the
+     * number of port ids of all switches. */
+    uint32_t *first_port;
     /* Cache of paths from switches with endports to LIDs. Each of these switches has a row, with a
      * byte for every LID up to the highest. Byte 0: the path is not in the cache. NULL: there is no
      * cache, because it would be too large or memory ran out. */
