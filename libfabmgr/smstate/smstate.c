@@ -53,8 +53,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* Removes a manager that has become master from passed_over[]. So the election considers it again
- * when it is in standby later. */
+/* Removes the manager with this GUID from passed_over[], because it has become master. If that
+ * manager returns to standby later, the election considers it again. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;
