@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the order of the endports for shifts. The order must be the same for all tables of a
- * fabric, so it depends on links and LIDs alone. The leaves of a pod are adjacent in this order,
- * and so are the pods of a larger group. Within a group, the leaf with the lowest LID comes first,
- * because the manager assigns LIDs in topological order where it can. If all LIDs are in
- * topological order, the result is the order of the LIDs.
+ * Finds the order of the endports for shift permutations: in the shift by k, endport i of this
+ * order sends to endport i + k. Measurements of different tables of a fabric are comparable only if
+ * the order is the same, so it depends on links and LIDs alone. The leaves of a pod are adjacent in
+ * this order, and so are the pods of a larger group. Within a group, the leaf with the lowest LID
+ * comes first, because the manager assigns LIDs in topological order where it can. If all LIDs are
+ * in topological order, the result is the order of the LIDs.
  *
  * The leaves are sorted by their lowest LID and then split by distance d, in hops. The leaves
  * within d of the first leaf form the first group. The leaves within d of the first remaining leaf

@@ -40,8 +40,9 @@ struct fab_measurement {
 /* Finds the endports and channels to measure. Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
-/* Orders the endports so that leaves near each other are adjacent, and the endports of a leaf are
- * in the order of its ports. Returns NOMEM if there is no memory. */
+/* Sorts leaves[] and ends[] into the order of shifts. Leaves with few hops between them become
+ * adjacent in leaves[]. ends[] is sorted by leaf, and then by the port of the leaf. Returns NOMEM
+ * if there is no memory. */
 int fab_study_measurement_order(struct fab_measurement *f);
 
 static inline bool fab_study_measurement_stopped(const struct fab_measurement *f)
