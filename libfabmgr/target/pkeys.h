@@ -31,8 +31,10 @@ struct fab_pkeys { /* The P_Key tables of all ports. If all members are zero, no
     /* P_Keys of all tables, in the order of their index; 0: free entry. Entries beyond the end of a
      * port's table are free, too. */
     uint16_t *key;
-    uint8_t *enforce; /* [ports] enum fab_enforce bits; 0 except for external ports of switches */
-    int *owners;      /* private: how many values share the arrays; NULL: one */
+    /* [ports] in which directions the switch enforces the table at the port: bits of enum
+     * fab_enforce. Always 0 for port 0 of a switch, and for ports of adapters and routers. */
+    uint8_t *enforce;
+    int *owners; /* private: how many values share the arrays; NULL: one */
 };
 /* Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);

@@ -19,7 +19,8 @@
 #include "libfabmgr/target/vls.h"
 
 #define FAB_LFT_BLOCK 64
-#define FAB_LFT_PAGE 1024u    /* entries of a page, whole blocks */
+/* number of LFT entries in a page of struct fab_lft; a multiple of FAB_LFT_BLOCK */
+#define FAB_LFT_PAGE 1024u
 #define FAB_LFT_NO_ROUTE 0xff /* a switch drops packets whose LFT entry is 255 */
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
@@ -53,9 +54,11 @@ struct fab_lft {
     uint32_t switch_count;
     uint32_t top;  /* the highest LID */
     size_t stride; /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
-    uint32_t row_pages;     /* number of pages of a row */
-    uint8_t *entries;       /* [switch_count][stride] new tables; NULL: a later version */
-    struct fab_pages pages; /* [switch_count][row_pages] */
+    uint32_t row_pages; /* number of pages of a row */
+    /* [switch_count][stride] the rows, while the tables are new and contiguous; NULL: the tables
+     * are a later version, and the entries are only in `pages` */
+    uint8_t *entries;
+    struct fab_pages pages; /* [switch_count][row_pages] the pages of all rows */
 };
 /* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no
  * memory. */
@@ -170,9 +173,11 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
  * Returns NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
-/* Computes the SwitchInfo that the manager writes (IBA 14.2.5.4): LinearFDBTop, MulticastFDBTop if
- * the switch has it, LifeTimeValue, default ports that lead to no link, and PortStateChange cleared
- * if it was read as set. */
+/* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4). It is the
+ * SwitchInfo that was read, with these changes: LinearFDBTop and LifeTimeValue get the manager's
+ * values, and so does MulticastFDBTop if the switch supports it. Default ports that lead to a link
+ * are replaced by ports that lead to none. PortStateChange stays as it was read: writing 1 clears
+ * it. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);
