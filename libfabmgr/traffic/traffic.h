@@ -25,10 +25,11 @@
 /* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
 #define FAB_TRAFFIC_HEADER_BYTES 26
 
-/* VL arbitration (IBA 7.6.9), the same at every port. Weights are in units of 64 bytes. The high
- * table is served first. When it has sent high_limit * 4,096 bytes, the low table may send a
- * packet. high_limit 0: after each packet of the high table; 255: the low table sends only if the
- * high table has no packet. */
+/* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
+ * sends from the VLs of the high-priority table first. After high_limit * 4,096 bytes from these
+ * VLs, a packet from a VL of the low-priority table may go next. If high_limit is 0, such a packet
+ * may go after each packet of the high-priority table. If high_limit is 255, it may go only while
+ * no VL of the high-priority table can send. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;
