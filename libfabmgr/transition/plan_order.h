@@ -45,8 +45,9 @@ int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);
-/* Returns whether every mixture that the writes can make is proved, also with the SLs that hosts
- * use afterwards. */
+/* Returns true if this is proved: no mixture of old and new tables that the writes can make has a
+ * forwarding loop or a cycle of channel dependencies, even while SL-to-VL tables change, and even
+ * if some hosts still use their old SLs after the transition. */
 static inline bool fab_transition_outcome_proved(const struct fab_transition_outcome *o)
 {
     return o->verdict < FAB_TRANSITION_OLD_CYCLE && !o->stale_sls && !o->unproven_lanes;

@@ -88,16 +88,21 @@ struct fab_transition_input {
 
 enum fab_transition_verdict {
     FAB_TRANSITION_NOTHING, /* no entry in a known block changes */
-    /* Every mixture of old and new entries is free of loops and cycles. */
+    /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
+     * whatever the order of the writes. */
     FAB_TRANSITION_ANY_ORDER,
-    FAB_TRANSITION_STEPS,  /* the transition is safe in steps, and no LID is drained */
-    FAB_TRANSITION_DRAINS, /* the transition is safe in steps, and some LIDs are drained */
-    /* The transition is safe in steps, but more LIDs than necessary may be drained, because the
-     * search for steps took too long. */
+    /* No mixture has a loop or a cycle if the steps are sent one after the other. No LID is
+     * drained. */
+    FAB_TRANSITION_STEPS,
+    /* As FAB_TRANSITION_STEPS, but some LIDs are drained. */
+    FAB_TRANSITION_DRAINS,
+    /* As FAB_TRANSITION_DRAINS, but more LIDs than necessary may be drained, because the search for
+     * steps reached its limit (`visits`). */
     FAB_TRANSITION_LIMIT,
-    /* Not proved: the old tables have a cycle, perhaps only with the new SL-to-VL tables. */
+    /* Mixtures may have a cycle: the old tables have one, perhaps only with the new SL-to-VL
+     * tables. */
     FAB_TRANSITION_OLD_CYCLE,
-    /* Not proved: the new tables have a cycle with the SLs that hosts use now. */
+    /* Mixtures may have a cycle: the new tables have one with the SLs that hosts use now. */
     FAB_TRANSITION_NEW_CYCLE,
 };
 

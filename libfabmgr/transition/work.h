@@ -115,8 +115,11 @@ enum fab_transition_tables {
 };
 /* Collects the dependencies of these entries, and returns whether they have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
-/* Moves all waiting LIDs in a single round, without a proof. If `along` is set, all of them move
- * along their paths; otherwise only those do that would lose working paths. Returns OK or NOMEM. */
+/* Makes the steps of a single round in which all waiting LIDs get their new entries. If `along` is
+ * true, all of them move in mode ALONG (each switch is written after all switches behind it on its
+ * new path). Otherwise only those move in mode ALONG that would lose working paths in mode ANY.
+ * This function does not check for cycles of channel dependencies: the caller knows that the round
+ * has none, or that no steps can avoid them. Returns OK or NOMEM. */
 int fab_transition_move_all(struct fab_transition_work *w, bool along);
 /* Moves all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
  * cycle. After visits_most visits, the remaining LIDs are drained and then move in one
