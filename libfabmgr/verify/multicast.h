@@ -60,12 +60,16 @@ struct fab_multicast_verdict {
     /* Members that no tree serves, because the links of the fabric do not connect them with it. */
     uint64_t unserved;
     uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
-    /* The first failure: FAB_E_UNREACHABLE (a member gets no packets, or none from some members),
-     * FAB_E_LOOP, FAB_E_DENIED (a port that is no receiver gets packets), FAB_E_INVAL (a port
-     * without a working link), FAB_E_LIMIT (the switch has no such MFT entry), or FAB_OK. */
+    /* The first failure:
+     *   FAB_OK             there is none
+     *   FAB_E_UNREACHABLE  a member gets no packets, or none from some members
+     *   FAB_E_LOOP         the branches of the MLID form a cycle
+     *   FAB_E_DENIED       a mask contains a port to an endport that is no receiver
+     *   FAB_E_INVAL        a mask contains a port that has no working link or does not exist
+     *   FAB_E_LIMIT        the MFT of a switch is too small to have an entry for the MLID */
     int kind;
-    uint16_t mlid;
-    uint32_t port; /* port id of the member or of the switch's out port */
+    uint16_t mlid; /* MLID of the first failure */
+    uint32_t port; /* port id of the member, of the port in the mask, or of the switch's port 0 */
     /* Only if in->unicast is set. `alone`: multicast packets alone are free of deadlocks;
      * `together`: with the unicast packets, too. cycle: the witness, of multicast alone if that has
      * a cycle; its kind is FAB_OK or FAB_E_CYCLE. */

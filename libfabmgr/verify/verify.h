@@ -43,12 +43,14 @@ struct fab_verdict {
     /* number of ordered pairs of LID owners (endports and switches) without a path between their
      * base LIDs */
     uint64_t unreachable_pairs;
-    uint64_t pairs;             /* number of ordered pairs checked */
-    uint32_t longest_path;      /* number of switches on the longest path */
-    uint64_t dependencies;      /* number of edges of the channel dependency graph */
-    uint32_t beyond;            /* number of switches and switch ports whose limits the tables
-                                   exceed */
-    struct fab_witness witness; /* the first failure found, in a fixed order */
+    uint64_t pairs;        /* number of ordered pairs checked */
+    uint32_t longest_path; /* number of switches on the longest path */
+    uint64_t dependencies; /* number of edges of the channel dependency graph */
+    uint32_t beyond;       /* number of switches and switch ports whose limits the tables
+                              exceed */
+    /* The first failure of the checks, which are made in this order: paths, cycles of channel
+     * dependencies, limits of devices. kind is FAB_OK if there is no failure. */
+    struct fab_witness witness;
 };
 struct fab_verify_input {
     const struct fab_fabric *fabric;
