@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the owners of memory that several values share and nobody changes any more. */
+/* Reference counts of memory that several values share. Nobody writes to the memory once it is
+ * shared. */
 #ifndef LIBFABMGR_BASE_OWNERS_H
 #define LIBFABMGR_BASE_OWNERS_H
 
@@ -23,7 +24,8 @@ static inline int fab_base_owners_add(int **owners)
     return FAB_OK;
 }
 
-/* Removes an owner, on any thread. Returns whether it was the last one, who frees the memory. */
+/* Removes an owner; any thread may call this function. Returns true if this was the last owner; the
+ * caller then frees the memory. */
 static inline bool fab_base_owners_remove(int *owners)
 {
     if (owners != NULL && __atomic_sub_fetch(owners, 1, __ATOMIC_ACQ_REL) > 0)

@@ -27,9 +27,10 @@
 #include "libfabmgr/base/status.h"
 
 #define FIRST_VERSION 1u
-#define CHUNK_PAGES ((size_t)64)  /* number of pages that are allocated together */
-#define GROUP ((size_t)16)        /* number of page pointers in a group */
-#define SPARE_SHARE ((size_t)128) /* one spare page is prepared for so many pages */
+#define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
+#define GROUP ((size_t)16)       /* number of page pointers in a group */
+#define SPARE_SHARE                                                                                \
+    ((size_t)128) /* a spare page is prepared for each SPARE_SHARE pages of the array */
 
 struct left_page {
     uint32_t index, made;

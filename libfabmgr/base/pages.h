@@ -45,9 +45,9 @@ bool fab_base_pages_is_shared(const struct fab_pages *p);
  * a new version. If the version is not the newest of its history, the handle gets a full copy,
  * which begins a new history. NOMEM: the handle keeps its version. */
 int fab_base_pages_unshare(struct fab_pages *p);
-/* Prepares memory so that the next call of fab_base_pages_unshare takes only the time for what
- * changed in between. A hint: does nothing if there is no memory. Only for the thread that unshares
- * and edits. */
+/* Allocates memory in advance, so that the next call of fab_base_pages_unshare only copies what has
+ * changed in between. Does nothing if there is no memory. Only the thread that unshares and edits
+ * versions may call this function. */
 void fab_base_pages_prepare(const struct fab_pages *p);
 /* Returns page i of a version with one handle. The caller may change this page from now on. NULL:
  * no memory, and nothing has changed. */

@@ -100,9 +100,9 @@ struct fab_congestion_input {
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
     /* [FAB_CONGESTION_SLS] number of senders to one endport, for each class; 0 or NULL: unknown. */
     const uint32_t *fan_in;
-    /* [port_count] Only for adapter ports. Partitions limit how many adapter ports can send to an
-     * endport. The element is the greatest such number of all endports that the adapter port can
-     * send to. If it is lower than fan_in, it is used instead. 0 or NULL: unknown. */
+    /* [port_count] Only for adapter ports: the greatest number of senders that partitions allow at
+     * any endport to which this port can send. It is used instead of fan_in if it is lower. 0 or
+     * NULL: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {

@@ -271,8 +271,8 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* If only the switch at the near end is not in the baseline, turns the place around, so that this
- * switch is its device. */
+/* A place between two switches names one of them as its device. If only the switch at the other end
+ * (near_guid) is not in the baseline, swaps both ends, so that this switch becomes the device. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;

@@ -193,8 +193,8 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* If no query is in flight, finds the next useful query and keeps it in d->staged. So
- * fab_discover_done need not search. */
+/* If no query is in flight, finds the next useful query and keeps it in d->staged, so that
+ * fab_discover_done knows without a search whether a query is left. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)

@@ -39,8 +39,8 @@ struct fab_discover_config {
     /* Switches that are known not to answer. They are not queried, and stay in the result as long
      * as a neighbour reports a link to them as up (keep.c). NULL: none. */
     struct fab_silent *silent;
-    /* The last snapshot, from which a heavy sweep takes silent switches and what only they connect.
-     * NULL: none. */
+    /* The last snapshot, from which a heavy sweep takes silent switches and the nodes that only
+     * they connect. NULL: none. */
     const struct fab_fabric *former;
     /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;

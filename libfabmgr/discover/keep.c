@@ -188,7 +188,7 @@ static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
     return status;
 }
 
-/* Takes a silent switch and what only it connects from the last snapshot. */
+/* Takes a silent switch, and the nodes that only it connects, from the last snapshot. */
 static int keep_behind(struct fab_discover *d, uint32_t node)
 {
     struct queue more = {0};

@@ -106,8 +106,7 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
 
 /* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
 
-/* phase[]: which next hops of a switch the search has followed: none, only the new one, or the new
- * and the old one */
+/* phase[]: which next hops of a switch the search has followed: none, only the new one, or both */
 enum { FRESH, SAW_NEW, SAW_BOTH };
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)

@@ -34,9 +34,9 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Call this function after item i got a write of the given entries in wave `wave`. It moves the
- * items that waited for these entries to a later wave, and appends those that wait for nothing else
- * to the queue. */
+/* Updates the constraints after item i got a write of the given entries in wave `wave`: items that
+ * waited for these entries get a later wave, and items that wait for nothing else are appended to
+ * the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {

@@ -159,8 +159,8 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Writes the LFT blocks of a switch that it does not hold, or of which entries drop packets since
- * stage EARLY. */
+/* Adds a write for each LFT block that the switch is not known to hold as the target has it, or
+ * whose entries drop packets since stage EARLY. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};

@@ -160,8 +160,8 @@ struct fab_plan_input {
     const struct fab_observed *observed;
     uint32_t sm_lid;
     /* If set, a difference in timers and thresholds alone justifies a write, as after a change of
-     * the policy. If not, these are written only along with other fields, because some devices do
-     * not keep them (attr_diff.c). */
+     * the policy. Otherwise these are written only together with other fields, because some devices
+     * do not keep them (attr_diff.c). */
     bool tune;
     bool ask; /* the plan also sets ClientReregister on endports that are up, so that they register
                  again */
@@ -196,8 +196,8 @@ void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
 /* As fab_plan_vls_done, for the tables of one device. If the mapping of SLs to VLs changed since
- * the last fab_plan_vls_done, the device's tables stay unknown. Returns NOMEM; they are unknown
- * then. */
+ * the last fab_plan_vls_done, the device's tables stay unknown. If it returns NOMEM, they are
+ * unknown, too. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

@@ -5,10 +5,13 @@
  * They leave out multicast forwarding tables, which the caller compares with its trees by
  * fab_plan_scrub_blocks_differ.
  *
- * There are two kinds of turns. A turn FAB_SCRUB_TABLES reads SwitchInfo, LFT blocks, PortInfo of
- * ports that are up, and P_Key blocks. A turn FAB_SCRUB_LANES reads SLtoVLMappingTables and
- * VLArbitrationTables, which are far more. A turn reads only tables that devices are known to hold.
- * It visits one device after the other, so that consecutive requests go to different devices.
+ * A turn is one pass over all devices. There are two kinds: FAB_SCRUB_TABLES reads SwitchInfo, LFT
+ * blocks, PortInfo of ports that are up, and P_Key blocks. FAB_SCRUB_LANES reads
+ * SLtoVLMappingTables and VLArbitrationTables, which are far more. A turn reads only tables that
+ * devices are known to hold. It visits one device after the other, so that consecutive requests go
+ * to different devices.
+ *
+ *
  */
 #ifndef LIBFABMGR_PLAN_SCRUB_H
 #define LIBFABMGR_PLAN_SCRUB_H

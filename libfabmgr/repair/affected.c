@@ -70,7 +70,7 @@ static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, ui
 }
 
 /* Lists the entries of the active tables that lead into dead links. Entries of the overlay (struct
- * fab_repair_entry) need no search, because every plan decides all of them anew. */
+ * fab_repair_entry) need no search, because every repair computes all of them anew. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of a delta. It reads only the changed entries, the tables and the labels; it uses no
- * other result of the planning (column/column.c).
+ * Proves that the tables are correct after a delta. The proof reads only the changed entries, the
+ * tables and the labels; it uses no other result of the planning (column/column.c).
  *
  * The proof presumes that all paths of the active tables arrive and that labels ascend along them.
  * Then the new tables are correct if
@@ -19,6 +19,8 @@
  * The reason is that a path without a changed entry is an old path. A path with a changed entry
  * continues from this entry as the proof has followed it. Labels that ascend everywhere are a
  * topological order of the channels, so there is no cycle of channel dependencies.
+ *
+ *
  */
 #include <string.h>
 

@@ -128,15 +128,15 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 
-/* Proves a delta from its entries, the labels and the tables alone. It assumes that the active
- * tables are correct. It checks that
+/* Proves that the tables are correct after a delta, from its entries, the labels and the tables
+ * alone. Assumes that the active tables are correct. It checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
  *   - no entry leads into a dead link, unless no living link connects its switch with the
- *     destination, or no endport sends to an endport through it (at most d->lost entries).
- * Returns OK, NOMEM, or what is wrong as in fab_witness.kind: UNREACHABLE, LOOP, CYCLE, LIMIT or
- * INVAL (an entry leads into a dead link). *ret_at receives the failing entry. */
+ *     destination, or no endport sends to an endport through it (at most d->lost entries). Returns
+ *     OK, NOMEM, or what is wrong as in fab_witness.kind: UNREACHABLE, LOOP, CYCLE, LIMIT or INVAL
+ *     (an entry leads into a dead link). *ret_at receives the failing entry. */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders the LFT writes of a plan by the labels of a repair, in time proportional to the change.
+ * Gives the LFT writes of a plan the order that a repair has computed for them, in time
+ * proportional to the change.
  *
  * When nodes or links leave or return, the new tables are often the former ones with a repair
- * (libfabmgr/repair/session). fab_repair_order has ordered the writes of the repair, so that every
- * mixture of old and new entries has ascending labels: no loop, no cycle of channel dependencies,
- * no working path lost. The plan may use this order if its LFT writes are those of the repair. This
- * file checks that
+ * (libfabmgr/repair/session). fab_repair_order has ordered the writes of the repair, so that labels
+ * ascend along all paths in every mixture of old and new entries. So no mixture has a loop or a
+ * cycle of channel dependencies, and no working path is lost. The plan may use this order if its
+ * LFT writes are those of the repair. This file checks that
  *
  *   - each block of stage ROUTES is known, and holds the entries from which the repair starts;
  *   - stage ROUTES has all blocks of the repair, and no others. Blocks without a write then hold
@@ -16,7 +17,9 @@
  *     the orders that the repair allows;
  *   - the repair drains no entry, and no SL or VL changes.
  *
- * Otherwise the caller has to prove the transition in another way.
+ * If a check fails, the caller must order the writes in another way (plan_order.c).
+ *
+ *
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,9 @@
 /* ---- mixture.c: the dependencies of mixtures of old and new entries -------------------------- */
 
 enum fab_transition_mode {
-    FAB_TRANSITION_STAND, /* the LID keeps its old entries */
-    FAB_TRANSITION_ANY,   /* old and new entries may be mixed in every combination */
-    FAB_TRANSITION_ALONG, /* a packet meets old entries first, and only new entries afterwards */
+    FAB_TRANSITION_OLD_ONLY, /* the LID keeps its old entries */
+    FAB_TRANSITION_ANY,      /* old and new entries may be mixed in every combination */
+    FAB_TRANSITION_ALONG,    /* a packet meets old entries first, and only new entries afterwards */
 };
 /* Bits of `sls` and `tables` below: whether hosts may use the old and the new SLs, and whether
  * switches may hold the old and the new SL-to-VL tables. */

@@ -7,7 +7,7 @@
  * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode says
  * whether a and b can be old or new entries:
  *
- *   - STAND: both are old.
+ *   - OLD_ONLY: both are old.
  *   - ANY: a and b are each old or new, in all four combinations.
  *   - ALONG: u gets its new entry after s and all later switches on the new path of u have theirs.
  *     So after a packet has met a new entry, it meets only new entries. If a is old, b may be old
@@ -118,7 +118,7 @@ static inline void follow(struct fab_transition_deps *d, const struct fab_transi
 
 static void collect_plain(struct fab_transition_deps *d, const struct fab_transition_column *c)
 {
-    bool mixed = c->mode != FAB_TRANSITION_STAND, any = c->mode == FAB_TRANSITION_ANY;
+    bool mixed = c->mode != FAB_TRANSITION_OLD_ONLY, any = c->mode == FAB_TRANSITION_ANY;
     for (uint32_t sw = 0; sw < d->deps.graph->n; sw++) {
         uint8_t was = c->was[(size_t)sw * COLUMNS], now = c->now[(size_t)sw * COLUMNS];
         follow(d, c, sw, was, true, mixed);
@@ -222,7 +222,7 @@ static void leave_by(struct fab_transition_deps *d, struct fab_transition_lanes 
     uint8_t was = c->was[(size_t)to * COLUMNS], now = c->now[(size_t)to * COLUMNS];
     if (!is_new)
         add_lanes(d, l, s, port, class, was);
-    if (now != was && c->mode != FAB_TRANSITION_STAND)
+    if (now != was && c->mode != FAB_TRANSITION_OLD_ONLY)
         add_lanes(d, l, s, port, class, now);
     else if (is_new)
         add_lanes(d, l, s, port, class, now);
@@ -235,7 +235,7 @@ static void expand(struct fab_transition_deps *d, struct fab_transition_lanes *l
     uint8_t was = c->was[(size_t)s.sw * COLUMNS], now = c->now[(size_t)s.sw * COLUMNS];
     if (!s.is_new)
         leave_by(d, l, c, &s, was, false);
-    if (s.is_new || (now != was && c->mode != FAB_TRANSITION_STAND))
+    if (s.is_new || (now != was && c->mode != FAB_TRANSITION_OLD_ONLY))
         leave_by(d, l, c, &s, now, s.is_new || c->mode == FAB_TRANSITION_ALONG);
 }
 

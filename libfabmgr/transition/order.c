@@ -3,12 +3,14 @@
  * Maintains a topological order of the channels: each channel precedes all channels for which its
  * packets may wait. Such an order exists exactly if the dependencies have no cycle. rounds.c
  * therefore tries to add the dependencies of further LIDs to the order, to find out whether these
- * LIDs may move.
+ * LIDs may be updated.
  *
  * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). If an added
  * dependency contradicts the order, only channels between the two channels of this dependency are
  * moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM
  * JEA 11, 2006). When dependencies are removed, the order stays valid.
+ *
+ *
  */
 #include <stdlib.h>
 #include <string.h>

@@ -95,7 +95,8 @@ static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
     return false;
 }
 
-/* Returns whether packets to a LID that leave switch `sw` through port `num` go nowhere. */
+/* Returns whether packets to a LID that leave switch `sw` through port `num` reach neither another
+ * switch nor the owner of the LID. */
 static bool drops(const struct fab_transition_work *w, uint32_t lid, uint32_t sw, uint8_t num)
 {
     return next_of(w, sw, num) == FAB_NONE && !delivers(w, lid, sw, num);
@@ -106,13 +107,14 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     uint64_t lids = 0;
     for (uint32_t i = 0; i < COLUMNS && block * COLUMNS + i <= w->top; i++) {
         const struct fab_transition_lid *l = &w->lid[block * COLUMNS + i];
-        lids |= (uint64_t)(l->place == FAB_TRANSITION_WAITS && l->home != FAB_NONE) << i;
+        lids |= (uint64_t)(l->progress == FAB_TRANSITION_WAITS && l->home != FAB_NONE) << i;
     }
     return lids;
 }
 
-/* Relies on this: if all new paths reach their LIDs, pairs can lose a path only if a changed entry
- * drops packets, before or after the change. */
+/* If all new paths reach their LIDs, pairs can lose a path to a LID only if one of its changed
+ * entries drops packets before or after the change. Only such LIDs are returned then; otherwise all
+ * waiting LIDs. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

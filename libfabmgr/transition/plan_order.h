@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gives the LFT writes of a plan an order in which every mixture of old and new tables is proved.
+ * Gives the LFT writes of a plan an order in which no mixture of old and new tables can cause a
+ * deadlock.
  *
  * libfabmgr/plan orders the LFT writes so that no mixture has a forwarding loop, but a mixture may
  * have a cycle of channel dependencies. fab_transition_order_plan checks this. If every mixture is
@@ -9,6 +10,8 @@
  *
  * If the new tables are a repair of the old ones, fab_transition_order_by_repair needs no such
  * check.
+ *
+ *
  */
 #ifndef LIBFABMGR_TRANSITION_PLAN_ORDER_H
 #define LIBFABMGR_TRANSITION_PLAN_ORDER_H
@@ -34,7 +37,8 @@ struct fab_transition_effort { /* as in struct fab_transition_input */
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
  * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the limits of the search, and
  * how to stop it. A plan whose verdict is OLD_CYCLE or NEW_CYCLE keeps its order, and mixtures may
- * have a cycle. Returns NOMEM, INVAL or BUSY; the order of the plan is then not proved. */
+ * have a cycle. Returns NOMEM, INVAL or BUSY; it is then not known whether the order of the plan is
+ * safe. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);

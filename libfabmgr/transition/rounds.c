@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Divides a transition from old to new forwarding entries into rounds. transition.c needs rounds
- * when writing all entries at once could close a cycle of channel dependencies.
+ * Divides a transition from old to new forwarding entries into rounds. Rounds are needed if a cycle
+ * of channel dependencies could arise while all entries are written at once.
  *
- * In each round, as many LIDs "move" (get their new entries) as the channel dependencies permit.
- * The LIDs are chosen greedily. For each LFT block, this file first tries to move all waiting LIDs
- * of the block together, so that the block is written once. If their dependencies close a cycle, it
- * tries the LIDs one after the other. If no LID can move, some LIDs are drained: their changed
- * entries drop packets until a later round.
+ * In each round, as many LIDs are updated (get their new entries) as possible without a cycle. The
+ * LIDs are chosen greedily. For each LFT block, this file first tries to update all waiting LIDs of
+ * the block together, so that the block is written once. If their dependencies close a cycle, it
+ * tries the LIDs one after the other. If no LID can be updated, some LIDs are drained: their
+ * changed entries drop packets until a later round.
+ *
+ *
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,9 @@
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-static bool is_moving(uint8_t place)
+static bool is_updated(uint8_t progress)
 {
-    return place == FAB_TRANSITION_MOVES_ANY || place == FAB_TRANSITION_MOVES_ALONG;
+    return progress == FAB_TRANSITION_UPDATED_ANY || progress == FAB_TRANSITION_UPDATED_ALONG;
 }
 
 static struct fab_transition_column column(struct fab_transition_work *w, uint32_t lid,
@@ -51,8 +53,8 @@ static void mask(struct fab_transition_work *w, uint32_t lid)
 
 static void collect(struct fab_transition_work *w, uint32_t lid, enum fab_transition_tables which)
 {
-    bool waits = w->lid[lid].place == FAB_TRANSITION_WAITS;
-    enum fab_transition_mode mode = FAB_TRANSITION_STAND;
+    bool waits = w->lid[lid].progress == FAB_TRANSITION_WAITS;
+    enum fab_transition_mode mode = FAB_TRANSITION_OLD_ONLY;
     if (which == FAB_TRANSITION_COMMON && waits)
         mask(w, lid);
     if (which == FAB_TRANSITION_ALL && waits)
@@ -100,11 +102,11 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
 
 /* Returns whether the dependencies of the present entries have no cycle, and computes their order.
  * If present and new entries together have no cycle, the order contains the dependencies of both,
- * so that new entries can be added later without moving channels. */
-static bool sort_standing(struct fab_transition_work *w)
+ * so that new entries can be added later without a change of the order. */
+static bool sort_present(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
-    collect_all(w, FAB_TRANSITION_STANDING);
+    collect_all(w, FAB_TRANSITION_PRESENT);
     return both || fab_transition_order_sort(&w->order);
 }
 
@@ -125,8 +127,8 @@ static enum fab_transition_mode preferred(const struct fab_transition_work *w, u
 
 static void let_move(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
 {
-    w->lid[lid].place =
-        mode == FAB_TRANSITION_ANY ? FAB_TRANSITION_MOVES_ANY : FAB_TRANSITION_MOVES_ALONG;
+    w->lid[lid].progress =
+        mode == FAB_TRANSITION_ANY ? FAB_TRANSITION_UPDATED_ANY : FAB_TRANSITION_UPDATED_ALONG;
 }
 
 static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
@@ -155,13 +157,13 @@ static bool try_block(struct fab_transition_work *w, uint32_t block)
     w->deps.count = 0;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
         struct fab_transition_column c = column(w, lid, preferred(w, lid));
-        if (w->lid[lid].place == FAB_TRANSITION_WAITS && c.home != FAB_NONE)
+        if (w->lid[lid].progress == FAB_TRANSITION_WAITS && c.home != FAB_NONE)
             fab_transition_collect(&w->deps, w->lanes, &c);
     }
     if (w->deps.failed || !add_listed(w))
         return false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
-        if (w->lid[lid].place == FAB_TRANSITION_WAITS)
+        if (w->lid[lid].progress == FAB_TRANSITION_WAITS)
             let_move(w, lid, preferred(w, lid));
     }
     return true;
@@ -171,7 +173,7 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
 {
     uint32_t count = 0;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
-        count += w->lid[lid].place == FAB_TRANSITION_WAITS;
+        count += w->lid[lid].progress == FAB_TRANSITION_WAITS;
     return count;
 }
 
@@ -193,7 +195,8 @@ static bool is_foreign_at(const struct fab_transition_work *w, uint32_t lid, uin
 }
 
 /* Finds the waiting LIDs whose present entries have dependencies that the new tables do not have.
- * These LIDs move before others, because their dependencies keep other LIDs from moving. */
+ * These LIDs are updated before others, because while their old dependencies remain, fewer other
+ * LIDs can be updated. */
 static void find_foreign(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; w->wanted.bits != NULL && block <= w->top / COLUMNS; block++) {
@@ -202,8 +205,8 @@ static void find_foreign(struct fab_transition_work *w)
         for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
             struct fab_transition_lid *l = &w->lid[lid];
             l->foreign = false;
-            w->visits += l->place == FAB_TRANSITION_WAITS ? w->graph.n : 0;
-            for (uint32_t sw = 0; l->place == FAB_TRANSITION_WAITS && sw < w->graph.n; sw++)
+            w->visits += l->progress == FAB_TRANSITION_WAITS ? w->graph.n : 0;
+            for (uint32_t sw = 0; l->progress == FAB_TRANSITION_WAITS && sw < w->graph.n; sw++)
                 l->foreign = l->foreign || is_foreign_at(w, lid, sw);
         }
     }
@@ -212,7 +215,7 @@ static void find_foreign(struct fab_transition_work *w)
 /* The order in which LIDs are tried. */
 enum pass {
     URGENT,  /* LIDs to which some pairs have no path now */
-    FOREIGN, /* LIDs that keep others from moving */
+    FOREIGN, /* LIDs whose old dependencies prevent the update of others */
     OTHERS
 };
 
@@ -221,15 +224,15 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
     return pass == OTHERS || (pass == FOREIGN ? l->foreign : l->drained_pairs > 0 || l->broken);
 }
 
-/* Tries the waiting LIDs of the block one after the other. A LID moves if the dependencies,
- * together with those of this LID, have no cycle. only_first: stop after the first LID that moves.
- * Returns whether any LID moves. */
+/* Tries the waiting LIDs of the block one after the other. A LID is updated in this round if all
+ * dependencies, together with those of its old and new entries, have no cycle. only_first: stop
+ * after the first such LID. Returns whether there is any. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block) && !(any && only_first); lid++) {
         const struct fab_transition_lid *l = &w->lid[lid];
-        if (l->place == FAB_TRANSITION_WAITS && is_of_pass(l, pass))
+        if (l->progress == FAB_TRANSITION_WAITS && is_of_pass(l, pass))
             any |= try_one(w, lid, preferred(w, lid)) ||
                    (l->loss == 0 && try_one(w, lid, FAB_TRANSITION_ALONG));
     }
@@ -240,16 +243,17 @@ static bool any_of_pass(const struct fab_transition_work *w, uint32_t block, enu
 {
     bool any = false;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
-        any = any || (w->lid[lid].place == FAB_TRANSITION_WAITS && is_of_pass(&w->lid[lid], pass));
+        any =
+            any || (w->lid[lid].progress == FAB_TRANSITION_WAITS && is_of_pass(&w->lid[lid], pass));
     return any;
 }
 
-/* Moves LIDs to which some pairs have no path, then LIDs that keep others from moving, and then as
- * many other waiting LIDs as the channel dependencies permit. Returns the number of LIDs that
- * move. */
+/* Chooses the LIDs to update in this round: first those to which some pairs have no path, then
+ * those whose old dependencies prevent the update of others, and then as many others as the channel
+ * dependencies permit. Returns their number. */
 static uint32_t choose(struct fab_transition_work *w)
 {
-    uint32_t moving = 0;
+    uint32_t updated = 0;
     find_foreign(w);
     w->deps.listing = true;
     for (enum pass pass = URGENT; pass <= OTHERS; pass++) {
@@ -260,13 +264,14 @@ static uint32_t choose(struct fab_transition_work *w)
             fab_transition_load(w, block);
             if (pass != OTHERS || !try_block(w, block))
                 try_lids(w, block, pass, false);
-            moving += waiting - count_waiting(w, block);
+            updated += waiting - count_waiting(w, block);
         }
     }
-    return moving;
+    return updated;
 }
 
-/* Moves one waiting LID. Returns false if the channel dependencies permit none to move. */
+/* Chooses one waiting LID to update. Returns false if every choice would close a cycle of channel
+ * dependencies. */
 static bool choose_one(struct fab_transition_work *w)
 {
     w->deps.listing = true;
@@ -290,13 +295,13 @@ static void choose_drained(struct fab_transition_work *w)
             continue;
         fab_transition_load(w, block);
         for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
-            struct fab_transition_column c = column(w, lid, FAB_TRANSITION_STAND);
-            if (w->lid[lid].place != FAB_TRANSITION_WAITS || c.home == FAB_NONE)
+            struct fab_transition_column c = column(w, lid, FAB_TRANSITION_OLD_ONLY);
+            if (w->lid[lid].progress != FAB_TRANSITION_WAITS || c.home == FAB_NONE)
                 continue;
             w->deps.count = 0;
             fab_transition_collect(&w->deps, w->lanes, &c);
             if (!add_listed(w))
-                w->lid[lid].place = FAB_TRANSITION_IS_DRAINED;
+                w->lid[lid].progress = FAB_TRANSITION_IS_DRAINED;
         }
     }
 }
@@ -336,7 +341,7 @@ static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t 
     int status = FAB_OK;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
         size_t at = (size_t)sw * COLUMNS + lid % COLUMNS;
-        left |= (uint64_t)(is_moving(w->lid[lid].place) && w->was[at] != w->now[at])
+        left |= (uint64_t)(is_updated(w->lid[lid].progress) && w->was[at] != w->now[at])
                 << lid % COLUMNS;
     }
     while (left != 0 && status == FAB_OK) {
@@ -360,13 +365,13 @@ static int write_block(struct fab_transition_work *w, uint32_t block)
     bool any = false;
     int status = FAB_OK;
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++)
-        any = any || is_moving(w->lid[lid].place);
+        any = any || is_updated(w->lid[lid].progress);
     if (!any)
         return FAB_OK;
     fab_transition_load(w, block);
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
         uint16_t *wave = w->wave + (size_t)(lid % COLUMNS) * w->graph.n;
-        if (w->lid[lid].place == FAB_TRANSITION_MOVES_ALONG)
+        if (w->lid[lid].progress == FAB_TRANSITION_UPDATED_ALONG)
             fab_transition_find_waves(w, lid, wave);
         else
             memset(wave, 0, w->graph.n * sizeof(*wave));
@@ -392,15 +397,15 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step with the number of LIDs that move, and the number of pairs that may lose their
- * path. */
+/* Returns a step with the number of LIDs that are updated, and the number of pairs that may lose
+ * their path. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
     for (uint32_t lid = 0; lid <= w->top; lid++) {
         const struct fab_transition_lid *l = &w->lid[lid];
-        step.moved += is_moving(l->place) && l->home != FAB_NONE;
-        step.lost_pairs += is_moving(l->place) && !l->along ? l->loss : 0;
+        step.moved += is_updated(l->progress) && l->home != FAB_NONE;
+        step.lost_pairs += is_updated(l->progress) && !l->along ? l->loss : 0;
     }
     return step;
 }
@@ -424,7 +429,7 @@ static int add_steps(struct fab_transition_work *w, uint32_t at)
     return status;
 }
 
-/* Makes the steps for the LIDs that move in this round. */
+/* Makes the steps for the LIDs that are updated in this round. */
 static int make_steps(struct fab_transition_work *w)
 {
     uint32_t before = w->made.write_count;
@@ -439,10 +444,10 @@ static int make_steps(struct fab_transition_work *w)
         status = add_steps(w, before);
     apply(w, before);
     for (uint32_t lid = 0; lid <= w->top; lid++) {
-        if (!is_moving(w->lid[lid].place))
+        if (!is_updated(w->lid[lid].progress))
             continue;
         w->drained_pairs -= w->lid[lid].drained_pairs;
-        w->lid[lid].place = FAB_TRANSITION_DONE;
+        w->lid[lid].progress = FAB_TRANSITION_DONE;
     }
     return w->deps.failed ? FAB_E_NOMEM : status;
 }
@@ -467,7 +472,7 @@ static int write_drained(struct fab_transition_work *w, uint32_t block,
     int status = FAB_OK;
     fab_transition_load(w, block);
     for (uint32_t lid = block * COLUMNS; lid <= last_of(w, block); lid++) {
-        if (w->lid[lid].place != FAB_TRANSITION_IS_DRAINED)
+        if (w->lid[lid].progress != FAB_TRANSITION_IS_DRAINED)
             continue;
         drained |= UINT64_C(1) << lid % COLUMNS;
         note_drained(w, lid, step);
@@ -508,8 +513,8 @@ static int make_drain_step(struct fab_transition_work *w)
 static void replace(struct fab_transition_work *w, uint8_t from, uint8_t to)
 {
     for (uint32_t lid = 0; lid <= w->top; lid++) {
-        if (w->lid[lid].place == from)
-            w->lid[lid].place = to;
+        if (w->lid[lid].progress == from)
+            w->lid[lid].progress = to;
     }
 }
 
@@ -518,13 +523,13 @@ static void replace(struct fab_transition_work *w, uint8_t from, uint8_t to)
 int fab_transition_move_all(struct fab_transition_work *w, bool along)
 {
     for (uint32_t lid = 0; lid <= w->top; lid++) {
-        if (w->lid[lid].place == FAB_TRANSITION_WAITS)
+        if (w->lid[lid].progress == FAB_TRANSITION_WAITS)
             let_move(w, lid, along ? FAB_TRANSITION_ALONG : preferred(w, lid));
     }
     return make_steps(w);
 }
 
-/* Drains all waiting LIDs, and then moves all of them in one round. While the LIDs are drained,
+/* Drains all waiting LIDs, and then updates all of them in one round. While the LIDs are drained,
  * packets to them meet only entries that do not change, which are a part of the present tables.
  * Afterwards packets meet only entries of the new tables. Both are safe if neither the present nor
  * the new tables have a cycle. */
@@ -536,9 +541,10 @@ static int drain_all(struct fab_transition_work *w)
     return status == FAB_OK ? fab_transition_move_all(w, false) : status;
 }
 
-/* Called if no LID can move while all others keep their old entries. Moves one LID, drains the LIDs
- * that prevent this, and moves further LIDs as far as the dependencies permit. After ROUNDS_MOST
- * rounds, or if no LID could move even alone, drains all waiting LIDs. */
+/* Called if no LID can be updated while all others keep their old entries. Updates one LID, drains
+ * the LIDs that prevent its update, and updates further LIDs as far as the dependencies permit.
+ * After ROUNDS_MOST rounds, or if no LID could be updated even if all others were drained, drains
+ * all waiting LIDs. */
 static int drain(struct fab_transition_work *w)
 {
     if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||
@@ -566,14 +572,14 @@ int fab_transition_move_in_rounds(struct fab_transition_work *w)
 {
     int status = FAB_OK;
     while (status == FAB_OK && !w->stopped && any_waiting(w)) {
-        bool moving = sort_standing(w) && choose(w) > 0;
+        bool progress = sort_present(w) && choose(w) > 0;
         if (w->deps.failed)
             return FAB_E_NOMEM;
-        if (w->visits > w->visits_most && !moving) {
+        if (w->visits > w->visits_most && !progress) {
             w->made.verdict = FAB_TRANSITION_LIMIT;
             return drain_all(w);
         }
-        status = moving ? make_steps(w) : drain(w);
+        status = progress ? make_steps(w) : drain(w);
     }
     return status;
 }

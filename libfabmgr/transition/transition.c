@@ -40,7 +40,7 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
 
 /* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
  * blocks. Returns whether any block is known. */
-static bool copy_standing(struct fab_transition_work *w)
+static bool copy_present(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
     bool any = false;
@@ -133,7 +133,7 @@ static void note_change(struct fab_transition_work *w, uint32_t lid, bool change
     if (owner != FAB_NONE)
         (void)fab_verify_attachment(w->in->fabric, owner, &l->home, &num);
     if (changes)
-        l->place = FAB_TRANSITION_WAITS;
+        l->progress = FAB_TRANSITION_WAITS;
 }
 
 /* Finds the switch of each LID, and the LIDs whose entries change. Returns whether any entry
@@ -154,8 +154,8 @@ static bool find_changes(struct fab_transition_work *w)
     return any;
 }
 
-/* Finds for each waiting LID how many working paths may be lost while it moves, and in which mode
- * it should move. */
+/* Finds for each waiting LID how many working paths may be lost while its entries are written, and
+ * in which order (mode) they should be written. */
 static void find_losses(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
@@ -202,7 +202,7 @@ static void check_lanes(struct fab_transition_work *w)
 {
     if (!same_tables(w->lanes_state.vls[0], w->lanes_state.vls[1])) {
         w->lanes_state.tables = FAB_TRANSITION_OLD | FAB_TRANSITION_NEW;
-        w->made.unproven_lanes = !fab_transition_is_acyclic(w, FAB_TRANSITION_STANDING);
+        w->made.unproven_lanes = !fab_transition_is_acyclic(w, FAB_TRANSITION_PRESENT);
         w->lanes_state.tables = FAB_TRANSITION_NEW;
     }
     w->made.stale_sls = !fab_transition_is_acyclic(w, FAB_TRANSITION_FINAL_BOTH);
@@ -213,7 +213,7 @@ static enum fab_transition_verdict judge_model(struct fab_transition_work *w)
 {
     if (fab_transition_is_acyclic(w, FAB_TRANSITION_ALL))
         return FAB_TRANSITION_ANY_ORDER;
-    if (!fab_transition_is_acyclic(w, FAB_TRANSITION_STANDING))
+    if (!fab_transition_is_acyclic(w, FAB_TRANSITION_PRESENT))
         return FAB_TRANSITION_OLD_CYCLE;
     return fab_transition_is_acyclic(w, FAB_TRANSITION_FINAL) ? FAB_TRANSITION_STEPS
                                                               : FAB_TRANSITION_NEW_CYCLE;
@@ -241,7 +241,7 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Makes the steps of a transition that fab_transition_check_union has not proved safe. */
+/* Makes the steps of a transition if fab_transition_check_union has found a possible cycle. */
 static int make_hard(struct fab_transition_work *w)
 {
     int status = judge(w);
@@ -260,7 +260,7 @@ static int make_hard(struct fab_transition_work *w)
 static int make(struct fab_transition_work *w)
 {
     bool along = false, any = false;
-    if (!copy_standing(w) || !find_changes(w)) {
+    if (!copy_present(w) || !find_changes(w)) {
         w->made.verdict = FAB_TRANSITION_NOTHING;
         return FAB_OK;
     }

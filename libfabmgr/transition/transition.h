@@ -14,22 +14,23 @@
  *     order of writes is safe (Dally & Seitz 1987; for mixtures: Lysne, Montanana, Flich, Duato,
  *     Pinkston, Skeie, IEEE ToC 57(6), 2008). A forwarding loop in a mixture is also a cycle of the
  *     union.
- *   - Rounds. If the union has a cycle, the LIDs move (get their new entries) in rounds. The union
- *     of a round has the new entries of the LIDs that have moved, all mixtures of the LIDs that
- *     move, and the old entries of the LIDs that wait. A round begins when the writes of the round
- *     before are answered and its packets have left the fabric. Until then, packets in flight still
- *     have their old dependencies (ghost dependencies of the Double Scheme: Pinkston, Pang, Duato,
- *     IEEE TPDS 14(8), 2003). The method UPR also adds and removes dependencies step by step
- *     (Crespo et al., arXiv 2006.02332).
- *   - Along paths. If a LID cannot move in any order, each switch is written after all switches
- *     behind it on its new path. A packet then meets old entries first and only new entries
- *     afterwards, which has fewer dependencies. Such a round has several steps. LIDs to which some
- *     pairs have no path move first. LIDs with old dependencies that the new tables do not have
- *     move next, because these dependencies keep other LIDs from moving.
- *   - Draining. If no LID can move, some LIDs are drained. Their changed entries drop packets in
- *     one round, other LIDs move in the next round, and the drained LIDs get their new entries in a
- *     third round. The LIDs to be drained are chosen greedily. If the search takes too long, all
- *     remaining LIDs are drained.
+ *   - Rounds. If the union has a cycle, the LIDs are updated (get their new entries) in rounds. The
+ *     union of a round has the new entries of the LIDs updated earlier, all mixtures of the LIDs
+ *     updated in this round, and the old entries of the other LIDs. A round begins when the writes
+ *     of the round before are answered and its packets have left the fabric. Until then, packets in
+ *     flight still have their old dependencies (ghost dependencies of the Double Scheme: Pinkston,
+ *     Pang, Duato, IEEE TPDS 14(8), 2003). The method UPR also adds and removes dependencies step
+ *     by step (Crespo et al., arXiv 2006.02332).
+ *   - Along paths. If a LID cannot be updated in any order of its writes, each switch is written
+ *     after all switches behind it on its new path. A packet then meets old entries first and only
+ *     new entries afterwards, which has fewer dependencies. Such a round has several steps. LIDs to
+ *     which some pairs have no path are updated first. LIDs with old dependencies that the new
+ *     tables do not have come next, because while these dependencies remain, fewer other LIDs can
+ *     be updated.
+ *   - Draining. If no LID can be updated, some LIDs are drained: their changed entries drop packets
+ *     in one round, other LIDs are updated in the next round, and the drained LIDs get their new
+ *     entries in a third round. The LIDs to be drained are chosen greedily. If the search takes too
+ *     long, all remaining LIDs are drained.
  *
  * Several VLs: hosts keep the SL from a path record, and ask for a new path record only long after
  * the tables have changed.
@@ -43,9 +44,10 @@
  *   - Tables that have no cycle on a single VL have none on several VLs. So VLs are considered only
  *     if there is a cycle without them.
  *
- * Not covered: intermediate tables, for example up/down, that would avoid draining; SL-to-VL tables
- * that change after the forwarding tables, where that order would be safe; and mixtures that are
- * safe only because some of their packets cannot exist.
+ * Three possibilities are not considered: a detour over intermediate tables (for example, up/down
+ * tables) could avoid draining; SL-to-VL tables could be changed after the forwarding tables, if
+ * only that order is safe; and a mixture counts as unsafe even if its cycle needs packets that no
+ * host can send.
  */
 #ifndef LIBFABMGR_TRANSITION_TRANSITION_H
 #define LIBFABMGR_TRANSITION_TRANSITION_H
@@ -114,7 +116,7 @@ struct fab_transition_step {
      * therefore waits after the last answer as long as a packet can stay in the fabric (HOQLife at
      * each switch). */
     bool settle;
-    /* Number of LIDs that begin to move, and number of LIDs that are drained. */
+    /* Number of LIDs that begin to be updated, and number of LIDs that are drained. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
      * transition, but may have none from the writes of this step until the next step. */

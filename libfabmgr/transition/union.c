@@ -79,7 +79,7 @@ static void load(struct mixing *m, uint32_t block)
     m->any_change = m->changed = 0;
     for (uint32_t i = 0; i < COLUMNS && offset + i <= w->top; i++) {
         const struct fab_transition_lid *l = &w->lid[offset + i];
-        waiting |= (uint64_t)(l->place == FAB_TRANSITION_WAITS && l->home != FAB_NONE) << i;
+        waiting |= (uint64_t)(l->progress == FAB_TRANSITION_WAITS && l->home != FAB_NONE) << i;
     }
     for (uint32_t sw = 0; sw < w->graph.n && waiting != 0; sw++) {
         m->was[sw] = fab_target_lft_row(&w->at, sw) + offset;

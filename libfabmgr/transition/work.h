@@ -7,13 +7,13 @@
 #include "libfabmgr/transition/internal.h"
 
 /* the progress of a LID in the transition */
-enum fab_transition_place {
+enum fab_transition_progress {
     FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
     /* The LID has its old entries, or is drained. */
     FAB_TRANSITION_WAITS,
-    /* The LID moves in this round, in any order of its writes. */
-    FAB_TRANSITION_MOVES_ANY,
-    FAB_TRANSITION_MOVES_ALONG,
+    /* The LID is updated in this round, in any order of its writes. */
+    FAB_TRANSITION_UPDATED_ANY,
+    FAB_TRANSITION_UPDATED_ALONG,
     /* The changed entries for this LID drop packets, or will do so in this round. */
     FAB_TRANSITION_IS_DRAINED,
     FAB_TRANSITION_DONE, /* the LID has its new entries */
@@ -21,10 +21,11 @@ enum fab_transition_place {
 struct fab_transition_lid {
     /* The switch that delivers packets to the LID; FAB_NONE: no packets are sent to it. */
     uint32_t home;
-    uint32_t loss; /* number of pairs that may lose their path while the LID moves in mode ANY */
+    /* Number of pairs that may lose their path while the LID is updated in mode ANY. */
+    uint32_t loss;
     uint32_t drained_pairs; /* number of pairs that have no path because the LID is drained */
-    uint8_t place;          /* enum fab_transition_place */
-    /* Working paths may be lost if the LID moves in mode ANY, but not if it moves in mode ALONG. */
+    uint8_t progress;       /* enum fab_transition_progress */
+    /* Working paths may be lost if the LID is updated in mode ANY, but not in mode ALONG. */
     bool along;
     /* Some pairs have no path now, and have one by the new entries. */
     bool broken;
@@ -48,8 +49,8 @@ struct fab_transition_work {
      * the new entries (values: enum in paths.c). */
     uint8_t *fate;
     uint32_t *stack; /* [n] memory for following paths */
-    /* [64][n] for each LID of the block, the wave in which each switch's entry is written. Wave 0
-     * is written first. */
+    /* [64][n] for each LID of the block, the wave (0, 1, ...) in which each switch's entry is
+     * written. */
     uint16_t *wave;
     /* True if, by the new tables, every switch reaches every LID, and every switch has a LID of its
      * own or of an attached endport. */
@@ -92,20 +93,20 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 uint64_t fab_transition_find_changes(const uint8_t *was, const uint8_t *now);
 /* Checks whether the mixtures of present and new entries of all waiting LIDs have no cycle of
  * channel dependencies, as if there were one VL: *ret_any, if the writes take effect in any order;
- * *ret_along, if all LIDs move in mode ALONG. Both are false if the check does not apply. Sets
- * w->new_arrive. Returns OK or NOMEM. */
+ * *ret_along, if all LIDs are updated in mode ALONG. Both are false if the check does not apply.
+ * Sets w->new_arrive. Returns OK or NOMEM. */
 int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, bool *ret_any);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
 /* The entries whose dependencies are collected. Present entries are those that the switches hold
- * after the rounds made so far. Waiting LIDs have the place FAB_TRANSITION_WAITS. */
+ * after the rounds made so far. Waiting LIDs are those whose progress is FAB_TRANSITION_WAITS. */
 enum fab_transition_tables {
     /* waiting LIDs: all mixtures of present and new entries; other LIDs: present entries */
     FAB_TRANSITION_ALL,
     /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
     FAB_TRANSITION_ALL_ALONG,
-    FAB_TRANSITION_STANDING, /* all LIDs: present entries */
+    FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
     /* waiting LIDs: present and new entries, but no mixtures; other LIDs: present entries */
     FAB_TRANSITION_UNMIXED,
     FAB_TRANSITION_FINAL,      /* all LIDs: new entries, with the SLs that hosts use now */
@@ -116,14 +117,14 @@ enum fab_transition_tables {
 /* Collects the dependencies of these entries, and returns whether they have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
 /* Makes the steps of a single round in which all waiting LIDs get their new entries. If `along` is
- * true, all of them move in mode ALONG (each switch is written after all switches behind it on its
- * new path). Otherwise only those move in mode ALONG that would lose working paths in mode ANY.
- * This function does not check for cycles of channel dependencies: the caller knows that the round
- * has none, or that no steps can avoid them. Returns OK or NOMEM. */
+ * true, all of them are updated in mode ALONG (each switch is written after all switches behind it
+ * on its new path). Otherwise mode ALONG is used only for LIDs that would lose working paths in
+ * mode ANY. This function does not check for cycles of channel dependencies: the caller knows that
+ * the round has none, or that no steps can avoid them. Returns OK or NOMEM. */
 int fab_transition_move_all(struct fab_transition_work *w, bool along);
-/* Moves all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
- * cycle. After visits_most visits, the remaining LIDs are drained and then move in one
- * round, and the verdict is LIMIT. Returns OK or NOMEM. */
+/* Updates all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
+ * cycle. After visits_most visits, the remaining LIDs are drained and then updated in one round,
+ * and the verdict is LIMIT. Returns OK or NOMEM. */
 int fab_transition_move_in_rounds(struct fab_transition_work *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of multicast forwarding tables. It uses the fabric, the MFT blocks and the members
- * alone, and is independent of the code that makes the trees (libfabmgr/mcast).
+ * Proves that multicast forwarding tables are correct. The proof uses the fabric, the MFT blocks
+ * and the members alone, and is independent of the code that makes the trees (libfabmgr/mcast).
  *
  * A switch forwards a multicast packet by all ports in the port mask of its MLID, except the port
  * by which the packet came in (IBA 18.2.4.3.3). If the masks of an MLID form a tree, in which each
@@ -20,6 +20,8 @@
  * whole packet (IBA 7.9), so that a copy that is being sent never waits for another copy. (In
  * wormhole networks it can wait, and multicast needs further rules: Lin, McKinley, Ni,
  * Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE TPDS 5, 1994.)
+ *
+ *
  */
 #ifndef LIBFABMGR_VERIFY_MULTICAST_H
 #define LIBFABMGR_VERIFY_MULTICAST_H
@@ -77,8 +79,8 @@ struct fab_multicast_verdict {
     uint64_t dependencies; /* number of dependencies of multicast packets */
     struct fab_witness cycle;
 };
-/* Proves the MFTs or finds a witness. Returns OK if *ret is filled, whether the proof succeeded or
- * not. Returns NOMEM; or INVAL as fab_verify does. */
+/* Proves that the MFTs are correct, or finds a witness. Returns OK if *ret is filled, whether the
+ * proof succeeded or not. Returns NOMEM; or INVAL as fab_verify does. */
 int fab_verify_multicast(const struct fab_verify_multicast_input *in,
                          struct fab_multicast_verdict *ret);
 void fab_verify_multicast_fini(struct fab_multicast_verdict *v);

@@ -61,10 +61,10 @@ struct fab_verify_input {
     const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
     const struct fab_pool *pool;     /* thread pool; NULL: the calling thread does all the work */
 };
-/* Proves the tables or finds a witness against them. Returns OK if *ret is filled, whether the
- * proof succeeded or not. Returns NOMEM; or INVAL if the tables belong to another fabric, or SLs,
- * VLs or port classes are out of range. Only pairs of LID owners that links connect are expected to
- * reach each other. */
+/* Proves that the tables are correct, or finds a witness against them. Returns OK if *ret is
+ * filled, whether the proof succeeded or not. Returns NOMEM; or INVAL if the tables belong to
+ * another fabric, or SLs, VLs or port classes are out of range. Only pairs of LID owners that links
+ * connect are expected to reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
  * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So a program

@@ -87,22 +87,23 @@ const char *sm_rebalance_outcome(const struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* If a proof is due, starts it after the time without local repairs (QUIET_US in reproof.c). */
+/* If the background proof is due, starts it QUIET_US after the last local repair (reproof.c). */
 void sm_reproof_prepare(struct sm *s);
 /* Call this function when a round has ended, before the next one is chosen. */
 void sm_reproof_round_ended(struct sm *s);
-/* Makes the proof pause at once, because a fault may have to be handled. */
+/* Makes the background proof pause at once, because a fault may have to be handled. */
 void sm_reproof_yield(struct sm *s);
 void sm_reproof_drop(struct sm *s);
 bool sm_reproof_runs(const struct sm *s);
 
-/* Gives s->policy the present pins of names (pins.c), unless subnet.pin_names is off. Call this
- * function after s->policy changed. */
+/* Gives s->policy the pinned names (pins.c), unless subnet.pin_names is off. Call this function
+ * after s->policy changed. */
 void sm_pins_attach(struct sm *s);
 
 /* ---- the baseline of approved devices (baseline.c) ---- */
 
-/* Returns the baseline by which sweeps leave devices out; NULL: they leave none out. */
+/* Returns the baseline with which sweeps compare devices, to leave out those that are not approved.
+ * NULL: sweeps leave none out. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. */
 void sm_baseline_reload(struct sm *s);

@@ -3,13 +3,15 @@
  * The fixed tables of silent switches (links/silent.c). Nobody can write them, so new tables get
  * the entries that these switches hold, and the plan has no writes to them.
  *
- * If routes cannot avoid a silent switch, the proof judges this mixture. A loop or a cycle of
- * channel dependencies makes new tables unacceptable. Pairs of endports can be lost only because of
- * a fixed entry, for example an entry that leads to a failed link. Such pairs are counted, and stay
- * lost until the switch answers. The VLs of such a switch cannot change either: tables that need
- * other VLs than the last ones are not accepted.
+ * If routes cannot avoid a silent switch, the proof checks the new tables together with the entries
+ * of this switch. A loop or a cycle of channel dependencies makes new tables unacceptable. Pairs of
+ * endports can be lost only because of a fixed entry, for example an entry that leads to a failed
+ * link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a switch
+ * cannot change either: tables that need other VLs than the last ones are not accepted.
  *
  * Entries that the manager does not know stay as the engine computed them.
+ *
+ *
  */
 #include <stdlib.h>
 #include <string.h>

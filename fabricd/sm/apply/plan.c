@@ -5,12 +5,14 @@
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
  * channel dependencies, by the labels of the repair if the new tables are a repair of the old ones.
- * If some mixture has one, it divides the writes into steps that avoid this mixture. The proof
- * assumes that hosts use the SLs of the published view. transition.c emits events if mixtures are
- * not proved, or if pairs have no path during the transition.
+ * If some mixture has a loop or a cycle, it divides the writes into steps that avoid this mixture.
+ * The proof assumes that hosts use the SLs of the published view. transition.c emits events if this
+ * could not be proved, or if pairs have no path during the transition.
  *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
+ *
+ *
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,8 +71,8 @@ static bool is_stopped(void *ctx)
     return atomic_load(&p->stop);
 }
 
-/* Proves or changes the order of the writes of any change. Old entries may lead through silent
- * switches, so the proof includes all links of these switches. */
+/* Proves that the order of the writes is safe, or makes another order. Old entries may lead through
+ * silent switches, so the proof includes all links of these switches. */
 static int order_change(struct planning *p, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;
@@ -85,10 +87,10 @@ static int order_change(struct planning *p, const struct fab_vls *hosts)
     return r;
 }
 
-/* Proves or changes the order of the writes. If the new tables are a repair of those that the
- * switches hold, the labels of the repair prove its order. Hosts use the SLs of the published view,
- * from which they got path records. If no view is published yet, the proof assumes that hosts use
- * the SLs of the new tables. */
+/* Proves that the order of the writes is safe, or makes another order. If the new tables are a
+ * repair of those that the switches hold, the labels of the repair prove its order. Hosts use the
+ * SLs of the published view, from which they got path records. If no view is published yet, the
+ * proof assumes that hosts use the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

@@ -404,8 +404,8 @@ static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
 {
     struct fab_fabric *f = s->model.fabric;
     if (!s->run.round->probes) {
-        (void)fab_fabric_set_port_info(f, op->port,
-                                       port); /* if memory runs out, the next sweep updates it */
+        (void)fab_fabric_set_port_info(
+            f, op->port, port); /* if memory runs out, the next sweep updates the port */
     } else if (port->port_state < op->state) {
         log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
                  f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,

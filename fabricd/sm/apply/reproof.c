@@ -208,8 +208,8 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
 {
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
-    /* Pairs without a path are no failure if the local repair left them to an engine: it reported
-     * them, and an engine runs next. */
+    /* Pairs without a path are no failure if the local repair has reported them: an engine then
+     * computes new tables next. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
     /* Pairs that only the tables of silent switches separate were announced, too. */

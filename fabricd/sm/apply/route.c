@@ -80,8 +80,8 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
-/* Returns whether the tables are proved. Pairs that have no path because of tables that nobody can
- * write do not count. */
+/* Returns whether the tables passed their proof. Pairs that have no path because of tables that
+ * nobody can write do not count as a failure. */
 static bool is_good(const struct sm_route_job *j)
 {
     const struct fab_verdict *v = &j->verdict;
@@ -402,8 +402,8 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
     return true;
 }
 
-/* Returns FAB_OK if the new tables are proved, SM_ROUND_OVER if the active tables stay, or the
- * error of the routing task. */
+/* Returns FAB_OK if the new tables passed their proof, SM_ROUND_OVER if the active tables stay, or
+ * the error of the routing task. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))

@@ -268,8 +268,9 @@ struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
 /* Call this function when the writes of a plan begin. It emits events if mixtures of old and new
- * tables are not proved, or if pairs lose their path. order_us: how long it took to prove and order
- * the writes; by_labels: the labels of a repair were the proof. */
+ * tables may have a loop or a cycle of channel dependencies, or if pairs lose their path. order_us:
+ * how long it took to prove and order the writes; by_labels: the labels of a repair proved the
+ * order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long packets may need to leave the fabric. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Emits events about the change from old to new tables: whether pairs lose their path for a while,
- * and whether mixtures of old and new tables are not proved.
+ * and whether mixtures of old and new tables may have a loop or a cycle of channel dependencies.
  *
  * Between two rounds of a transition, packets that were sent before must leave the fabric. A switch
  * discards a packet that has waited for HOQLife at the head of a queue, so all packets have left
@@ -9,6 +9,8 @@
  * be harmful, because some pairs have no path during the pause. The manager therefore waits at most
  * SETTLE_MOST_US. Packets usually leave within microseconds, or within a few milliseconds if there
  * is congestion.
+ *
+ *
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"

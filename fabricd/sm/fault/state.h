@@ -109,7 +109,7 @@ bool sm_lost_switch_awaited(struct sm *s);
 /* Counts the unanswered reads of a switch. Call this function with change 1 for each read, and with
  * -1 for each answer. */
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
-/* Ends this wait. Returns false if the probe does not wait. */
+/* Ends the wait that sm_lost_switch_awaited reports. Returns false if the probe does not wait. */
 bool sm_lost_switch_give_up(struct sm *s);
 /* Call this function before the first read of a suspect. Decides which ports of it are read. */
 void sm_lost_switch_begin(struct sm *s, uint32_t suspect, uint32_t node);
@@ -131,9 +131,11 @@ bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Supplies the next request that verifies a returned link; false: there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
-bool sm_return_is_answer(uint64_t tag); /* returns whether an answer belongs to such a request */
+/* returns whether an answer belongs to a request that verifies a returned link */
+bool sm_return_is_answer(uint64_t tag);
 void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
-bool sm_returns_asked(const struct sm *s); /* returns whether all of these requests were sent */
+/* returns whether all requests that verify returned links were sent */
+bool sm_returns_asked(const struct sm *s);
 /* Fills probe.gained with the links that were verified. Sets probe.more if others remain. Returns
  * OK or NOMEM. */
 int sm_returns_verified(struct sm *s);

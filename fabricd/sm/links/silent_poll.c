@@ -106,7 +106,7 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    sm_schedule(s); /* one targeted sweep of all switches that answer again */
+    sm_schedule(s); /* one targeted sweep reads all switches that answer again */
 }
 
 void sm_silent_poll(struct sm *s)

@@ -69,7 +69,8 @@ int sm_model_find_port_paths(struct sm_model *m)
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
-    /* The failure of an ISL connects no further port of an adapter. */
+    /* If no adapter has several linked ports, the failure of an ISL does not change that, and
+     * port_paths stays empty. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 

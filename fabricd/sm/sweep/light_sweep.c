@@ -104,7 +104,7 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Does not wait for all tries of a switch that does not answer: the checks take over. */
+/* Ends the wait for switches that do not answer: silent_check.c checks them on other paths. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

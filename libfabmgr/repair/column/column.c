@@ -275,8 +275,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* The switch was tried with a greater key before. If no label has risen since, no channel with
-     * a greater label leads to a path now either. */
+    /* The switch was tried with a greater key before. If no label has risen since, channels with
+     * greater labels still lead to no path. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     uint32_t first = r->network->first[sw];
@@ -304,9 +304,9 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* Returns true if endports send to the LID through this switch. If not, this switch and the
- * switches that send through it need not become pending, and their stored path lengths (len[]) are
- * discarded. */
+/* Returns true if endports send to the LID through this switch. If no endport does, this switch and
+ * the switches that send through it need not become pending; their stored path lengths (len[]) are
+ * then discarded. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;

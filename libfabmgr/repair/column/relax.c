@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation finds paths for switches that would be cut off without need.
+ * Relaxation finds paths for switches that are connected but found no path.
  *
- * A switch may find no path although living links connect it with the destination. The reason is
- * that the entries of other switches do not continue its paths by ascending labels. So a search
- * finds the best channel of each switch, that is the channel with the greatest label that any
- * tables could use.
+ * Such a switch finds no path because the entries of other switches do not continue its paths by
+ * ascending labels. So a search finds the best channel of each switch, that is the channel with the
+ * greatest label that any tables could use.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
  * of its switch if the switch has none yet, and if the channel leads to a switch whose best channel

@@ -210,8 +210,8 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
     }
 }
 
-/* Returns the contingency of switch `sw` if exactly those links died that were the last living
- * links of this switch, otherwise NULL. newly_dead: the number of ports of the links that died. */
+/* Returns the contingency of switch `sw` if the links that died are exactly the last living links
+ * of this switch, otherwise NULL. newly_dead: the number of ports of the links that died. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)

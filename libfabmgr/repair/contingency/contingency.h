@@ -154,7 +154,7 @@ void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                   const struct fab_repair_contingency *c);
 /* Notes that the row's plan was rechecked for the state that the collection follows. */
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
-/* Drops the plan of a row, but not its figures. */
+/* Frees the plan of a row, and keeps its figures. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
 /* fab_repair_contingencies_link returns the row of the link of port id `port`, which may be either
  * port of the link; fab_repair_contingencies_switch returns the row of a switch. NULL: there is no

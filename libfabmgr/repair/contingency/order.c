@@ -70,8 +70,8 @@ static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
     }
 }
 
-/* Lists the rows from `first` to end - 1 that are cases and not placed, by their number of paths.
- * Returns their number. */
+/* Lists those rows from `first` to end - 1 that are cases and not in the queue yet, by their number
+ * of paths. Returns their number. */
 static size_t list(const struct fab_repair_contingency_maker *m, const uint64_t *placed,
                    size_t first, size_t end, struct weighted *ret)
 {

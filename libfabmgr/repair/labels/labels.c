@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds labels: numbers of the channels that ascend along the path of every packet. A repair keeps
- * to turns at which they ascend, so that it creates no cycle of channel dependencies.
+ * Finds labels: numbers of the channels that ascend along the path of every packet. A repair uses
+ * only paths along which they ascend, so that it creates no cycle of channel dependencies.
  *
  * Suppose that all paths first go up and then down in some order of the switches. Then the label of
  * an up channel is the position of the switch that it leaves. The labels of all down channels are
@@ -20,6 +20,8 @@
  *
  * Limit: there are no labels per VL where the VL depends on the source or on port classes. If the
  * tables are free of cycles only thanks to such VLs, there are no labels (UNSUPPORTED).
+ *
+ *
  */
 #include <stdio.h>
 #include <string.h>
