@@ -252,6 +252,63 @@ START_TEST(a_link_comes_back_without_a_sweep)
 }
 END_TEST
 
+/* A light sweep finds a change whose trap was lost. */
+static void turn_unnoticed(struct lab *lab, const char *node, uint8_t port, bool up)
+{
+    fab_sim_loss(lab->sim, 1);
+    if (up)
+        lab_relink(lab, node, port);
+    else
+        lab_unlink(lab, node, port);
+    lab_run_for(lab, 0.01);
+    fab_sim_loss(lab->sim, 0);
+}
+
+/* The light sweep asks each switch once. Then the manager does the same as after a trap. */
+START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
+{
+    struct lab lab;
+    struct judge j;
+    size_t len;
+    struct reroute last;
+    lab_open_virtual(&lab, lab_leaf_spine(18, 6, 6), NULL);
+    lab_stop(&lab);
+    lab.config.sweep.scrub_interval_s = 0; /* the scrub would find the change, too */
+    lab.config.sweep.light_interval_s = 10;
+    lab_begin(&lab, NULL);
+    fab_sim_set_timing(lab.sim, &(struct fab_sim_timing){.trap_us = 0});
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    uint8_t *before = lab_tables(&lab, &len);
+    begin_judging(&lab, &j);
+    for (int up = 0; up < 2; up++) {
+        lab_forget_events(&lab);
+        j = (struct judge){.on = true};
+        turn_unnoticed(&lab, "leaf-003", 8, up);
+        uint64_t sent = smps(&lab);
+        const struct lab_event *e = lab_await(&lab, 12, "reroute-done");
+        ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+        ck_assert_str_eq(last.cause, "light sweep");
+        ck_assert_uint_eq(up ? last.links_gained : last.links_lost, 1);
+        /* a light sweep, two probes, and to bring the link up four reads and four writes */
+        ck_assert_uint_le(e->smps_sent - sent, 24 + 18 + 12 + (up ? 8u : 0u) + last.blocks);
+        ck_assert_uint_eq(j.port_writes, up ? 4 : 0);
+        ck_assert_uint_gt(j.judgements, up ? last.blocks : 0);
+        lab_run_for(&lab, 1);
+        ck_assert_ptr_null(lab_event(&lab, "tables-published"));
+        lab_assert_good(&lab);
+        /* that sweep has cleared PortStateChange, so the next light sweep finds nothing */
+        lab_run_for(&lab, 5);
+        sent = smps(&lab);
+        lab_run_for(&lab, 10);
+        ck_assert_uint_eq(smps(&lab) - sent, 24);
+    }
+    lab_assert_same_tables(&lab, before, len, true);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- random losses and returns --------------------------------------------------------------- */
 
 struct links {
@@ -421,6 +478,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("one link");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, a_link_comes_back_without_a_sweep);
+    tcase_add_test(t, a_link_that_a_light_sweep_finds_comes_back_without_a_sweep);
     suite_add_tcase(s, t);
     t = tcase_create("random");
     tcase_set_timeout(t, 240);

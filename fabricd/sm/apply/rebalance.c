@@ -135,7 +135,7 @@ void sm_rebalance_ended(struct sm *s, int status)
     const struct reroute *c = &s->run.changed;
     bool changed = c->links_lost + c->links_gained + c->nodes_lost + c->nodes_gained > 0;
     if (s->run.round->light)
-        changed = sm_requested_targets(s)->count > 0;
+        changed = sm_fault_waits(s);
     bool rebalanced = s->run.round->engine == SM_ENGINE_IF_BETTER;
     if (rebalanced && s->run.computed)
         s->apply->rebalance.ended_us = clock_now_us();

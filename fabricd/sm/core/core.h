@@ -53,6 +53,8 @@ struct sm_wiring {
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     /* Returns whether a local repair would handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
+    /* Returns whether a targeted sweep will soon read this switch, to check a port probe. */
+    bool (*check_waits)(const struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
     /* The core calls before_choice before it chooses the next round. add_facts sets the facts for
      * the choice that the core does not know. */
@@ -143,6 +145,15 @@ const struct sm_guids *sm_requested_targets(const struct sm *s);
 /* Requests a port probe of this switch. A port probe runs before all other rounds. Call this
  * function only if sm_can_repair returns true. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
+/* Call this function if ports of this switch may have changed. Requests a port probe if a local
+ * repair is possible, otherwise a targeted sweep. */
+void sm_request_ports(struct sm *s, uint64_t node_guid);
+/* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function does the same as
+ * sm_request_ports, unless a targeted sweep will read the switch soon. If the LinearFDBTop is not
+ * the one that the manager wrote, the switch was reset, and the function requests a targeted sweep.
+ */
+void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
  * its traps lead to a targeted sweep instead of another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);

@@ -79,6 +79,34 @@ void sm_request_probe(struct sm *s, uint64_t node_guid)
     sm_guids_add(&s->core->probes, node_guid);
 }
 
+/* Returns whether a port probe may read this switch now. */
+static bool may_probe(const struct sm *s, uint64_t node_guid)
+{
+    return sm_can_repair(s) && !sm_guids_have(&s->core->unanswered, node_guid);
+}
+
+void sm_request_ports(struct sm *s, uint64_t node_guid)
+{
+    if (may_probe(s, node_guid))
+        sm_request_probe(s, node_guid);
+    else
+        sm_request_target(s, node_guid);
+}
+
+static bool is_read_soon(const struct sm *s, uint64_t node_guid)
+{
+    return sm_guids_have(&s->core->targets, node_guid) || s->wiring->check_waits(s, node_guid);
+}
+
+void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (info->linear_fdb_top != f->switches[sw].linear_fdb_top)
+        sm_request_target(s, f->nodes[sw].guid);
+    else if (info->port_state_change && !is_read_soon(s, f->nodes[sw].guid))
+        sm_request_ports(s, f->nodes[sw].guid);
+}
+
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
 {
     sm_guids_add(&s->core->unanswered, node_guid);
@@ -112,7 +140,7 @@ void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed)
 {
     if (!s->core->trap_us)
         s->core->trap_us = clock_now_us();
-    if (link_changed && sm_can_repair(s) && !sm_guids_have(&s->core->unanswered, node_guid)) {
+    if (link_changed && may_probe(s, node_guid)) {
         sm_request_probe(s, node_guid);
         sm_round_postpone(s);
     } else {

@@ -179,7 +179,6 @@ void sm_round_ended(struct sm *s, int status)
     if (status != FAB_OK)
         note_failure(s, text);
     end_waiters(s, status, text);
-    s->run.trap_us = 0;
     c->restarts = 0;
     note_progress(s);
     sm_pace_ended(s);
@@ -198,6 +197,7 @@ void sm_round_ended(struct sm *s, int status)
     }
     if (round->ended)
         round->ended(s, status);
+    s->run.trap_us = 0;
     s->run.from_background = false;
     s->wiring->round_ended(s, status);
     sm_schedule(s);

@@ -14,6 +14,7 @@ void sm_fault_fini(struct sm *s);
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether nodes were probed that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
+bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid); /* this node */
 /* Drops contingencies that were computed for other tables, and starts the computation of the
  * missing ones. */
 void sm_contingency_prepare(struct sm *s);

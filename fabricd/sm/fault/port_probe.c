@@ -275,14 +275,15 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the targeted sweep that checks the result of the probe. If the probe found only changes
- * of held-down links, no such sweep is needed, because a light sweep finds other changes. */
+/* Requests the targeted sweep that checks the result of the probe. If a trap caused the probe, and
+ * the probe found only changes of held-down links, no such sweep is needed, because a light sweep
+ * finds other changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;
     const struct sm_probe *p = &s->fault->probe;
     const struct fab_fabric *f = s->model.fabric;
-    if (status == FAB_OK && p->held && !p->count && !p->more)
+    if (status == FAB_OK && s->run.trap_us && p->held && !p->count && !p->more)
         return;
     for (uint32_t i = 0; i < s->run.suspects.count; i++)
         sm_guids_add(to, s->run.suspects.guid[i]);
@@ -301,6 +302,11 @@ void sm_probe_ended(struct sm *s, int status)
 bool sm_probe_unchecked(const struct sm *s)
 {
     return s->fault->unchecked.count > 0;
+}
+
+bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid)
+{
+    return sm_guids_have(&s->fault->unchecked, node_guid);
 }
 
 static void on_check(void *ctx)

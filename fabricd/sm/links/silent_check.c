@@ -100,25 +100,13 @@ static void drop_check(struct sm *s, uint32_t i)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Requests the round that reads the ports of a switch, because one of its links went down: a port
- * probe if a local repair is possible, otherwise a targeted sweep. */
-static void suspect(struct sm *s, uint64_t guid)
-{
-    if (sm_can_repair(s))
-        sm_request_probe(s, guid);
-    else
-        sm_request_target(s, guid);
-}
-
-/* Requests a targeted sweep of the switch if its SwitchInfo shows that a port changed, or if its
- * LinearFDBTop is not the one that the manager wrote. A light sweep does the same. */
+/* Reads the ports of the switch again if its SwitchInfo shows a change, as a light sweep does. */
 static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = f ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
-    if (node != FAB_NONE && fab_fabric_node_is_switch(f, node) &&
-        (info->port_state_change || info->linear_fdb_top != f->switches[node].linear_fdb_top))
-        sm_request_target(s, guid);
+    if (node != FAB_NONE && fab_fabric_node_is_switch(f, node))
+        sm_request_if_changed(s, node, info);
 }
 
 static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
@@ -160,7 +148,7 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
-    suspect(c->s, n->guid);
+    sm_request_ports(c->s, n->guid);
     loop_timer_set(c->s->links->silent_checks.schedule, 0);
 }
 

@@ -2,8 +2,10 @@
 /*
  * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
  *
- * A targeted sweep follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4),
- * or whose LinearFDBTop changed, and for nodes that were unresponsive before. A switch that does
+ * A port probe follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4), so
+ * that a local repair can handle a link that failed or came back although its trap was lost. A
+ * targeted sweep follows for switches whose LinearFDBTop changed, and for nodes that were
+ * unresponsive before. A switch that does
  * not answer within the time of one try is checked on other paths (links/silent_check.c). If no
  * switch answers, the fault is near the manager, and a heavy sweep follows.
  */
@@ -86,16 +88,15 @@ static void suspect(struct sm *s, uint32_t sw, int status)
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    const struct fab_fabric *f = s->model.fabric;
     uint32_t sw = (uint32_t)tag;
     struct fab_switch_info info;
     fab_base_bits_clear(s->sweep->asked, sw);
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
         suspect(s, sw, a->status);
-    } else if (info.port_state_change || info.linear_fdb_top != f->switches[sw].linear_fdb_top) {
+    } else {
         report_changed_top(s, sw, &info);
-        sm_request_target(s, f->nodes[sw].guid);
+        sm_request_if_changed(s, sw, &info);
     }
 }
 
@@ -119,7 +120,7 @@ static int leave(struct sm *s)
 {
     free(s->sweep->asked);
     s->sweep->asked = NULL;
-    if (sm_requested_targets(s)->count && !sm_trap_waits(s))
+    if (sm_fault_waits(s) && !sm_trap_waits(s))
         sm_cause_set(s, "light sweep");
     if (s->sweep->unanswered && s->sweep->unanswered == s->model.fabric->switch_count)
         sm_request_heavy(s);
