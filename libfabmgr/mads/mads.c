@@ -19,8 +19,8 @@
  * arrives, and the session ignores it. The session chooses only the low 32 bits of a TID; the
  * kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
  *
- * A response must also come from where the request went, as far as it shows that, and be about the
- * same attribute. Any host can send a response, so the TIDs cannot be guessed (slots.c).
+ * A response must also have the path or source LID that belongs to the request, and the same
+ * attribute. Any host can send a response, so the TIDs cannot be guessed (slots.c).
  *
  * A request without a response after a few round trips, long before its deadline, is called late:
  * it is most likely lost. A late request still waits for its response, but does not count against
@@ -29,6 +29,8 @@
  *
  * A response with status BUSY (IBA 13.4.7) asks the requester to repeat the request. This uses up a
  * try, but does not count as loss.
+ *
+ *
  */
 #include "libfabmgr/mads/mads.h"
 

@@ -189,8 +189,8 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
         return FAB_OK;
     }
     int r = extend_up(t, tree, sw, before, &end);
-    /* The extension ended at the tree or at the root. If it ended at the root, there are two tops,
-     * and the old top must be extended to the root as well. */
+    /* The branch reached the root without meeting the tree, so the root and the old top are not
+     * connected yet. The old top is therefore extended to the root as well. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;

@@ -192,7 +192,7 @@ static void assert_alarm(struct lab *lab)
     struct sm_status status;
     sm_get_status(lab->sm, &status);
     ck_assert(!fab_verify_verdict_good(&v->verdict));
-    ck_assert_ptr_nonnull(strstr(status.alarm, "refutes"));
+    ck_assert_ptr_nonnull(strstr(status.alarm, "failed the background verification"));
     fab_view_unref(v);
 }
 

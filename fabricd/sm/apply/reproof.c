@@ -172,7 +172,7 @@ static void take_over(struct sm *s, struct sm_reproof_job *j)
     if (s->apply->mixed)
         return;
     if (sm_publish_verdict(s, &j->verdict) != FAB_OK)
-        log_warning("sm", "no memory to publish the verdict of the background proof");
+        log_warning("sm", "no memory to publish the verdict of the background verification");
     fab_verify_verdict_fini(&s->apply->verdict);
     s->apply->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
@@ -184,8 +184,8 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
     s->apply->reproof.failures++;
     sm_route_one_line(j->witness);
     sm_alarm_set(s,
-                 "the background proof refutes the tables of generation %" PRIu64
-                 ", which local repairs had proved: %s; new tables are computed",
+                 "the tables of generation %" PRIu64 " failed the background verification, although each "
+                 "local repair was verified: %s; an engine computes new tables",
                  j->view->generation, what);
     event_emit(s->in.bus, reproof_failed, .subject = "fabric", .generation = j->view->generation,
                .reason = what, .witness = j->witness ? j->witness : "none",
