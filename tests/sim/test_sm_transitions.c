@@ -419,6 +419,89 @@ START_TEST(the_view_tells_what_failed_writes_left)
 }
 END_TEST
 
+/* ---- failed writes of a local repair --------------------------------------------------------- */
+
+static struct {
+    uint32_t accepted;   /* number of LFT writes of the repair that reach their switch */
+    bool lossy;          /* later LFT writes are lost */
+    bool awaited;        /* the view is compared when the sweep after the repair begins */
+    uint32_t found, bad; /* comparisons, and those with pairs without a path */
+} failing;
+
+/* Compares the verdict of the view with the judge of the tables in the devices. */
+static void compare_verdicts(struct lab *lab)
+{
+    struct fab_verdict v;
+    struct fab_view *view = sm_view(lab->sm);
+    lab_judge(lab, NULL, &v);
+    ck_assert_uint_eq(view->verdict.unreachable_pairs, v.unreachable_pairs);
+    ck_assert_msg(v.deadlock_free && view->verdict.deadlock_free,
+                  "judge %d, view %d, after %u comparisons", v.deadlock_free,
+                  view->verdict.deadlock_free, failing.found);
+    failing.bad += v.unreachable_pairs > 0;
+    fab_view_unref(view);
+    fab_verify_verdict_fini(&v);
+}
+
+static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    struct sm_status status;
+    (void)dlid;
+    lab->lost = 0;
+    if (failing.lossy && head->attr_id == FAB_ATTR_LFT && head->method == FAB_METHOD_SET) {
+        lab->lost = failing.accepted == 0 ? FAB_ATTR_LFT : 0;
+        failing.accepted -= failing.accepted > 0;
+    }
+    sm_get_status(lab->sm, &status);
+    if (!failing.awaited || strcmp(status.state, "discovering") != 0)
+        return;
+    failing.awaited = false;
+    failing.found++;
+    compare_verdicts(lab);
+}
+
+/* A link fails, and the switches take only the first writes of the local repair. With `second`,
+ * another link fails during the writes, so that its repair precedes the verdict. */
+static void fail_to_repair(uint32_t accepted, bool second)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 4, 4), NULL);
+    lab.sent = lose_later_writes;
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 2);
+    failing.accepted = accepted;
+    failing.lossy = failing.awaited = true;
+    uint32_t bad_before = failing.bad;
+    lab_unlink(&lab, "leaf-002", 5);
+    lab_run_for(&lab, 0.1);
+    if (second)
+        lab_unlink(&lab, "leaf-003", 6);
+    lab_run_for(&lab, 20);
+    ck_assert(!failing.awaited);
+    ck_assert_uint_gt(failing.bad, bad_before);
+    compare_verdicts(&lab); /* a sweep has failed to repeat the writes */
+    failing.lossy = false;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 20);
+    lab_run(&lab, 60, lab_is_idle, "the rest of the writes");
+    lab_assert_good(&lab);
+    struct fab_view *view = sm_view(lab.sm);
+    ck_assert(fab_verify_verdict_good(&view->verdict));
+    fab_view_unref(view);
+    lab_close(&lab);
+}
+
+START_TEST(the_view_tells_what_failed_writes_of_a_repair_left)
+{
+    for (uint32_t accepted = 0; accepted < 4; accepted++)
+        fail_to_repair(accepted, false);
+    fail_to_repair(0, true);
+    fail_to_repair(2, true);
+    ck_assert_uint_eq(failing.found, 6);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm transitions");
@@ -427,6 +510,7 @@ int main(void)
     tcase_add_loop_test(t, every_mixture_is_safe, 0, FAMILIES);
     tcase_add_loop_test(t, a_returning_switch_gets_its_tables_before_its_links, 0, FAMILIES);
     tcase_add_test(t, the_view_tells_what_failed_writes_left);
+    tcase_add_test(t, the_view_tells_what_failed_writes_of_a_repair_left);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -4,6 +4,10 @@
  * tables, and the verdict of the new tables does not apply. The phase verifies this mixture on a
  * worker thread, and the published view gets the verdict.
  *
+ * A local repair publishes its view before its writes. If writes fail, the sweep that repeats them
+ * begins with phase "judging repairs", which replaces the verdict of this view. A fault does not
+ * wait for this verification: it ends after at most 256 further LIDs, and the sweep is postponed.
+ *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
  * blocks may deadlock. The number of unreachable pairs in the verdict assumes that no failed write
@@ -22,22 +26,29 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/transition/transition.h"
+#include "libfabmgr/verify/steps.h"
 
-struct judging { /* the worker task owns all members */
+struct sm_judging { /* the worker task owns all members except `stop` */
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
     struct fab_silent *silent;
     struct fab_fabric *fabric; /* the snapshot with the links of silent switches */
     const struct fab_pool *pool;
-    struct fab_fabric *carrying; /* the snapshot without ISLs that are not Active */
+    struct fab_fabric *carrying;    /* the snapshot without ISLs that are not Active */
+    struct sm_failed_block *failed; /* [failed_count] the failed writes */
+    uint32_t failed_count;
+    uint64_t *refused; /* bitset of the switches of these writes */
     struct fab_verdict verdict;
-    int status;
+    int status; /* BUSY: the verification was stopped */
+    int stop;   /* not 0: the verification must end; the loop thread sets it */
 };
 
-static void judging_free(struct judging *j)
+static void judging_free(struct sm_judging *j)
 {
     fab_verify_verdict_fini(&j->verdict);
+    free(j->failed);
+    free(j->refused);
     fab_fabric_unref(j->carrying);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
@@ -48,33 +59,45 @@ static void judging_free(struct judging *j)
 
 static void drop(struct sm *s, void *ctx)
 {
-    struct judging *j = ctx;
-    if (s)
+    struct sm_judging *j = ctx;
+    if (s) {
+        s->apply->judging = NULL;
         sm_model_take_back(&s->model, &j->model);
-    else
+    } else
         sm_model_fini(&j->model);
     judging_free(j);
 }
 
-/* Makes the tables as if all failed writes had taken effect. */
-static int complete(const struct judging *j, struct fab_lft *ret)
+/* Makes the tables as if all failed writes had taken effect. If no write of this block failed, but
+ * the switch's entries are unknown, they could be those of the target. */
+static int complete(const struct sm_judging *j, struct fab_lft *ret)
 {
     const struct fab_observed *o = &j->model.observed;
     const struct fab_lft *want = &j->target->lft;
     int r = fab_target_lft_init(ret, want->switch_count, want->top);
     for (uint32_t sw = 0; r == FAB_OK && sw < want->switch_count; sw++) {
+        bool held = fab_base_bits_get(j->refused, sw);
         for (uint32_t block = 0; block < fab_target_lft_blocks(want); block++) {
-            const struct fab_lft *from = fab_plan_observed_is_known(o, sw, block) ? &o->lft : want;
-            size_t offset = (size_t)block * FAB_LFT_BLOCK;
-            memcpy(fab_target_lft_row(ret, sw) + offset, fab_target_lft_block(from, sw, block),
-                   FAB_LFT_BLOCK);
+            bool known = held || fab_plan_observed_is_known(o, sw, block);
+            memcpy(fab_target_lft_row(ret, sw) + (size_t)block * FAB_LFT_BLOCK,
+                   fab_target_lft_block(known ? &o->lft : want, sw, block), FAB_LFT_BLOCK);
         }
     }
+    for (uint32_t i = 0; r == FAB_OK && i < j->failed_count; i++)
+        memcpy(fab_target_lft_row(ret, j->failed[i].sw) +
+                   (size_t)j->failed[i].block * FAB_LFT_BLOCK,
+               j->failed[i].entries, FAB_LFT_BLOCK);
     return r;
 }
 
+static bool is_stopped(void *ctx)
+{
+    const struct sm_judging *j = ctx;
+    return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0;
+}
+
 /* Returns whether all combinations of uncertain entries are free of cycles. */
-static int judge_uncertain(const struct judging *j, bool *ret_safe)
+static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 {
     struct fab_transition t = {0};
     struct fab_lft other = {0};
@@ -86,7 +109,9 @@ static int judge_uncertain(const struct judging *j, bool *ret_safe)
                                             .old_vls = &j->target->vls,
                                             .new_vls = &j->target->vls,
                                             .pool = j->pool,
-                                            .visits = 1};
+                                            .visits = 1,
+                                            .stopped = is_stopped,
+                                            .stopped_ctx = j};
     if (r == FAB_OK)
         r = fab_transition_make(&in, &t);
     *ret_safe = t.verdict == FAB_TRANSITION_NOTHING || t.verdict == FAB_TRANSITION_ANY_ORDER;
@@ -95,15 +120,9 @@ static int judge_uncertain(const struct judging *j, bool *ret_safe)
     return r;
 }
 
-static void work(void *ctx)
+/* Verifies the entries that the switches hold, as if no failed write had taken effect. */
+static int judge_held(struct sm_judging *j)
 {
-    struct judging *j = ctx;
-    bool safe = false;
-    j->status = sm_silent_connected(j->silent, j->model.fabric, &j->fabric);
-    if (j->status == FAB_OK)
-        j->status = fab_transition_carrying(j->fabric, &j->carrying);
-    if (j->status != FAB_OK)
-        return;
     struct fab_lft held = j->model.observed.lft; /* may have room for more switches */
     held.switch_count = j->carrying->switch_count;
     const struct fab_verify_input in = {.fabric = j->carrying,
@@ -111,38 +130,92 @@ static void work(void *ctx)
                                         .lft = &held,
                                         .vls = &j->target->vls,
                                         .policy = &j->policy,
-                                        .max_hops = j->policy.max_hops,
-                                        .pool = j->pool};
-    j->status = fab_verify(&in, &j->verdict);
+                                        .max_hops = j->policy.max_hops};
+    struct fab_verify_steps *steps = NULL;
+    int r = fab_verify_steps_new(&in, &steps);
+    while (r == FAB_OK && fab_verify_steps_next(steps))
+        r = is_stopped(j) ? FAB_E_BUSY : FAB_OK;
+    if (r == FAB_OK)
+        r = fab_verify_steps_judge(steps, &j->verdict);
+    fab_verify_steps_free(steps);
+    return r;
+}
+
+static void work(void *ctx)
+{
+    struct sm_judging *j = ctx;
+    bool safe = false;
+    j->status = sm_silent_connected(j->silent, j->model.fabric, &j->fabric);
+    if (j->status == FAB_OK)
+        j->status = fab_transition_carrying(j->fabric, &j->carrying);
+    if (j->status == FAB_OK)
+        j->status = judge_held(j);
     if (j->status == FAB_OK && j->verdict.deadlock_free)
         j->status = judge_uncertain(j, &safe);
     j->verdict.deadlock_free = j->verdict.deadlock_free && safe;
 }
 
-static int enter(struct sm *s)
+/* Copies the failed writes. */
+static int take_failed(const struct sm *s, struct sm_judging *j)
+{
+    uint32_t switches = s->model.target->lft.switch_count;
+    j->failed = calloc(s->apply->failed_count + 1u, sizeof(*j->failed));
+    j->refused = fab_base_bits_new(switches);
+    if (!j->failed || !j->refused)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < s->apply->failed_count; i++) {
+        const struct sm_failed_block *b = &s->apply->failed[i];
+        if (b->sw >= switches || b->block >= fab_target_lft_blocks(&s->model.target->lft))
+            continue;
+        j->failed[j->failed_count++] = *b;
+        fab_base_bits_set(j->refused, b->sw);
+    }
+    return FAB_OK;
+}
+
+static int begin(struct sm *s)
 {
     static const struct sm_phase_work judging = {work, drop};
-    const struct sm_programming *p = &s->apply->program;
-    if (p->failed_tables == 0 && (!s->apply->mixed || s->run.computed)) {
-        s->apply->mixed = false;
-        return FAB_OK;
-    }
-    struct judging *j = calloc(1, sizeof(*j));
+    struct sm_judging *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
     int r = fab_policy_copy(&s->policy, &j->policy);
+    if (r == FAB_OK)
+        r = take_failed(s, j);
     if (r != FAB_OK) {
-        free(j);
+        judging_free(j);
         return r;
     }
     j->target = fab_target_ref(s->model.target);
     j->silent = fab_discover_silent_ref(sm_silent_set(s));
     j->pool = loop_thread_pool(s->in.loop);
     sm_model_lend(&s->model, &j->model);
+    s->apply->judging = j;
     return sm_phase_task_begin(s, &judging, j);
 }
 
-static void report(struct sm *s, const struct judging *j)
+static int enter(struct sm *s)
+{
+    const struct sm_programming *p = &s->apply->program;
+    if (p->failed_tables == 0 && (!s->apply->mixed || s->run.computed)) {
+        s->apply->mixed = false;
+        return FAB_OK;
+    }
+    return begin(s);
+}
+
+static int enter_repairs(struct sm *s)
+{
+    return s->apply->unjudged && s->model.view ? begin(s) : FAB_OK;
+}
+
+static void stop(struct sm *s)
+{
+    if (s->apply->judging)
+        __atomic_store_n(&s->apply->judging->stop, 1, __ATOMIC_RELAXED);
+}
+
+static void report(struct sm *s, const struct sm_judging *j)
 {
     const struct sm_programming *p = &s->apply->program;
     const struct fab_verdict *v = &j->verdict;
@@ -165,23 +238,50 @@ static void report(struct sm *s, const struct judging *j)
     s->apply->mixture_alarm = true;
 }
 
+/* Takes over the verdict of the mixture. */
+static int take(struct sm *s, struct sm_judging *j)
+{
+    s->apply->judging = NULL;
+    sm_model_take_back(&s->model, &j->model);
+    if (j->status != FAB_OK)
+        return j->status;
+    report(s, j);
+    fab_verify_verdict_fini(&s->apply->verdict);
+    s->apply->verdict = j->verdict;
+    j->verdict = (struct fab_verdict){0};
+    s->apply->unjudged = false;
+    return FAB_OK;
+}
+
 static int leave(struct sm *s)
 {
-    struct judging *j = sm_phase_task_take(s);
+    struct sm_judging *j = sm_phase_task_take(s);
     if (!j)
         return FAB_OK;
-    int r = j->status;
-    sm_model_take_back(&s->model, &j->model);
-    if (r == FAB_OK) {
-        report(s, j);
+    int r = take(s, j);
+    if (r == FAB_OK)
         s->apply->mixed = s->apply->program.failed_tables > 0;
-        fab_verify_verdict_fini(&s->apply->verdict);
-        s->apply->verdict = j->verdict;
-        j->verdict = (struct fab_verdict){0};
-    }
+    judging_free(j);
+    return r;
+}
+
+static int leave_repairs(struct sm *s)
+{
+    struct sm_judging *j = sm_phase_task_take(s);
+    if (!j)
+        return FAB_OK;
+    int r = take(s, j);
+    if (r == FAB_OK)
+        r = sm_publish_verdict(s, &s->apply->verdict);
     judging_free(j);
     return r;
 }
 
 const struct sm_phase sm_phase_judge = {
     .name = "judging", .enter = enter, .finished = sm_phase_task_over, .leave = leave};
+const struct sm_phase sm_phase_judge_repairs = {.name = "judging repairs",
+                                                .enter = enter_repairs,
+                                                .finished = sm_phase_task_over,
+                                                .leave = leave_repairs,
+                                                .abort = stop,
+                                                .yields = SM_YIELDS};

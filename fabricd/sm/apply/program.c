@@ -116,6 +116,7 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     int r = sm_program_take(s, plan);
     if (r != FAB_OK)
         return r;
+    s->apply->failed_count = 0;
     s->apply->tune = false;
     s->apply->asking |= s->apply->ask;
     s->apply->ask = false;
@@ -347,6 +348,25 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
                    .attribute = attr);
 }
 
+/* Notes the entries of a failed LFT write, which the switch may hold now. Returns NOMEM. */
+static int note_failed_block(struct sm *s, const struct fab_plan_op *op)
+{
+    struct sm_apply *a = s->apply;
+    uint8_t data[FAB_SMP_DATA];
+    uint32_t attr_mod, count = a->failed_count;
+    if ((count & (count - 1)) == 0) {
+        struct sm_failed_block *more = realloc(a->failed, 2 * (count + 1) * sizeof(*more));
+        if (!more)
+            return FAB_E_NOMEM;
+        a->failed = more;
+    }
+    (void)fab_plan_encode(&a->program.in, op, data, &attr_mod);
+    a->failed[count] = (struct sm_failed_block){.sw = op->node, .block = op->block};
+    memcpy(a->failed[count].entries, data, FAB_LFT_BLOCK);
+    a->failed_count++;
+    return FAB_OK;
+}
+
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->apply->program;
@@ -359,6 +379,8 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     note_lanes(p, op);
     hold_links(p, op);
     stop_before_routes(s, op);
+    if (op->attr_id == FAB_ATTR_LFT && note_failed_block(s, op) != FAB_OK)
+        log_warning("sm", "no memory to note a failed table write");
     if (op->attr_id == FAB_ATTR_LFT)
         fab_plan_observed_forget(&s->model.observed, op->node);
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
@@ -536,14 +558,17 @@ static void end_writes(struct sm *s)
               p->switches, p->failed);
 }
 
-/* After a local repair that wrote SL2VL or VLArbitration tables, marks these tables of the written
- * switches as known. */
+/* After a local repair: if table writes failed, the switches hold a mixture without a verdict. If
+ * the repair wrote SL2VL or VLArbitration tables, marks these tables of the written switches as
+ * known. */
 static int leave_repair(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
     const uint32_t *start = p->plan.stage_start;
     int r = FAB_OK;
     end_writes(s);
+    s->apply->mixed |= p->failed_tables > 0;
+    s->apply->unjudged |= s->apply->mixed;
     for (uint32_t i = start[FAB_STAGE_VLARB]; i < start[FAB_STAGE_ISLS_UP] && !p->stopped; i++)
         if (r == FAB_OK && !(p->touched[p->plan.ops[i].node] & SM_LANES_FAILED))
             r = fab_plan_vls_done_at(&p->in, &s->model.observed, p->plan.ops[i].node);

@@ -386,6 +386,7 @@ void sm_apply_fini(struct sm *s)
     fab_target_unref(a->fresh);
     fab_verify_verdict_fini(&a->verdict);
     free(a->reroutes);
+    free(a->failed);
     free(a);
     s->apply = NULL;
 }

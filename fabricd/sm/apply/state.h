@@ -30,6 +30,10 @@ enum sm_touched {
     SM_REFUSED = 64, /* a write to this node failed */
     SM_TOOK = 128    /* the node acknowledged a write */
 };
+struct sm_failed_block { /* an LFT block whose write failed: the switch may hold these entries */
+    uint32_t sw, block;
+    uint8_t entries[FAB_LFT_BLOCK];
+};
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
@@ -137,6 +141,7 @@ struct sm_baseline {            /* state of baseline.c and baseline_edit.c */
     struct sm_baseline_edit *edits; /* queue of changes; the first one is being made */
     struct loop_timer *timer;       /* the first change waits for a round, or for the database */
 };
+struct sm_judging;     /* the proof of a mixture, defined in mixture.c */
 struct sm_reproof_job; /* a background proof, defined in reproof.c */
 struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
@@ -188,6 +193,13 @@ struct sm_apply {
     /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
      * mixture_alarm: the alarm is about this mixture. */
     bool mixed, mixture_alarm;
+    /* Table writes of a local repair failed, and `verdict` does not yet say what this mixture does.
+     */
+    bool unjudged;
+    /* [failed_count] the failed LFT writes since the last plan of all switches */
+    struct sm_failed_block *failed;
+    uint32_t failed_count;
+    struct sm_judging *judging; /* the proof that the worker task makes; NULL: none */
 
     uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
