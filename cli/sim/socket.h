@@ -16,8 +16,8 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* Make the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length of the name includes
- * a NUL at its end. */
+/* Return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length of the name
+ * includes a NUL at its end. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
 /* Returns the number at the end of a name "BASE:ROLE123". Returns 0 if the name does not have this

@@ -465,8 +465,7 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* Calls free_fn if the worker has not done so, because the loop was freed before the worker began.
- */
+/* Calls free_fn if the loop was freed before the worker called it. */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;

@@ -16,8 +16,8 @@
 struct sa;
 struct sa_input {
     struct loop *loop;
-    /* The transport itself. The recorder between transport and manager records only MADs of sm and
-     * pm. */
+    /* The transport without the recorder. Subnet administration uses it, because a recording
+     * contains only the MADs of sm and pm. */
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;

@@ -22,8 +22,8 @@ struct fab_lft_ordering_item { /* a block to write */
     /* bitsets of entries. differs: the old and new values differ. changed: the entry differs, and a
      * port owns its LID. written: earlier parts of this block have written the entry. */
     uint64_t differs, changed, written;
-    /* known: the old entries are known. urgent: see find_urgent. awaited: another item must be
-     * written after this one. */
+    /* known: the old entries are known. urgent: the write ends packet loss, or must precede a write
+     * that does (find_urgent). awaited: another item must be written after this one. */
     bool known, urgent, awaited;
 };
 struct fab_lft_ordering_edge {    /* a constraint: item `before` must write the entry before item
@@ -48,8 +48,9 @@ struct fab_lft_ordering {
     /* [port_count] id of the switch that the port leads to, or FAB_LFT_ORDERING_ENDPORT or
      * FAB_LFT_ORDERING_DROPS */
     uint32_t *hop;
-    uint32_t *slot;    /* [switch_count] the switch's item of the current block, or FAB_NONE */
-    uint32_t *changed; /* changed_count switches, whose entry for the current LID changes */
+    uint32_t *slot; /* [switch_count] the switch's item of the current block, or FAB_NONE */
+    /* the switches whose entry changes for the current LID; changed_count is their number */
+    uint32_t *changed;
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;

@@ -167,8 +167,8 @@ struct move {
     uint64_t *known;               /* as o->known, by the new ids */
 };
 
-/* Finds the new ids. Returns false if the rows cannot be moved in place, because there are too many
- * switches, or because the switches have another order than before. */
+/* Finds the new ids of the switches. Returns false if the LFT rows cannot be moved in place,
+ * because there are too many switches, or because the switches have another order than before. */
 static bool find_new_ids(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
 {
     uint32_t next = 0;
@@ -205,8 +205,9 @@ static void move_row(struct move *m, uint32_t sw)
     memcpy(fab_target_lft_row(lft, m->to[sw]), fab_target_lft_row(lft, sw), lft->stride);
 }
 
-/* Moves the rows. Rows that move down are moved from the first one on, and rows that move up from
- * the last one on. So no row is overwritten before it has moved, because the order stays. */
+/* Moves the LFT rows in place. The order of the rows stays the same. So no row is overwritten
+ * before it has moved if rows that move down are moved first to last, and rows that move up last to
+ * first. */
 static void move_rows(struct move *m)
 {
     for (uint32_t sw = 0; sw < m->old_count; sw++) {
@@ -219,7 +220,8 @@ static void move_rows(struct move *m)
     }
 }
 
-/* Moves to new tables, which have room for exactly the switches of the new snapshot. */
+/* Copies the LFT rows into new tables, which have room for exactly the switches of the new
+ * snapshot. */
 static int move_by_copy(struct fab_observed *o, const struct fab_fabric *old,
                         const struct fab_fabric *now)
 {

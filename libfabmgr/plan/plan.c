@@ -379,7 +379,7 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
 
 /* ---- single links ---------------------------------------------------------------------------- */
 
-/* Calls plan_one once for each switch that the ports belong to. */
+/* Calls plan_one once for each switch that has at least one of the ports. */
 static int each_switch(struct draft *d, const uint32_t *port, size_t count,
                        int (*plan_one)(struct draft *, uint32_t))
 {

@@ -72,7 +72,8 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* Finds a P_Key block for row number port number * FAB_PKEY_BLOCKS_MAX + block number. */
+/* Finds the P_Key block of a row. The row number is port number * FAB_PKEY_BLOCKS_MAX + block
+ * number. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -103,7 +104,7 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (fab_fabric_port(f, port)->info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* Finds the SLtoVLMappingTable of a switch for row number in port << 8 | out port. */
+/* Finds the SLtoVLMappingTable of a row, at a switch. The row number is in port << 8 | out port. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -138,8 +139,8 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* Finds a VLArbitrationTable block for row number port number * FAB_ARB_BLOCKS + block number - 1.
- */
+/* Finds the VLArbitrationTable block of a row. The row number is port number * FAB_ARB_BLOCKS +
+ * block number - 1. */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -163,7 +164,8 @@ static uint32_t most_ports(const struct fab_fabric *f, uint32_t nodes)
     return most;
 }
 
-/* Each function rows_of_... sets at->rows and at->width for one stage (struct fab_scrub_at). */
+/* Each function rows_of_... sets the number of rows and the group width of one stage (at->rows,
+ * at->width). */
 static void rows_of_one(const struct fab_plan_input *in, struct fab_scrub_at *at)
 {
     (void)in;

@@ -53,7 +53,7 @@ struct fab_class_member {
     /* GUIDS and PKEYS: first and last value of the range. TYPES: `first` is a bitset with bit 1 <<
      * fab_node_type for each type. */
     uint64_t first, last;
-    /* PARTITION: name of the partition; NODES: the pattern; OF_OTHERS: name of the group */
+    /* name of the partition (PARTITION), the pattern (NODES), or name of the group (OF_OTHERS) */
     const char *name;
     uint8_t port; /* NODES: port number of the adapter; 0: all its ports */
 };

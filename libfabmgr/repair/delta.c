@@ -27,7 +27,9 @@ struct job {
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
     uint32_t *revived; /* channels whose links were dead at the last commit and are alive now */
-    uint32_t *stale;   /* switches with a stale entry (struct fab_repair_change) in this column */
+    /* switches whose entry is stale (struct fab_repair_change) in this column, the entries for one
+     * LID */
+    uint32_t *stale;
     size_t revivals, stales;
     bool components_known, relabelled;
     char *why;
@@ -207,8 +209,8 @@ static int add_stale(struct job *j)
     return status;
 }
 
-/* Adds the decided entries of the current column to the delta. known[knowns]: the overlay's entries
- * of this LID. */
+/* Adds the new entries for the current LID to the delta. known[knowns]: the overlay's entries of
+ * this LID. */
 static int add_column(struct job *j, const struct fab_repair_entry *known, size_t knowns)
 {
     const struct fab_repair_column *c = &j->r->column;

@@ -142,7 +142,8 @@ struct fab_repair_column {
     /* [n] number of hops of each switch's path to the LID; valid where seen[] == epoch */
     uint16_t *len;
     uint32_t *seen; /* [n] the epoch in which len[] was computed */
-    /* number of the present column; each column has a number one greater than the one before */
+    /* number of the present column (one LID at a time), which increases by one from column to
+     * column */
     uint32_t epoch;
     bool *stale; /* [n] whether the switch's entry is stale (struct fab_repair_change) */
     struct fab_repair_next_hop *next_hop; /* [n] */
@@ -168,7 +169,8 @@ struct fab_repair_candidates {
  * tile, the columns are read from the tables. */
 #define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
 struct fab_repair_tile {
-    /* the tile holds the LIDs first to first + count - 1; count 0: the tile is empty */
+    /* the tile holds the entries for the LIDs first to first + count - 1; count 0: the tile is
+     * empty */
     uint32_t first, count;
     size_t room;    /* allocated bytes of table[] */
     uint8_t *table; /* [count][n] */
@@ -197,7 +199,7 @@ struct fab_repair {
     /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon; NULL: they
      * cannot be stopped. Another thread may set it. */
     const int *stop;
-    /* Scratch memory of one call of a function. */
+    /* Scratch memory, which is used only during a call of a function. */
     /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
     uint64_t *is_dead;
     /* [n] number of living ISLs of each switch; between calls equal to network->degree */
@@ -216,12 +218,12 @@ static inline bool fab_repair_must_stop(const struct fab_repair *r)
     return r->stop != NULL && __atomic_load_n(r->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns the switch's entry for the column's LID in the active tables. */
+/* Returns the switch's entry for the current LID in the active tables. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_at(c->lft, sw, c->lid);
 }
-/* Returns the switch's entry for the column's LID: entry[] if the switch has a mark, else the value
+/* Returns the switch's entry for the current LID: entry[] if the switch has a mark, else the value
  * in the active tables. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {

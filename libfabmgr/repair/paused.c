@@ -27,7 +27,7 @@ struct counting {
     uint64_t visits, endports;
 };
 
-/* Loads or unloads the new entries for a LID. */
+/* Sets now[] to the new entries for a LID or, if `loads` is false, back to NO_ROUTE. */
 static void load(struct counting *x, uint32_t lid, bool loads)
 {
     const struct fab_repair_delta *d = x->d;

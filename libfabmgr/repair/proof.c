@@ -42,8 +42,8 @@ struct proof {
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` sends to the LID of the current column, by the new tables.
- * FAB_NONE: the entry names no channel. */
+/* Returns the channel by which `sw` sends to the current LID, by the new tables. FAB_NONE: the
+ * entry names no channel. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
@@ -103,7 +103,7 @@ static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* Returns true if living links connect `sw` with the destination switch of the current column. */
+/* Returns true if living links connect `sw` with the switch that delivers the current LID. */
 static bool is_connected(struct proof *p, uint32_t sw)
 {
     if (!p->components_known)

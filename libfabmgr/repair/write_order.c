@@ -200,8 +200,8 @@ static int constrain_labels(struct ordering *o, size_t which)
     return status;
 }
 
-/* Moves *sw one hop on, by the old tables or, with `new`, the new ones. Returns false at a dead
- * link or a missing entry. */
+/* Sets *sw to the next switch on the path, by the old tables or, with `new`, by the new ones.
+ * Returns false at a dead link or a missing entry. */
 static bool next_switch(const struct ordering *o, uint32_t *sw, bool new)
 {
     const struct fab_repair *r = o->r;

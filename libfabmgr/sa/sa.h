@@ -139,7 +139,7 @@ bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
  * bytes between two records in a table. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-/* The answer to this method has many records and is sent by RMPP. */
+/* Returns true if a response to this method can have many records, and is sent by RMPP. */
 bool fab_sa_is_table(uint8_t method);
 
 #endif

@@ -305,8 +305,8 @@ int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 /* Call this when the node has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
-/* These functions read and write a block of 192 bytes of a general service's attribute of a port.
- */
+/* These functions read or write one block (192 bytes) of an attribute of general services at a
+ * port. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,

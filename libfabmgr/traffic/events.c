@@ -18,7 +18,7 @@
 #define SLOTS (1u << 15)
 #define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
-#define USED UINT32_MAX /* value of `kind` of the events in the free list */
+#define USED UINT32_MAX /* `kind` of an event while it is in the free list */
 
 int fab_traffic_events_init(struct traffic_events *q)
 {

@@ -34,7 +34,8 @@ struct match {
     const struct fab_repair_delta *d;
     const struct fab_plan *plan;
     uint32_t blocks;
-    uint64_t *early;  /* bitset of the switches that get their tables in stage EARLY */
+    /* bitset of the switches that get their tables in stage EARLY, before links come up */
+    uint64_t *early;
     uint64_t *routed; /* bitset [switch][blocks] of the writes of stage ROUTES */
     uint64_t *found;  /* bitset [switch][blocks] of those writes that are part of the repair */
     uint32_t *number; /* [steps + 1] number of each step of the repair among those with writes */
@@ -92,8 +93,8 @@ static bool find_routed(struct match *m)
     return true;
 }
 
-/* Returns whether the switch holds the old entries of the repair, and the target has its new ones.
- */
+/* Returns true if the switch holds the old entries of the repair and the target has the new
+ * ones. */
 static bool starts_from(const struct match *m, const struct fab_repair_write *w)
 {
     uint8_t old[FAB_LFT_BLOCK];

@@ -46,8 +46,8 @@ struct fab_verify_batch_walk {
                            first */
     /* [switches] for a class representative, the number of other switches in its class */
     uint32_t *class_others;
-    /* [switches] for a class representative, how many other switches of its class have different
-     * entries in this tile */
+    /* [switches] for a class representative: number of the other switches of its class whose
+     * entries in this tile (64 LIDs) differ from its own */
     uint32_t *unlike;
     /* [switches] the class representative if the switch has the same entries as it in this tile,
      * otherwise the switch itself */
@@ -247,8 +247,8 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class, so this loop has visited it first and
-         * set its count to 0 */
+        /* the representative has the lowest id of its class, so this loop has visited it before and
+         * has set its count to 0 */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }

@@ -251,7 +251,7 @@ static void check_masks(struct check *c, struct lid_check *l)
     }
 }
 
-/* Checks that a member is in the tree of its part of the fabric. */
+/* Checks that a member is in the multicast tree of its part of the fabric. */
 static void check_member(struct check *c, struct lid_check *l,
                          const struct fab_verify_multicast_member *m)
 {

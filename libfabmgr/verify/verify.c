@@ -86,7 +86,7 @@ static int judge_dependencies(struct fab_verify_deps *deps, struct fab_verdict *
     return status;
 }
 
-/* Judges what the walk of all LIDs has found. */
+/* Gives the verdict on what the walk of all LIDs has found. */
 static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};

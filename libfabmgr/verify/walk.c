@@ -97,7 +97,8 @@ static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t
     return next;
 }
 
-/* Sets depth[] of all switches on the path from `sw`. */
+/* Sets depth[], the number of switches to the destination, for all switches on the path from
+ * `sw`. */
 static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t count = 0, depth = LOST, at = sw;
@@ -262,7 +263,7 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Walks the 256 LIDs of one piece of work. hand: the number of the thread that calls. */
+/* Walks the 256 LIDs of one piece of work. hand: number of the calling thread. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;

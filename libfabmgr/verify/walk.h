@@ -54,8 +54,8 @@ struct fab_verify_batch {
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
-/* These functions walk tiles of 64 LIDs. The caller calls _begin before and _end after the LIDs of
- * each tile, and _finish after all tiles. */
+/* The batches of a tile (64 LIDs) are walked between the calls of _begin and _end for this tile.
+ * After all tiles, the caller calls _finish. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);

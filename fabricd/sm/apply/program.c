@@ -177,8 +177,9 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
 }
 
 /* Notes that a write of an LFT block failed. A later write that depends on it could close a
- * forwarding loop. In this round the manager therefore sends no more writes of this block that wait
- * for other writes, or of any block if the plan has steps. The next round writes the block. */
+ * forwarding loop. In this round the manager therefore sends no more writes of blocks with this
+ * number that wait for other writes. If the plan is stepwise, it sends no more waiting writes of
+ * any block. The next round writes the missing blocks. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the requests for rounds, and the list of callers that wait for rounds. Requests may be made
- * at any time. A round that begins clears the requests that it meets (struct sm_round.meets); the
- * others stay for a later round.
+ * at any time. When a round begins, it clears the requests that it fulfils (struct sm_round.meets);
+ * the others stay for a later round.
+ *
+ *
  */
 #include <stdarg.h>
 #include <stdio.h>

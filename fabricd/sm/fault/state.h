@@ -41,9 +41,11 @@ struct sm_lost_switches {
     /* narrow: suspects of which only the ports to failed switches are read at first. reread: those
      * of them whose trap these ports did not explain. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
-    bool any;     /* narrow is not empty */
-    bool again;   /* the probe reads the suspects in reread, or reads no suspect again */
-    uint32_t end; /* number of suspects when the first reads were answered */
+    bool any; /* narrow is not empty */
+    /* The first reads have ended: of the suspects before `end`, the probe now reads only those in
+     * `reread`. */
+    bool again;
+    uint32_t end; /* number of suspects when the first reads ended */
 };
 struct sm_contingency_state { /* state of contingency.c */
     /* Contingencies of the active tables. all.network is NULL if there are none. */

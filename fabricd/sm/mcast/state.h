@@ -57,7 +57,8 @@ struct sm_multicast {
     struct fab_plan_mft plan;
     bool busy, failed;
     unsigned stage;
-    /* Index in the stage of the next op to send; number of unanswered ops. */
+    /* Index, in the running stage, of the next op to send; number of ops that are sent and not
+     * answered. */
     size_t next, outstanding;
     struct fab_path *path; /* directed route for each op of the running stage */
     uint64_t *asked;       /* bitset of unanswered ops */

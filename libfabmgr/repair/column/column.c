@@ -295,8 +295,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 
 /* ---- upstream -------------------------------------------------------------------------------- */
 
-/* Returns true if the neighbour at `port` sends packets to the column's LID over this port's
- * link. */
+/* Returns true if the neighbour at `port` forwards packets for the current LID over the link of
+ * this port. */
 static bool sends_here(struct fab_repair *r, uint32_t port)
 {
     uint32_t from = r->network->peer_sw[port];

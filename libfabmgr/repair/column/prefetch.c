@@ -12,10 +12,11 @@
  */
 #include "libfabmgr/repair/internal.h"
 
-#define HOPS 5 /* greatest number of switches that a walk follows; a typical path is not longer */
+/* greatest number of switches that are followed on a path; typical paths are not longer */
+#define HOPS 5
 
 struct walker {
-    uint32_t sw, lid; /* sw is FAB_NONE when the walk has ended */
+    uint32_t sw, lid; /* sw: the switch reached on the path; FAB_NONE: the path has ended */
 };
 
 static const uint8_t *entry_of(const struct fab_lft *lft, const struct walker *w)

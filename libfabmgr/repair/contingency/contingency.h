@@ -105,8 +105,8 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths on the most loaded channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the row of the case that comes `ahead` cases after the next one; FAB_NONE: there are not
- * so many. The maker must be prepared. */
+/* Returns the row of a later case: number `ahead` after the next case. FAB_NONE: there are fewer
+ * cases. fab_repair_contingency_prepare must have returned false before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
@@ -115,11 +115,10 @@ size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m)
  * cases), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan);
-/* Computes the next case. The likely links come first. The other links follow, those with the most
- * paths first. The switches are distributed evenly among these other links. With `keep`, stores the
- * plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases), NOMEM,
- * BUSY (fab_repair_contingency_stop_at; the case is computed by a later call), or the error of a
- * proof that failed (fab_repair_prove). */
+/* Computes the next case. The cases come in the order of order.c. With `keep`, stores the plan in
+ * ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases), NOMEM, BUSY
+ * (fab_repair_contingency_stop_at; the case is computed by a later call), or the error of a proof
+ * that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
@@ -239,8 +238,8 @@ void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Changes the numbers of paths to those after the delta, whose change[] is sorted by LID. `lft`:
- * the tables before the delta. Returns NOMEM; the numbers are then unusable. */
+/* Updates the numbers of paths after a delta, whose change[] is sorted by LID. `lft`: the tables
+ * before the delta. Returns NOMEM; the numbers are then unusable. */
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
 /* Finds the channel with the most paths after a delta, without changing the numbers. Returns

@@ -16,7 +16,8 @@ static void add(struct fab_repair_delta *d, uint32_t lid, uint32_t sw, uint8_t w
             (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
 }
 
-/* Compares the overlays of one LID. index[sw] is FAB_NONE for all switches, before and after. */
+/* Compares the entries that the two overlays have for one LID. index[] is scratch memory: all
+ * elements are FAB_NONE before and after the call. */
 static void compare(const struct fab_repair_entry *old, size_t olds,
                     const struct fab_repair_entry *new, size_t news, uint32_t *index,
                     struct fab_repair_delta *d)

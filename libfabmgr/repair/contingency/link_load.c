@@ -118,8 +118,8 @@ struct moving {
     uint32_t lid, home;
 };
 
-/* Returns the number of endports whose packets to m->lid reach `sw` and meet no changed entry
- * before. */
+/* Returns the number of endports whose packets to m->lid reach switch `sw` without meeting a
+ * changed entry before. */
 static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
     const struct fab_repair_network *b = m->r->network;

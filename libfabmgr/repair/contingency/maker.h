@@ -28,8 +28,8 @@ static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t por
 }
 
 /* collection.c */
-/* Lists what each row stands for: the lower port id of each ISL, then the switches that have ISLs.
- * The caller frees *ret_id. Returns NOMEM. */
+/* Lists the link or switch of each row: the lower port id of each ISL, then the switches that have
+ * ISLs. The caller frees *ret_id. Returns NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
                                      size_t *ret_rows, size_t *ret_links);
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,

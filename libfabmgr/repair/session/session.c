@@ -39,7 +39,7 @@ static void own_tables(struct fab_repair_session *t, const struct fab_target *fo
         t->lft = fab_target_lft_share(&former->lft);
 }
 
-/* Keeps the committed delta, by the ids of the present fabric. */
+/* Stores the committed delta in `last`, with the switch ids of the present fabric. */
 static void keep_last(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
                       struct fab_repair_delta *d)
 {
@@ -104,7 +104,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        /* the VLs are stored by the ids of the former fabric, which differ from the present ids */
+        /* the VLs in `former` are stored by the ids of the former fabric, which differ from the
+         * present ids */
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK) {
         own_tables(t, former);

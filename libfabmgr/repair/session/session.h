@@ -54,9 +54,9 @@ uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struc
  * the baseline has no link there, or the node at its other end is absent. */
 uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Applies a delta that was computed for the tables of fab_repair_session_tables, to these tables
- * and, if the session has its own, to the target's as well. Other owners of the tables keep them
- * unchanged. Returns NOMEM, with no entry changed. */
+/* Applies a delta to the tables of fab_repair_session_tables, for which it was computed. If these
+ * are a copy that the session owns, also applies the delta to the tables of the target. Other
+ * owners of the tables keep their versions. Returns NOMEM, with no entry changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
 /* Prepares memory so that the next fab_repair_session_commit is quicker: about a third of the time

@@ -192,8 +192,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Considers the first `count` switches of aside[], which have no path yet. Settles those whose path
- * of this kind is shortest. Returns the number of switches left in aside[]. */
+/* Considers the first `count` switches of aside[], which have no path yet. Gives a path to those
+ * whose path of this kind (down, up or any direction) is shortest. Returns the number of switches
+ * left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -262,7 +263,7 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_at(lft, sw, dlid->lid))];
 }
 
-/* Adds or subtracts the loads that the entries for the DLID (destination LID) cause. */
+/* Adds the loads that the entries for the DLID (destination LID) cause, or subtracts them. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {

@@ -77,7 +77,7 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * (no_memory). Takes O(1) if `from` is before `to` in the order, else O(arcs and dependencies
  * between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Undoes all changes that were logged since the number `logged` had the value `mark`. */
+/* Undoes the newest changes in the log, until only the first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

@@ -86,7 +86,7 @@ static int init(struct layers *l)
     return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);
 }
 
-/* A column of the tables: the entries of all switches for one LID, `step` bytes apart. */
+/* The entries of all switches for one LID (a column of the tables), `step` bytes apart. */
 struct column {
     const uint8_t *entry;
     size_t step;

@@ -183,7 +183,7 @@ static int list_pivots(struct search *x)
     return FAB_OK;
 }
 
-/* Returns the lowest group that group a has no link to, or FAB_NONE. */
+/* Returns the lowest group that has no link to group a, or FAB_NONE. */
 static uint32_t first_unlinked(const struct search *x, uint32_t a)
 {
     const struct fab_global_link *link;

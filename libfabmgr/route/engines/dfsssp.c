@@ -31,8 +31,8 @@ struct dfsssp {
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t needed; /* number of VLs that the last attempt needs */
-    uint32_t least;  /* number of VLs that the best attempt needs */
-    const char *by;  /* property that the layer of a path depends on, as text for the operator */
+    uint32_t least;  /* number of VLs that the attempt with the fewest VLs needs */
+    const char *by;  /* text for the operator: the property that determines the layer of a path */
 };
 
 /* Handles the result `status` of assigning layers. If more layers are needed than the limit allows,

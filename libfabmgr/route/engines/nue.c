@@ -41,7 +41,7 @@
  * without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* The engine adds a VL if more than one in DETOUR_SHARE pairs of hosts would have a detour. */
+/* The engine adds a VL if more than 1 / DETOUR_SHARE of the pairs of hosts would have a detour. */
 #define DETOUR_SHARE 100
 
 struct nue {

@@ -73,7 +73,7 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* Returns the column of paths[] that has the legal paths to switch sequence[index]. */
+/* Returns which column of paths[] has the legal paths to switch sequence[index]. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
@@ -167,7 +167,7 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Lets the LIDs of each switch share paths: they use, in turn, the paths of the switch's first
+/* Makes the LIDs of each switch share paths: in turn, they use the paths of the switch's first
  * `shared` hosts. */
 static void share_paths(struct sssp *s)
 {

@@ -183,10 +183,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. Each switch is in two groups: with
- * `upper`, the function uses the group in which it is an upper switch, otherwise the group in which
- * it is a lower switch. Among lower switches, the leaves of each rail are numbered separately.
- * Returns the greatest number of positions in a group. */
+/* Finds the position of each switch of a rank in its group. Each switch is in two groups: as an
+ * upper switch and as a lower switch. `upper` says which of the two the function uses. Among lower
+ * switches, the leaves of each rail are numbered separately. Returns the greatest number of
+ * positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {

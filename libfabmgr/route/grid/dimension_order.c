@@ -163,8 +163,9 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Returns the next switch from a in a later dimension that the packet must travel anyway; FAB_NONE:
- * there is no such switch. Prefers a switch from which dimension d has a path to b. */
+/* Lets a packet at switch a turn early: returns the next switch in a later dimension in which a and
+ * b differ. FAB_NONE: there is no such switch. Prefers a switch from which dimension d has a path
+ * to the coordinate of b. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -180,8 +181,8 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour of a, in any later dimension, from which dimension d has a path to b;
- * FAB_NONE: there is no such neighbour. */
+/* Returns a neighbour of a, in any later dimension, from which dimension d has a path to the
+ * coordinate of b; FAB_NONE: there is no such neighbour. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {

@@ -43,11 +43,13 @@ struct classes {
      * are joined and before the links of squares are joined */
     uint32_t *row;
     bool *square; /* [edges] whether the link is a side of a square */
-    /* [n] 1 + id of the corner from which the switch was last reached in two hops; 0: never */
+    /* [n] 1 + id of the corner of a square from which the search last reached the switch in two
+     * hops; 0: not reached yet */
     uint32_t *seen;
     uint32_t *first; /* [n] the first of the two hops of seen[], as index of g->nbr */
     uint32_t *then;  /* [n] the second of the two hops of seen[], as index of g->nbr */
-    /* [n] 1 + id of the corner whose neighbour the switch was last found to be; 0: never */
+    /* [n] 1 + id of the corner of a square of which the switch was last found to be a neighbour; 0:
+     * not found yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */

@@ -196,7 +196,7 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
 /* ---- moves ----------------------------------------------------------------------------------- */
 
 /* Appends to path[] the channels from switch sw to the destination switch `home`. Returns false if
- * the path is too long, does not reach `home`, or leads through switch `without`. */
+ * the path is too long, does not reach `home`, or passes switch `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
                    uint32_t without, uint32_t *path, uint32_t *count)
 {

@@ -43,7 +43,7 @@ struct fab_link_load {
     uint32_t *load;
     /* [channels][ends] number of flows that the shift by k sends over the channel */
     uint8_t *cell;
-    /* [value] number of elements of cell[] that have this value */
+    /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
     /* The bounds of the present goal (most_load, most_flows), and the sum over all channels by
      * which the bounds are exceeded (over_load, over_flows). */

@@ -36,9 +36,11 @@
 #define ROOM (UINT64_C(1) << 24)
 /* Greatest number of steps for one goal. */
 #define STEPS 100
-/* The budget for the whole search, in visits of a counter. The search takes about half a second. */
+/* Budget for the whole search: the number of counters that it may visit. The search takes about
+ * half a second. */
 #define BUDGET (UINT64_C(1) << 28)
-/* The budget that the evaluation of one move takes, in visits of a counter. */
+/* cost of the evaluation of one move, as a number of visited counters, which is taken from
+ * BUDGET */
 #define WEIGHING_COST 16
 /* Number of random numberings that are tried if no order of the switches fits. */
 #define NUMBERINGS 32
@@ -153,8 +155,8 @@ static void reduce_load(struct search *s, uint32_t channel)
     }
 }
 
-/* Considers the entries on the path of a flow, up to the switch that sends on the channel. Does
- * nothing if the path does not take the channel. */
+/* Considers the entries on the path of a flow, from its source up to the switch that sends on the
+ * channel. Does nothing if the path does not take the channel. */
 static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);

@@ -53,7 +53,7 @@ static void find_escape_tree(const struct fab_graph *g, const struct fab_order *
     }
 }
 
-/* Finds the slot of each port: the index of the port's neighbour among the neighbours of the
+/* Finds the slot of each port: the index of the switch at its other end among the neighbours of the
  * switch. The ports of a switch are sorted by parallel link, then by neighbour (graph.h). */
 static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 {

@@ -12,8 +12,8 @@
 #define FAB_NUE_UNREACHED UINT16_MAX
 #define FAB_NUE_LEVELS 16 /* greater than the number of levels that any arc spans (search.c) */
 
-/* An arc that may be used only after a search for cycles, because the dependency on it runs against
- * the topological order of the CDG. */
+/* An arc that may be used only after a search for cycles, because its dependency leads to an arc
+ * that is earlier in the topological order of the CDG. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -37,8 +37,8 @@ struct fab_nue {
     uint8_t *slot;         /* [n] slot of the first arc on each switch's path */
     uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
     /* Scratch memory. */
-    /* an arc with at least this load spans more than one level of the search (span()); 0: all arcs
-     * span one level */
+    /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
+     * arc counts as one hop */
     uint64_t normal_load;
     /* heads of the lists of arcs that are considered at a later level, by level modulo
      * FAB_NUE_LEVELS */

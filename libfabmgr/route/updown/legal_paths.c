@@ -103,7 +103,8 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [n] for each lower class, whether descending paths from its switches reach any destination */
+    /* [n] for each class of switches with the same lower neighbours (lower class): whether
+     * descending paths from its switches reach any destination */
     bool *over;
     /* [n] for each lower class, the lengths of the descending paths from its switches */
     struct row *down;
