@@ -224,7 +224,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->stands != 1) {
-        cc_job_device(j)->stands = 1; /* being written; a change is then not counted twice */
+        cc_job_device(j)->stands = 1; /* 1: the settings are being written, so the next read does
+                                         not count a change again */
         cc->written++;
     }
     cc->writes += j->set;

@@ -48,9 +48,9 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
     return log->port_map[31 - port / 8] >> port % 8 & 1;
 }
 
-/* Counts, for each LID, the adapters that were throttled for it at `since_us` or later. The caller
- * calls this function once for each adapter's log. It adds 1 to senders[lid] for each destination
- * LID below `lids` in the log, except the adapter's own LID. */
+/* Counts, for each LID, the adapters that were throttled at `since_us` or later because they sent
+ * to it. The caller calls this function once for each adapter's log. It adds 1 to senders[lid] for
+ * each destination LID below `lids` in the log, except the adapter's own LID. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

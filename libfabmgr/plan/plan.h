@@ -49,8 +49,8 @@
  * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table per
  * port. */
 struct fab_observed_vl_port {
-    /* number of data VLs; 0: the port's values are not known; 0 for port 0: no values of the whole
-     * switch are known */
+    /* number of data VLs; 0: the values of this port are not known. At port 0 of a switch, 0 means
+     * that the values of all its ports are unknown. */
     uint8_t vls;
     uint8_t class; /* the class of the port's VL mapping, as index of fab_observed_vls.vl[][] */
     uint16_t arbitrated; /* the port's VLArbitrationTables are arb[arbitrated - 1]; 0: not known */

@@ -55,8 +55,8 @@ struct fab_lft {
     uint32_t top;  /* the highest LID */
     size_t stride; /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
     uint32_t row_pages; /* number of pages of a row */
-    /* [switch_count][stride] the rows, while the tables are new and contiguous; NULL: the tables
-     * are a later version, and the entries are only in `pages` */
+    /* [switch_count][stride] all rows in one block of memory, if the tables are a first version;
+     * NULL: the tables are a later version, and the entries are only in `pages` */
     uint8_t *entries;
     struct fab_pages pages; /* [switch_count][row_pages] the pages of all rows */
 };

@@ -20,9 +20,10 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    size_t room, used;       /* elements of the pool: allocated, and used at least once */
-    uint32_t free;           /* first free element of the pool; the free elements form a list */
-    uint32_t *slot;          /* [SLOTS] the wheel: for each slot, a list of events */
+    size_t room, used; /* elements of the pool: allocated, and used at least once */
+    uint32_t free;     /* first free element of the pool; the free elements form a list */
+    /* [SLOTS] a timing wheel: for each slot of time, the list of its events */
+    uint32_t *slot;
     uint64_t *bits;          /* bitset of the slots that are not empty */
     uint64_t now;            /* number of the open slot, counted from time 0 */
     uint32_t open;           /* first event in the sorted list of the open slot */

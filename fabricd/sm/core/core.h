@@ -157,8 +157,8 @@ void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_in
 /* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
  * its traps lead to a targeted sweep instead of another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds switches to the running port probe: those for which a port probe was requested shortly after
- * it began. */
+/* Adds to the running port probe those switches for which a probe was requested shortly after the
+ * running one began. */
 void sm_probe_join(struct sm *s);
 /* Call this function after a trap about this node. The function requests a port probe or a targeted
  * sweep. If the trap makes the running round useless, it also interrupts this round. */

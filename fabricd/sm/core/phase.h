@@ -102,9 +102,9 @@ struct sm_round {
     bool informs;
     void (*begun)(struct sm *s);             /* called when the round begins; may be NULL */
     void (*ended)(struct sm *s, int status); /* called when the round has ended; may be NULL */
-    /* Requests the round again after a fault interrupted it. `awaited` says whether a caller waits
-     * for the round. NULL: sm_round_postpone requests the round again by itself, for the nodes in
-     * run.suspects if the round is scoped. */
+    /* Called when a fault interrupted the round; requests the round again. `awaited` says whether a
+     * caller waits for the round. NULL: sm_round_postpone requests the round again, for the nodes
+     * in run.suspects if the round is scoped. */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns the outcome of the round as a sentence for the callers that waited, or "". May be
      * NULL. */

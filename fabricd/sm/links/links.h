@@ -34,8 +34,8 @@ uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held d
 /* Removes the held-down and isolated links from a new snapshot before the model adopts the
  * snapshot. Returns NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
-/* Notes the port state that a port probe found. Returns whether the link of the port is held down,
- * and whether its state changed. */
+/* Notes the port state that a port probe found. Returns whether the link of the port is held down
+ * and, if so, whether its state changed. */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns whether the link of this port of the snapshot must not carry data when it comes up,

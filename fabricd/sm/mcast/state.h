@@ -91,7 +91,7 @@ int sm_mfts_prove(struct sm *s, const uint64_t *open);
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of mft_writes.c. */
-/* Plans the writes of the groups that are proved. Returns NOMEM. */
+/* Plans the MFT writes of the groups of 32 MLIDs whose trees passed the proof. Returns NOMEM. */
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
