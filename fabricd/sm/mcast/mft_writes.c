@@ -8,10 +8,13 @@
  * MFTs are written outside of rounds, so that a join does not wait for a sweep. If few MFT requests
  * are left, they precede the requests of a round; otherwise they follow them.
  *
- * If a request to a switch fails, the manager emits an event and sends this switch no further MFT
- * requests until a retry. Switch ids in this file are those of the trees' net
- * (fab_mcast_trees_net). Directed routes are looked up by GUID, so that writes continue while a
- * sweep replaces the snapshot.
+ * The route of one unanswered request may lead over a link that has just failed. So if a switch
+ * does not answer, the manager plans again, and asks the switch once more by the route that is then
+ * known. If the switch does not answer this request either, refuses a request or is silent, the
+ * manager emits an event, adds no branches to the switch, and sends it no further MFT requests
+ * until a retry. Switch ids in this file are those of the trees' net (fab_mcast_trees_net).
+ * Directed routes are looked up by GUID, so that writes continue while a sweep replaces the
+ * snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,9 @@ static void plan_fini(struct sm_multicast *m)
     free(m->asked);
     m->path = NULL;
     m->asked = NULL;
+    for (uint32_t i = 0; i < m->failed_now.count; i++)
+        sm_guids_add(&m->failed_before, m->failed_now.guid[i]);
+    m->failed_now = (struct sm_guids){0};
     m->busy = false;
     m->next = m->outstanding = 0;
 }
@@ -164,27 +170,40 @@ static void note_over(struct sm_multicast *m)
         sm_multicast_kick(m->s);
 }
 
-/* Emits an event if the switch refused the request, or if it did not answer the last one either.
- * The route of one unanswered request may lead over a link that has just failed. */
-static void emit_failed(struct sm_multicast *m, uint32_t sw, int status)
+static void emit_failed(struct sm_multicast *m, uint32_t sw)
 {
     char name[SM_PLACE_LEN];
     uint64_t guid = net_of(m)->guid[sw];
-    bool again = sm_guids_have(&m->failed_before, guid);
-    sm_guids_add(&m->failed_before, guid);
-    if (status == FAB_E_TIMEOUT && !again)
-        return;
     sm_place_name(m->s->model.fabric, guid, 0, name);
     event_emit(m->s->in.bus, multicast_unresponsive, .subject = name, .guid = guid);
 }
 
-static void failed(struct sm_multicast *m, uint32_t sw, int status)
+static bool is_silent(const struct sm_multicast *m, uint64_t guid)
+{
+    const struct fab_fabric *f = m->s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    return node != FAB_NONE && f->nodes[node].silent;
+}
+
+/* Returns whether the switch, which has just not answered, is asked once more. */
+static bool ask_again(struct sm_multicast *m, uint64_t guid)
+{
+    if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
+        return false;
+    sm_guids_add(&m->failed_now, guid);
+    return sm_guids_have(&m->failed_now, guid);
+}
+
+static void failed(struct sm_multicast *m, const struct fab_plan_mft_op *op, int status)
 {
     m->failed = true;
-    if (!fab_base_bits_add(m->unresponsive, sw))
+    fab_target_blocks_forget(&m->held, op->sw, op->number);
+    if (status == FAB_E_TIMEOUT && ask_again(m, net_of(m)->guid[op->sw]))
+        return;
+    if (!fab_base_bits_add(m->unresponsive, op->sw))
         return;
     m->unresponsives++;
-    emit_failed(m, sw, status);
+    emit_failed(m, op->sw);
     if (!loop_timer_pending(m->retry))
         loop_timer_set(m->retry, m->retry_us);
 }
@@ -214,18 +233,20 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         keep(m, op, a->data);
     else
-        failed(m, op->sw, a->status);
+        failed(m, op, a->status);
     note_over(m);
 }
 
-/* Returns the directed route to a switch. Returns NULL if no route is known or the switch did not
- * answer before. */
+/* Returns the directed route to a switch. Returns NULL if no route is known, or if the switch has
+ * not answered a request of this plan. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;
     uint32_t node = fab_fabric_node_by_guid(model->fabric, net_of(m)->guid[sw]);
     bool known = node != FAB_NONE && model->paths[node].hops != FAB_PATH_UNKNOWN;
-    return known && !fab_base_bits_get(m->unresponsive, sw) ? &model->paths[node] : NULL;
+    bool asked = fab_base_bits_get(m->unresponsive, sw) ||
+                 sm_guids_have(&m->failed_now, net_of(m)->guid[sw]);
+    return known && !asked ? &model->paths[node] : NULL;
 }
 
 static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
@@ -257,7 +278,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
         size_t i = m->next++;
         const struct fab_path *path = path_to(m, stage_ops(m)->op[i].sw);
         if (!path) {
-            failed(m, stage_ops(m)->op[i].sw, FAB_E_TIMEOUT);
+            failed(m, &stage_ops(m)->op[i], FAB_E_TIMEOUT);
             note_over(m);
             continue;
         }

@@ -7,6 +7,7 @@
  * are updated when a round publishes a view, and shortly after a local repair. Writes under way are
  * then cancelled and planned again. A worker task copies the links and ports of the published
  * fabric for the trees (struct fab_mcast_net), because that takes time in proportion to the fabric.
+ * The first such task also makes the groups that the database has, and their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -40,14 +41,35 @@ void sm_multicast_kick(struct sm *s)
 struct reading { /* the worker task owns all members */
     struct fab_fabric *fabric;
     struct fab_mcast_net *net;
+    bool makes; /* the task makes groups of `stored` over the net */
+    struct sm_stored_groups stored;
+    struct fab_mcast_groups *groups;
     int status;
 };
 
 static void reading_free(struct reading *x)
 {
+    fab_mcast_groups_free(x->groups);
     fab_mcast_net_free(x->net);
     fab_fabric_unref(x->fabric);
+    sm_stored_groups_fini(&x->stored);
     free(x);
+}
+
+static int make_groups(struct reading *x)
+{
+    struct fab_mcast_groups *groups;
+    struct fab_mcast_net *net = x->net;
+    x->net = NULL;
+    int r = fab_mcast_groups_new_over(net, &groups);
+    if (r != FAB_OK)
+        return r;
+    r = sm_stored_groups_restore(&x->stored, groups);
+    if (r == FAB_OK)
+        x->groups = groups;
+    else
+        fab_mcast_groups_free(groups);
+    return r;
 }
 
 static void read_links(void *ctx, struct loop_task *task)
@@ -55,6 +77,8 @@ static void read_links(void *ctx, struct loop_task *task)
     struct reading *x = ctx;
     (void)task;
     x->status = fab_mcast_net_new(x->fabric, &x->net);
+    if (x->status == FAB_OK && x->makes)
+        x->status = make_groups(x);
 }
 
 static void drop_read(struct sm_multicast *m)
@@ -63,6 +87,15 @@ static void drop_read(struct sm_multicast *m)
     fab_mcast_net_free(m->read);
     m->read_of = NULL;
     m->read = NULL;
+}
+
+/* Takes the stored groups back from a task that has not made groups of them. */
+static void take_back(struct sm_multicast *m, struct reading *x)
+{
+    if (!x->makes)
+        return;
+    m->stored = x->stored;
+    x->stored = (struct sm_stored_groups){0};
 }
 
 static void links_read(void *owner, void *ctx)
@@ -75,10 +108,14 @@ static void links_read(void *owner, void *ctx)
         drop_read(m);
         m->read = x->net;
         m->read_of = x->fabric;
+        if (x->groups)
+            m->made = x->groups;
         x->net = NULL;
         x->fabric = NULL;
+        x->groups = NULL;
         loop_timer_set(m->timer, 0);
     } else {
+        take_back(m, x);
         log_warning("sm", "multicast tables are written later: %s",
                     fab_base_status_text(x->status));
         loop_timer_set(m->timer, RETRY_US);
@@ -89,8 +126,10 @@ static void links_read(void *owner, void *ctx)
 /* Called instead of links_read if memory ran out or the manager is freed. */
 static void drop_reading(void *owner, void *ctx)
 {
-    if (owner)
+    if (owner) {
         ((struct sm *)owner)->mcast->reading = NULL;
+        take_back(((struct sm *)owner)->mcast, ctx);
+    }
     reading_free(ctx);
 }
 
@@ -102,6 +141,11 @@ static int begin_reading(struct sm *s)
     if (!x)
         return FAB_E_NOMEM;
     x->fabric = fab_fabric_ref(s->model.view->fabric);
+    x->makes = !m->groups && !m->made;
+    if (x->makes) {
+        x->stored = m->stored;
+        m->stored = (struct sm_stored_groups){0};
+    }
     const struct loop_task_config config = {.ops = &ops,
                                             .tasks = &m->tasks,
                                             .owner = s,
@@ -114,32 +158,27 @@ static int begin_reading(struct sm *s)
 /* Returns whether the worker task has read the links of the published fabric. */
 static bool have_links(const struct sm *s)
 {
-    return s->mcast->read && s->mcast->read_of == s->model.view->fabric;
+    return s->mcast->read_of && s->mcast->read_of == s->model.view->fabric;
 }
 
-static struct fab_mcast_net *take_links(struct sm_multicast *m)
+/* Adapts the trees to the links that were read. Returns NOMEM. */
+static int take_links(struct sm_multicast *m)
 {
     struct fab_mcast_net *net = m->read;
     m->read = NULL;
     drop_read(m);
-    return net;
+    return net ? fab_mcast_groups_update_over(m->groups, net) : FAB_OK;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static int make_groups(struct sm *s)
+static void take_groups(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    int r = fab_mcast_groups_new_over(take_links(m), &m->groups);
-    if (r != FAB_OK)
-        return r;
+    m->groups = m->made;
+    m->made = NULL;
     m->configured = false;
-    r = sm_multicast_load(s);
-    if (r != FAB_OK) {
-        fab_mcast_groups_free(m->groups);
-        m->groups = NULL;
-    }
-    return r;
+    sm_multicast_listen(s);
 }
 
 static void emit_full(struct sm *s, size_t left_out)
@@ -297,16 +336,14 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.view->fabric;
-    /* True if there are groups. Otherwise make_groups makes them for this fabric. */
-    bool follows = m->groups;
+    if (!m->groups)
+        take_groups(s);
     sm_mfts_drop(s);
-    int r = follows ? FAB_OK : make_groups(s);
-    if (r == FAB_OK)
-        r = sm_mfts_move(s, f);
+    int r = sm_mfts_move(s, f);
     if (r == FAB_OK)
         r = note_tops(m, f);
-    if (r == FAB_OK && follows)
-        r = fab_mcast_groups_update_over(m->groups, take_links(m));
+    if (r == FAB_OK)
+        r = take_links(m);
     /* m->held may have the new switch ids while the trees have the old ones. All MFTs are therefore
      * read again. */
     if (r != FAB_OK) {
@@ -394,7 +431,8 @@ int sm_multicast_init(struct sm *s)
     m->s = s;
     m->timer = loop_timer_new(s->in.loop, run, s);
     m->absent_timer = loop_timer_new(s->in.loop, on_absent, s);
-    return m->timer && m->absent_timer ? sm_mfts_init(s) : FAB_E_NOMEM;
+    int r = m->timer && m->absent_timer ? sm_mfts_init(s) : FAB_E_NOMEM;
+    return r == FAB_OK && s->in.store ? sm_stored_groups_read(s->in.store, &m->stored) : r;
 }
 
 void sm_multicast_fini(struct sm *s)
@@ -404,6 +442,8 @@ void sm_multicast_fini(struct sm *s)
         return;
     loop_tasks_orphan(&m->tasks);
     drop_read(m);
+    fab_mcast_groups_free(m->made);
+    sm_stored_groups_fini(&m->stored);
     fab_fabric_unref(m->fabric);
     sm_mfts_fini(s);
     loop_timer_free(m->timer);

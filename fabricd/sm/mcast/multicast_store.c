@@ -2,7 +2,8 @@
 /*
  * Keeps multicast groups over restarts and crashes. Each change of a group or a member is stored. A
  * restarted manager loads the groups with their MLIDs, so that the MFTs of the switches stay valid
- * and hosts need not join again.
+ * and hosts need not join again. It reads the database before the loop runs; a worker task makes
+ * the groups and trees when the fabric is known.
  *
  * Groups of the configuration are stored as well, because their MLIDs must not change. A member
  * with an alias GUID belongs to the port that the store has for this alias.
@@ -13,7 +14,6 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/sm/mcast/state.h"
-#include "libfabmgr/sa/aliases.h"
 
 static void on_group(void *ctx, const struct fab_mcast_group *group, bool made)
 {
@@ -35,27 +35,11 @@ static void on_member(void *ctx, const struct fab_mcast_group *group,
         store_put_member(s->in.store, &row, member->join_state != 0);
 }
 
-static int load_groups(struct sm *s)
-{
-    struct fab_wire_mc_member_record *row = NULL;
-    size_t count = 0, lost = 0;
-    int r = store_load_groups(s->in.store, &row, &count);
-    for (size_t i = 0; i < count && r == FAB_OK; i++) {
-        r = fab_mcast_groups_restore(s->mcast->groups, &row[i]);
-        lost += r == FAB_E_LIMIT;
-        r = r == FAB_E_LIMIT ? FAB_OK : r;
-    }
-    if (lost > 0)
-        log_warning("sm", "no LID is left for %zu stored multicast groups", lost);
-    free(row);
-    return r;
-}
-
-static int load_aliases(struct sm *s, struct fab_sa_aliases *ret)
+static int read_aliases(struct store *store, struct fab_sa_aliases *ret)
 {
     struct store_alias *row = NULL;
     size_t count = 0;
-    int r = store_load_aliases(s->in.store, &row, &count);
+    int r = store_load_aliases(store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++)
         if (fab_sa_aliases_set(ret, row[i].port_guid, row[i].place, row[i].guid) == FAB_E_NOMEM)
             r = FAB_E_NOMEM;
@@ -63,40 +47,63 @@ static int load_aliases(struct sm *s, struct fab_sa_aliases *ret)
     return r;
 }
 
-static int load_members(struct sm *s)
+int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret)
 {
-    struct store_member *row = NULL;
-    struct fab_sa_aliases aliases = {0};
-    size_t count = 0;
-    int r = load_aliases(s, &aliases);
+    struct sm_stored_groups x = {0};
+    int r = store_load_groups(store, &x.group, &x.groups);
     if (r == FAB_OK)
-        r = store_load_members(s->in.store, &row, &count);
-    for (size_t i = 0; i < count && r == FAB_OK; i++) {
-        struct fab_mcast_member member = {.join_state = row[i].join_state,
-                                          .proxy_join = row[i].proxy_join};
-        memcpy(member.gid, row[i].port_gid, sizeof(member.gid));
-        member.port_guid = fab_sa_aliases_port(&aliases, member.gid[1]);
-        r = fab_mcast_groups_restore_member(s->mcast->groups, row[i].mgid, &member);
-        r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
+        r = read_aliases(store, &x.aliases);
+    if (r == FAB_OK)
+        r = store_load_members(store, &x.member, &x.members);
+    if (r == FAB_OK) {
+        *ret = x;
+        return r;
     }
+    sm_stored_groups_fini(&x);
+    if (r != FAB_E_NOMEM)
+        log_error("sm", "stored multicast groups could not be read: %s", fab_base_status_text(r));
+    return r == FAB_E_NOMEM ? r : FAB_OK;
+}
+
+void sm_stored_groups_fini(struct sm_stored_groups *x)
+{
+    fab_sa_aliases_fini(&x->aliases);
+    free(x->group);
+    free(x->member);
+    *x = (struct sm_stored_groups){0};
+}
+
+static int restore_member(const struct sm_stored_groups *x, const struct store_member *row,
+                          struct fab_mcast_groups *groups)
+{
+    struct fab_mcast_member member = {.join_state = row->join_state, .proxy_join = row->proxy_join};
+    memcpy(member.gid, row->port_gid, sizeof(member.gid));
+    member.port_guid = fab_sa_aliases_port(&x->aliases, member.gid[1]);
+    int r = fab_mcast_groups_restore_member(groups, row->mgid, &member);
+    return r == FAB_E_NOT_FOUND ? FAB_OK : r;
+}
+
+int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups)
+{
+    size_t lost = 0;
+    int r = FAB_OK;
+    for (size_t i = 0; i < x->groups && r == FAB_OK; i++) {
+        r = fab_mcast_groups_restore(groups, &x->group[i]);
+        lost += r == FAB_E_LIMIT;
+        r = r == FAB_E_LIMIT ? FAB_OK : r;
+    }
+    if (lost > 0)
+        log_warning("sm", "no LID is left for %zu stored multicast groups", lost);
+    for (size_t i = 0; i < x->members && r == FAB_OK; i++)
+        r = restore_member(x, &x->member[i], groups);
     if (r == FAB_OK)
-        r = fab_mcast_groups_restored(s->mcast->groups);
-    log_debug("sm", "stored multicast memberships: %zu", count);
-    free(row);
-    fab_sa_aliases_fini(&aliases);
+        r = fab_mcast_groups_restored(groups);
+    log_debug("sm", "stored multicast memberships: %zu", x->members);
     return r;
 }
 
-int sm_multicast_load(struct sm *s)
+void sm_multicast_listen(struct sm *s)
 {
-    int r = s->in.store ? load_groups(s) : FAB_OK;
-    if (r == FAB_OK && s->in.store)
-        r = load_members(s);
-    if (r != FAB_OK && r != FAB_E_NOMEM) {
-        log_error("sm", "stored multicast groups could not be read: %s", fab_base_status_text(r));
-        r = FAB_OK;
-    }
     s->mcast->groups->listener =
         (struct fab_mcast_listener){.ctx = s, .group = on_group, .member = on_member};
-    return r;
 }

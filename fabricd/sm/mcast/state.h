@@ -8,12 +8,20 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/plan/mft_writes.h"
+#include "libfabmgr/sa/aliases.h"
 #include "libfabmgr/verify/multicast.h"
 
 struct sm_absent {      /* a member whose port is not in the fabric */
     uint64_t guid;      /* GUID in the member's port GID; may be an alias GUID */
     uint64_t port_guid; /* GUID of the port itself */
     uint64_t since_us;
+};
+struct sm_stored_groups { /* the multicast groups in the database. All bytes 0: there are none */
+    struct fab_wire_mc_member_record *group;
+    size_t groups;
+    struct store_member *member;
+    size_t members;
+    struct fab_sa_aliases aliases; /* to find the ports of members with alias GUIDs */
 };
 struct sm_multicast {
     struct sm *s;
@@ -24,10 +32,14 @@ struct sm_multicast {
     bool full;       /* an event has reported that no MLID is left */
     uint16_t *top;   /* [switches of the trees' net] last known LinearFDBTop */
     struct loop_tasks tasks;
-    struct loop_task *reading; /* the worker task that reads links; NULL: none runs */
-    /* The links of this fabric, for the next update of the trees. NULL: none. */
-    struct fab_mcast_net *read;
+    struct sm_stored_groups stored; /* until a worker task makes groups of them */
+    struct loop_task *reading;      /* the worker task that reads links; NULL: none runs */
+    /* The fabric that the last worker task has read, and its links for the next update of the
+     * trees. NULL: none, or the task has made groups over them. */
     struct fab_fabric *read_of;
+    struct fab_mcast_net *read;
+    /* The groups that a worker task made of `stored`, until they become m->groups. NULL: none. */
+    struct fab_mcast_groups *made;
     struct fab_fabric *fabric; /* the trees are for the links of this fabric; NULL: none */
     struct sm_absent *absent;
     size_t absents, absent_room;
@@ -47,9 +59,11 @@ struct sm_multicast {
     struct fab_blocks held; /* MFT blocks that switches are known to hold */
     /* Bitset of MFT blocks (32 MLIDs each) in which the trees may differ from `held`. */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    uint64_t *unresponsive; /* bitset of the switches that did not answer */
+    uint64_t *unresponsive; /* bitset of the switches that are silent or did not answer twice */
     uint32_t unresponsives;
-    struct sm_guids failed_before; /* switches that did not accept the last request */
+    /* Switches that did not answer a request of the plan under way, or the last request of an
+     * earlier plan. */
+    struct sm_guids failed_now, failed_before;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
     /* The plan of the writes under way. It and the members below are valid only while `busy` is
@@ -69,9 +83,14 @@ void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if 
 /* Call this function after a plan of MFT writes was made, or with the error. */
 void sm_multicast_planned(struct sm *s, int status);
 
-/* multicast_store.c: loads the stored groups. From then on, each change is stored. Returns
- * NOMEM. */
-int sm_multicast_load(struct sm *s);
+/* Functions of multicast_store.c. */
+/* Reads the stored groups. If the database is damaged, logs an error and returns OK without groups.
+ * Returns NOMEM. */
+int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
+void sm_stored_groups_fini(struct sm_stored_groups *x);
+/* Adds the stored groups and members to `groups`. May run on a worker thread. Returns NOMEM. */
+int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
+void sm_multicast_listen(struct sm *s); /* from now on, stores each change of the groups */
 
 /* Functions of mft_proof.c. */
 /* Copies of tables and members. */
