@@ -32,7 +32,7 @@ struct draft {
     uint8_t blocks, sets;
     uint8_t block[FAB_SLS];  /* the block of SLs of each class */
     uint8_t owner[FAB_SLS];  /* the class that first got each block of SLs, or NONE */
-    uint8_t set_of[FAB_SLS]; /* the set of VLs of each block of SLs */
+    uint8_t set_of[FAB_SLS]; /* for each block of SLs, the index of its set of VLs */
 };
 
 static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsigned other)

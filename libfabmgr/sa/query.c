@@ -137,7 +137,8 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    q->sa = sa; /* begin_records sets want and mask; path.c sets path and given */
+    /* The members want, mask, path and given depend on the kind of record, and are set later. */
+    q->sa = sa;
     q->kind = NULL;
     q->method = req->method;
     q->trusted = req->trusted;

@@ -7,8 +7,8 @@
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
  * In state DISCOVERING, the manager becomes standby of any master, whatever its priority: this
- * master will find this manager, and hand over if this manager beats it. Not implemented: as
- * master, this manager does not hand over to a better manager in standby.
+ * master will find this manager, and hand over to it if it is the better manager. Not implemented:
+ * as master, this manager does not hand over to a better manager in standby.
  */
 #include "libfabmgr/smstate/smstate.h"
 

@@ -37,7 +37,8 @@ struct fab_quality_input {
 
 /* All-to-all: every endport sends one unit to every other endport. */
 struct fab_quality_all {
-    uint64_t max; /* greatest load of a channel, in units: the edge forwarding index */
+    /* Greatest load of a channel in units: the edge forwarding index of the literature. */
+    uint64_t max;
     /* lower bound of `max` for any routing, which follows from the links of the leaves */
     uint64_t bound;
     /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,

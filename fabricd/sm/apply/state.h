@@ -323,8 +323,8 @@ void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance will b
  * cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
-/* Sets gain->unsafe; called on a worker thread if the new tables are better. Returns NOMEM or
- * INVAL. */
+/* Checks whether the writes of the new tables have a safe order, and sets gain->unsafe if not.
+ * Called on a worker thread if the new tables are better. Returns NOMEM or INVAL. */
 int sm_rebalance_order(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, const struct fab_pool *pool,
                        struct sm_gain *gain);

@@ -186,8 +186,8 @@ void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(prin
 /* Gives the next round the cause and the trap time of the running round. */
 void sm_cause_carry_over(struct sm *s);
 
-/* Calls `done` at the end of the next round that does the work of a round of this kind (struct
- * sm_round.serves). Returns NOMEM, or DENIED if another manager is master. */
+/* Calls `done` at the end of the next round of this kind, or of another kind that includes its work
+ * (struct sm_round.serves). Returns NOMEM, or DENIED if another manager is master. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
 /* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then

@@ -292,7 +292,7 @@ static int begin(struct sm *s)
     return go_on(s, NULL);
 }
 
-/* Lets the computation follow the present state of the repair session. */
+/* Starts to compute or check the contingencies for the present state of the repair session. */
 static int follow(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

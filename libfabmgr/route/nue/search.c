@@ -189,8 +189,8 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns the number of levels that the arc spans, which is more than one if its load is above
- * normal_load. */
+/* Returns the length of the arc in levels of the search: one or, if its load is above normal_load,
+ * more. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)
