@@ -159,8 +159,9 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* Collects one slice. Returns OK if the response is complete, BUSY if more slices must follow,
- * LIMIT if the responses in progress use too much memory, or NOMEM. */
+/* Collects a part of the records of a GetTable response. Returns OK if the response is complete,
+ * BUSY if more parts must follow, LIMIT if the responses in progress use too much memory, or NOMEM.
+ */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;

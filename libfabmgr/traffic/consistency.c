@@ -4,8 +4,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* The recounted numbers. taken[] and queued[] have an element for each channel: the blocks of its
- * buffer that are in use, and the bytes that wait for the channel. */
+/* Numbers counted again from the packets. For each channel, taken[] has the number of blocks of its
+ * buffer that are in use, and queued[] has the number of bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
     uint64_t *in_flight; /* for each flow, the number of its packets in flight */

@@ -11,7 +11,7 @@
 
 struct fab_view {
     uint64_t generation;       /* number of this view; the first published view has 1 */
-    struct fab_fabric *fabric; /* owned reference to the fabric, as `target` is to the tables */
+    struct fab_fabric *fabric; /* a reference that the view owns; so is `target` */
     struct fab_target *target; /* NULL until tables are computed */
     struct fab_policy policy;
     struct fab_verdict verdict;

@@ -184,7 +184,8 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
     s->apply->reproof.failures++;
     sm_route_one_line(j->witness);
     sm_alarm_set(s,
-                 "the tables of generation %" PRIu64 " failed the background verification, although each "
+                 "the tables of generation %" PRIu64
+                 " failed the background verification, although each "
                  "local repair was verified: %s; an engine computes new tables",
                  j->view->generation, what);
     event_emit(s->in.bus, reproof_failed, .subject = "fabric", .generation = j->view->generation,

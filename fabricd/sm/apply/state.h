@@ -43,8 +43,8 @@ struct sm_programming {
     uint32_t awaited; /* unanswered LFT writes that other writes wait for */
     /* Manager's clock at the last answer to such a write; 0: none yet. */
     uint64_t awaited_us;
-    /* lossy_us: manager's clock when the first write was sent that takes away paths for a while.
-     * lost_us: how long pairs had no path. 0: no pair lost its path. */
+    /* If pairs have no path while tables change: lossy_us is the manager's clock at the first write
+     * that causes this, and lost_us is how long it lasted. Otherwise both are 0. */
     uint64_t lossy_us, lost_us;
     uint64_t lost_pairs; /* number of pairs that may have no path meanwhile */
     uint64_t *asked;     /* bitset of writes that are sent and not answered */

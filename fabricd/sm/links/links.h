@@ -110,7 +110,8 @@ int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
 /* Returns whether the link of this port is excluded because of a silent switch, or was excluded
  * until that switch answered and no view has been published since. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
-/* Call this function after a view was published. */
+/* Call this function after a view was published. It updates the list of silent switches: drops
+ * those that left the fabric, and notes which ones routes use again. */
 void sm_silent_settle(struct sm *s);
 /* Forgets all silent switches and ends all checks. */
 void sm_silent_forget(struct sm *s);

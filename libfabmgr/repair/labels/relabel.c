@@ -42,8 +42,8 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Returns the position of each switch in the order, with the changes of lift[]. The result is in
- * r->component, which is unused at the beginning of a call. */
+/* Returns the position of each switch in the order, after the relabellings of lift[]. The result is
+ * in r->component, which is unused at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {

@@ -50,8 +50,8 @@ struct fab_link_load {
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
     uint32_t *over; /* [channels] how much each channel contributes to over_flows */
-    /* Cache of the counters of all runs that send to endport upstream_end through switch
-     * upstream_sw. upstream_end is FAB_NONE if the cache is invalid. */
+    /* Cache: the ranges of counters of all runs of endports whose packets to endport upstream_end
+     * pass switch upstream_sw. upstream_end is FAB_NONE if the cache is invalid. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };
