@@ -115,6 +115,13 @@ int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
  * have left nodes without a route, but no route leads over a lost link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
+/* Replaces the directed routes of paths[node_count] that lead through a node by routes around it.
+ * Routes still lead through the node to those nodes that have no other route. Links need not have
+ * changed. Returns NOMEM, as fab_discover_paths_without does. */
+int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths);
+/* Returns whether the route to `node` leads through the node `through`. All routes must be those of
+ * one of the functions above. */
+bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through);
 #define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */
 
 #endif

@@ -21,14 +21,15 @@ struct known_node {
     struct fab_path path;
     uint32_t ref;
     uint8_t type, num_ports;
-    uint8_t near_port; /* port of the node near_guid by which this node was first reached */
-    uint8_t failures;  /* number of queries that timed out */
-    bool answered;     /* at least one query was answered */
+    uint8_t near_port;  /* port of the node near_guid by which this node was first reached */
+    uint8_t failures;   /* number of queries that timed out */
+    uint8_t lost_links; /* number of links to this node that its neighbours reported as down */
+    bool answered;      /* at least one query was answered */
     /* This discovery has read the node's GUID at an accepted place (contest.c). */
     bool identified;
     /* the walk of the node was queued; what `base` says about the node is no longer used */
     bool walked;
-    bool passed; /* find_paths has put off this silent switch */
+    bool passed; /* find_paths has put off this switch, which is silent or has failed */
     bool silent; /* the switch is known not to answer: it is not queried */
     bool kept;   /* the node was taken from the last snapshot (keep.c) */
     /* Bitset of the kinds of queries for which `unresponsive` already lists the node. */
@@ -44,6 +45,14 @@ struct known_node {
 static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
 {
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
+}
+
+/* Returns whether a switch has probably failed: several of its links are down, and it has not
+ * answered. */
+#define LOST_LINKS_FAILED 2
+static inline bool fab_discover_node_has_failed(const struct known_node *p)
+{
+    return p->lost_links >= LOST_LINKS_FAILED && !p->answered;
 }
 
 enum query_kind {
@@ -213,7 +222,7 @@ bool fab_discover_targeted_wave(struct fab_discover *d);
 int fab_discover_targeted_prune(struct fab_discover *d);
 /* The caller calls this function when a link was lost. Routes are computed again, and the port
  * far_port of `far` at the other end becomes a suspect, which the sweep reads. */
-int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
+int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
 /* The caller calls this function when a node is unresponsive. Routes then avoid the node, and its
  * neighbours become suspects, which the sweep reads. */

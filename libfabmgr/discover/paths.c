@@ -102,14 +102,17 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* ---- links that went ------------------------------------------------------------------------- */
 
-/* A search for the nodes whose routes led over the lost links. A silent switch has no route, so the
- * prefix of a route does not show whether it leads through such a switch and then over a lost link.
- * With silent switches the search therefore follows each route. */
+/* A search for the nodes whose routes led over the lost links, or through the node to avoid. A
+ * silent switch has no route, so the prefix of a route does not show whether it leads through such
+ * a switch and then over a lost link. With silent switches the search therefore follows each route.
+ */
 struct detour {
     const struct fab_fabric *f;
-    bool silent; /* the fabric has silent switches */
+    bool silent;    /* the fabric has silent switches */
+    uint32_t avoid; /* the node through which no route may lead; FAB_NONE: there is none */
     struct fab_path *paths;
-    struct fab_path *lost; /* [losts] routes up to the far ends of the lost links */
+    /* [losts] routes up to the far ends of the lost links, or to the node to avoid */
+    struct fab_path *lost;
     size_t losts;
     uint32_t *node; /* [nodes] the nodes that lost their routes, ascending */
     uint32_t nodes;
@@ -141,15 +144,18 @@ static void note_lost(struct detour *d, uint32_t from, uint32_t to)
     d->lost[d->losts++] = *b;
 }
 
-/* Follows a route over links that are up. Returns the node at its end, or FAB_NONE. Sets
- * *ret_silent if the route passes through a silent switch. */
-static uint32_t follow(const struct fab_fabric *f, const struct fab_path *path, bool *ret_silent)
+/* Follows a route over links that are up. Returns the node at its end, or FAB_NONE if the route is
+ * interrupted or leads through the node to avoid. Sets *ret_silent if the route passes through a
+ * silent switch. */
+static uint32_t follow(const struct detour *d, const struct fab_path *path, bool *ret_silent)
 {
+    const struct fab_fabric *f = d->f;
     uint32_t node = fab_fabric_port(f, f->self_port)->node;
     for (unsigned hop = 1; hop <= path->hops && node != FAB_NONE; hop++) {
         uint32_t port = fab_fabric_port_id(f, node, path->port[hop]);
+        bool leads_on = node != d->avoid && fab_fabric_port_is_up(f, port);
         *ret_silent |= f->nodes[node].silent;
-        node = fab_fabric_port_is_up(f, port) ? fab_fabric_peer_node(f, port) : FAB_NONE;
+        node = leads_on ? fab_fabric_peer_node(f, port) : FAB_NONE;
     }
     return node;
 }
@@ -160,7 +166,9 @@ static bool is_lost(const struct detour *d, uint32_t node)
     bool silent = false;
     size_t i = 0;
     if (d->silent)
-        return path->hops != FAB_PATH_UNKNOWN && follow(d->f, path, &silent) != node;
+        return path->hops != FAB_PATH_UNKNOWN && follow(d, path, &silent) != node;
+    if (node == d->avoid)
+        return false;
     while (i < d->losts && !begins_with(path, &d->lost[i]))
         i++;
     return i < d->losts;
@@ -172,8 +180,8 @@ static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;
     if (d->silent)
-        follow(d->f, &d->paths[node], &silent);
-    return !silent;
+        follow(d, &d->paths[node], &silent);
+    return !silent && node != d->avoid;
 }
 
 static void list_nodes(struct detour *d)
@@ -187,25 +195,28 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* Offers the route over this node to each neighbour that lost its route. The neighbour notes the
- * route if it is the shortest so far. */
-static void offer_to_neighbours(struct detour *d, uint32_t node)
+/* Offers the route over the link at this port to the node at its far end, if that node lost its
+ * route. The node notes the route if it is the shortest so far. */
+static void offer(struct detour *d, uint32_t port)
 {
     const struct fab_fabric *f = d->f;
+    uint32_t node = fab_fabric_port(f, port)->node, far = fab_fabric_peer_node(f, port);
     unsigned hops = d->paths[node].hops + 1u;
-    for (unsigned num = 1; num <= f->nodes[node].num_ports; num++) {
-        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num);
-        uint32_t far = fab_fabric_peer_node(f, port);
-        bool forwards = fab_fabric_node_is_switch(f, node) || port == f->self_port;
-        if (!forwards || far == FAB_NONE || d->paths[far].hops != FAB_PATH_UNKNOWN ||
-            hops > FAB_MAX_HOPS || hops >= d->hops[far] || !fab_fabric_port_is_up(f, port))
-            continue;
-        d->hops[far] = (uint8_t)hops;
-        d->via[far] = port;
-    }
+    bool forwards = fab_fabric_node_is_switch(f, node) || port == f->self_port;
+    if (!forwards || far == FAB_NONE || d->paths[far].hops != FAB_PATH_UNKNOWN ||
+        hops > FAB_MAX_HOPS || hops >= d->hops[far] || !fab_fabric_port_is_up(f, port))
+        return;
+    d->hops[far] = (uint8_t)hops;
+    d->via[far] = port;
 }
 
-/* Calls offer_to_neighbours for each neighbour of a node in node[] that still has a route. */
+static void offer_to_neighbours(struct detour *d, uint32_t node)
+{
+    for (unsigned num = 1; num <= d->f->nodes[node].num_ports; num++)
+        offer(d, fab_fabric_port_id(d->f, node, (uint8_t)num));
+}
+
+/* Offers each node in node[] the routes over its neighbours that still have one. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;
@@ -214,17 +225,20 @@ static void offer_from_outside(struct detour *d)
             uint32_t port = fab_fabric_port_id(f, d->node[i], (uint8_t)num);
             uint32_t near = fab_fabric_peer_node(f, port);
             if (near != FAB_NONE && d->paths[near].hops != FAB_PATH_UNKNOWN && may_lead_on(d, near))
-                offer_to_neighbours(d, near);
+                offer(d, fab_fabric_port(f, port)->peer);
         }
 }
 
 /* Sets the routes of the nodes in node[], the shortest first. */
 static void take_routes(struct detour *d)
 {
-    for (unsigned hops = 1; hops <= FAB_MAX_HOPS; hops++)
+    uint32_t left = d->nodes;
+    for (unsigned hops = 1; hops <= FAB_MAX_HOPS && left > 0; hops++) {
+        left = 0;
         for (uint32_t i = 0; i < d->nodes; i++) {
             uint32_t node = d->node[i];
             struct fab_path *path = &d->paths[node];
+            left += path->hops == FAB_PATH_UNKNOWN;
             if (d->hops[node] != hops || path->hops != FAB_PATH_UNKNOWN)
                 continue;
             const struct fab_port *via = fab_fabric_port(d->f, d->via[node]);
@@ -232,6 +246,7 @@ static void take_routes(struct detour *d)
             path->port[++path->hops] = via->num;
             offer_to_neighbours(d, node);
         }
+    }
 }
 
 /* Searches all routes anew if nodes lost theirs and have none that avoids the silent switches. */
@@ -258,28 +273,71 @@ static bool any_silent(const struct fab_fabric *f)
     return sw < f->switch_count;
 }
 
+/* Prepares a search with room for `losts` entries in lost[]. */
+static int begin(struct detour *d, const struct fab_fabric *f, struct fab_path *paths, size_t losts)
+{
+    *d = (struct detour){.f = f, .paths = paths, .silent = any_silent(f), .avoid = FAB_NONE};
+    d->lost = calloc(losts + 1, sizeof(*d->lost));
+    d->node = fab_base_alloc_array(f->node_count, sizeof(*d->node));
+    d->hops = calloc(f->node_count, sizeof(*d->hops));
+    d->via = fab_base_alloc_array(f->node_count, sizeof(*d->via));
+    return d->lost && d->node && d->hops && d->via ? FAB_OK : FAB_E_NOMEM;
+}
+
+static void find_routes(struct detour *d)
+{
+    list_nodes(d);
+    offer_from_outside(d);
+    take_routes(d);
+}
+
+static void end(struct detour *d)
+{
+    free(d->lost);
+    free(d->node);
+    free(d->hops);
+    free(d->via);
+}
+
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths)
 {
-    struct detour d = {.f = f, .paths = paths, .silent = any_silent(f)};
-    d.lost = calloc(2 * count + 1, sizeof(*d.lost));
-    d.node = fab_base_alloc_array(f->node_count, sizeof(*d.node));
-    d.hops = calloc(f->node_count, sizeof(*d.hops));
-    d.via = fab_base_alloc_array(f->node_count, sizeof(*d.via));
-    int status = d.lost && d.node && d.hops && d.via ? FAB_OK : FAB_E_NOMEM;
+    struct detour d;
+    int status = begin(&d, f, paths, 2 * count);
     for (size_t i = 0; status == FAB_OK && i < count; i++) {
         note_lost(&d, port[2 * i], port[2 * i + 1]);
         note_lost(&d, port[2 * i + 1], port[2 * i]);
     }
     if (status == FAB_OK) {
-        list_nodes(&d);
-        offer_from_outside(&d);
-        take_routes(&d);
+        find_routes(&d);
         status = search_behind_silent(&d);
     }
-    free(d.lost);
-    free(d.node);
-    free(d.hops);
-    free(d.via);
+    end(&d);
     return status;
+}
+
+int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths)
+{
+    struct detour d;
+    if (paths[node].hops == FAB_PATH_UNKNOWN)
+        return FAB_OK; /* no route leads through a node that has none */
+    int status = begin(&d, f, paths, 1);
+    if (status == FAB_OK) {
+        d.avoid = node;
+        d.lost[d.losts++] = paths[node];
+        find_routes(&d);
+        /* Only this node leads to the nodes that are still without a route. */
+        offer_to_neighbours(&d, node);
+        take_routes(&d);
+        d.avoid = FAB_NONE;
+        status = search_behind_silent(&d);
+    }
+    end(&d);
+    return status;
+}
+
+bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through)
+{
+    return node != through && paths[through].hops != FAB_PATH_UNKNOWN &&
+           begins_with(&paths[node], &paths[through]);
 }

@@ -138,7 +138,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. With
  * `around`, the routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes
- * that have no other route: whether it forwards directed-route packets is not known. */
+ * that have no other route: whether it forwards directed-route packets is not known. The same holds
+ * for a switch that has probably failed. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
@@ -151,8 +152,9 @@ static int find_paths(struct fab_discover *d, bool around)
         struct known_node *p = fab_discover_node_get(d, item.ref);
         if (!leads_on(d, p, around))
             continue;
-        bool later = p->silent && !p->passed;
-        p->passed = p->silent;
+        bool last_choice = p->silent || fab_discover_node_has_failed(p);
+        bool later = last_choice && !p->passed;
+        p->passed = last_choice;
         status = later ? fab_discover_queue_push(&last, item) : expand(d, p, &queue);
     }
     free(queue.items);
@@ -253,10 +255,12 @@ bool fab_discover_targeted_wave(struct fab_discover *d)
     return status == FAB_OK && hops != FAB_PATH_UNKNOWN;
 }
 
-int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
+int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port)
 {
     d->paths_stale = true;
+    if (far->lost_links < UINT8_MAX)
+        far->lost_links++;
     if (d->base == NULL || fab_base_bits_get(far->asked, far_port))
         return FAB_OK;
     if (far->type != FAB_NODE_SWITCH)

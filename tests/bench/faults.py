@@ -58,7 +58,7 @@ class Topology:
                 peers.setdefault(node, []).append((int(m[1]), m[2]))
             elif m and node:
                 hosts.add(node)
-        self.leaves = hosts
+        self.leaves, self.peers = hosts, peers
         spines = {n for n in peers if n not in hosts}
         self.cables = {'leaf': [], 'core': [], 'spine': sorted(spines)}
         for switch in sorted(peers):
@@ -69,8 +69,12 @@ class Topology:
                 elif ends == 0 and switch < far:
                     self.cables['core'].append('%s[%d]' % (switch, port))
 
-    def draw(self, kind, count, seed):
-        return random.Random(seed).sample(self.cables[kind], min(count, len(self.cables[kind])))
+    def draw(self, kind, count, seed, near=None):
+        places = self.cables[kind]
+        if near:
+            beside = {near} | {far for _, far in self.peers[near]}
+            places = [p for p in places if p.split('[')[0] in beside]
+        return random.Random(seed).sample(places, min(count, len(places)))
 
 
 def quiet(counts, seconds, most):
@@ -157,6 +161,8 @@ def main():
     parser.add_argument('--theirs', type=int, default=3, help='faults that OpenSM gets')
     parser.add_argument('--kinds', default=','.join(KINDS))
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--near', metavar='GUID', help='draw only faults of this switch and of its neighbours, for '
+                        'example of the leaf of the manager')
     parser.add_argument('--timeout', type=float, default=120, help='for the bring-up and for each fault of OpenSM')
     parser.add_argument('--wait', type=float, default=20, help='seconds to wait for a write of fabricd')
     parser.add_argument('--json', help='append a line a run to this file')
@@ -173,9 +179,10 @@ def main():
     for fabric in args.fabrics:
         topology = topology_of(args.build, fabric, work)
         places = Topology(topology)
+        near = args.near and '"S-%016x"' % int(args.near, 16)
 
         def tries(count):
-            return [(kind, places.draw(kind, count, args.seed)) for kind in kinds]
+            return [(kind, places.draw(kind, count, args.seed, near)) for kind in kinds]
 
         results = []
         for engine in [] if args.sim or args.background else filter(None, args.engines.split(',')):

@@ -185,6 +185,12 @@ CONDITION(has_smps)
     return compare(line, 1, status_of(s).smps_sent - s->marked_smps, why);
 }
 
+CONDITION(has_timeouts)
+{
+    const struct sm_status status = status_of(s);
+    return compare(line, 1, status.smps_retried + status.smps_timed_out - s->marked_timeouts, why);
+}
+
 CONDITION(has_generations)
 {
     return compare(line, 1, status_of(s).generation - s->marked_generation, why);
@@ -293,19 +299,33 @@ static const struct {
     const char *name;
     bool (*holds)(struct stage *s, const struct scenario_line *line, char why[512]);
 } conditions[] = {
-    {"healthy", is_healthy},      {"idle", is_idle},
-    {"active", is_active},        {"good", is_good},
-    {"state", has_state},         {"generation", has_generation},
-    {"alarm", has_alarm},         {"unresponsive", has_unresponsive},
-    {"tables", has_tables},       {"smps", has_smps},
-    {"nodes", has_nodes},         {"links", has_links},
-    {"answers", has_answers},     {"refusals", has_refusals},
-    {"event", has_event},         {"no-event", has_no_event},
-    {"events", has_events},       {"port", has_port},
-    {"counter", has_counter},     {"held-down", has_flapping},
-    {"flapping", has_flapping},   {"isolated", has_isolated},
-    {"unhealthy", has_unhealthy}, {"generations", has_generations},
-    {"blocks", has_blocks},       {"writes", has_writes},
+    {"healthy", is_healthy},
+    {"idle", is_idle},
+    {"active", is_active},
+    {"good", is_good},
+    {"state", has_state},
+    {"generation", has_generation},
+    {"alarm", has_alarm},
+    {"unresponsive", has_unresponsive},
+    {"tables", has_tables},
+    {"smps", has_smps},
+    {"nodes", has_nodes},
+    {"links", has_links},
+    {"answers", has_answers},
+    {"refusals", has_refusals},
+    {"event", has_event},
+    {"no-event", has_no_event},
+    {"events", has_events},
+    {"port", has_port},
+    {"counter", has_counter},
+    {"held-down", has_flapping},
+    {"flapping", has_flapping},
+    {"isolated", has_isolated},
+    {"unhealthy", has_unhealthy},
+    {"timeouts", has_timeouts},
+    {"generations", has_generations},
+    {"blocks", has_blocks},
+    {"writes", has_writes},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

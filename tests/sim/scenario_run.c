@@ -144,6 +144,7 @@ void stage_mark(struct stage *s)
     s->event_count = s->answers = s->refusals = 0;
     s->blocks = s->writes = 0;
     s->marked_smps = status.smps_sent;
+    s->marked_timeouts = status.smps_retried + status.smps_timed_out;
     s->marked_generation = status.generation;
 }
 

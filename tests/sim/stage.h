@@ -51,7 +51,7 @@ struct stage {
 
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
-    uint64_t marked_smps, marked_generation;
+    uint64_t marked_smps, marked_timeouts, marked_generation;
     /* SubnSet requests of LFT blocks, and of any attribute, that the manager sent since the last
      * mark */
     uint64_t blocks, writes;

@@ -108,9 +108,9 @@ START_TEST(mends_tables_in_place)
         /* writes to all switches but those whose route used the link are LID routed */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
-        /* the repair costs a port probe at one or both ends of the link, and the writes, but no
-         * sweep */
-        ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
+        /* the repair costs a port probe at one or both ends of the link, a read of another
+         * neighbour of each end, and the writes, but no sweep */
+        ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
@@ -493,43 +493,39 @@ static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned la
 }
 
 /* A spine with 36 leaves fails. The probe reads all ports of three leaves, and one port of each
- * other leaf. */
+ * other leaf, even if only a few leaves sent a trap. */
 START_TEST(asks_neighbours_of_a_lost_switch_only_for_their_links_to_it)
 {
+    static const unsigned traps[] = {36, 7, 1};
     struct lab lab;
     struct sm_status before_it;
     struct reroute last;
     bring_up_virtual(&lab, lab_leaf_spine(36, 18, 18));
     sm_get_status(lab.sm, &before_it);
     lose_switch(&lab, "spine-018");
-    deliver_traps_of_leaves(&lab, 1, 36);
+    deliver_traps_of_leaves(&lab, 1, traps[_i]);
     const struct lab_event *e = lab_await(&lab, 3, "reroute-done");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
     ck_assert_uint_eq(last.links_lost, 36);
-    ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 3 * 36 + 33 + 36 + last.blocks);
+    ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 3 * 36 + 36 + 36 + last.blocks);
     lab_run(&lab, 5, lab_is_idle, "without the spine");
     lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
 
-/* All directed routes to the leaves lead over the spine that fails. The manager repairs the one
- * link that it finds at its own leaf, and then reads the other leaves over other spines. */
+/* All directed routes to the leaves lead over the spine that fails. The manager finds one failed
+ * link at its own leaf, and then reads the other leaves over other spines. */
 START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
 {
     struct lab lab;
-    struct reroute all[4];
-    uint32_t links = 0;
+    struct reroute last;
     bring_up_virtual(&lab, lab_leaf_spine(36, 18, 18));
     lose_switch(&lab, "spine-001");
     deliver_traps_of_leaves(&lab, 1, 36);
     lab_await(&lab, 3, "reroute-done");
-    lab_forget_events(&lab);
-    lab_await(&lab, 3, "reroute-done");
-    uint32_t count = sm_reroutes(lab.sm, 0, all, 4);
-    for (uint32_t i = 0; i < count && i < 4; i++)
-        links += all[i].links_lost;
-    ck_assert_uint_eq(links, 36);
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
+    ck_assert_uint_eq(last.links_lost, 36);
     lab_run(&lab, 5, lab_is_idle, "without the spine");
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -722,7 +718,7 @@ int main(void)
     tcase_add_test(t, skips_a_silent_node_and_names_it);
     tcase_add_test(t, finds_out_that_a_switch_is_off);
     tcase_add_test(t, does_without_a_switch_that_hangs);
-    tcase_add_test(t, asks_neighbours_of_a_lost_switch_only_for_their_links_to_it);
+    tcase_add_loop_test(t, asks_neighbours_of_a_lost_switch_only_for_their_links_to_it, 0, 3);
     tcase_add_test(t, reads_neighbours_over_other_switches_than_the_lost_one);
     tcase_add_test(t, finds_what_else_failed_with_a_switch);
     tcase_add_test(t, reads_a_neighbour_whole_if_its_link_to_the_lost_switch_is_up);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
  * search of the whole fabric, and must lead to their nodes over links that exist. They lead through
- * silent switches only to nodes that have no other route. */
+ * silent switches only to nodes that have no other route. The same holds for a node to avoid. */
 #include <stdlib.h>
 
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
@@ -142,12 +143,68 @@ START_TEST(repaired_routes_avoid_silent_switches)
 }
 END_TEST
 
+static bool is_through(const struct fab_fabric *f, const struct fab_path *path, uint32_t node)
+{
+    uint32_t at = fab_fabric_port(f, f->self_port)->node;
+    bool through = false;
+    for (unsigned hop = 1; hop <= path->hops; hop++) {
+        through |= at == node;
+        at = fab_fabric_peer_node(f, fab_fabric_port_id(f, at, path->port[hop]));
+    }
+    return through;
+}
+
+/* Compares routes around a switch with those of a search of the whole fabric. Returns the number of
+ * nodes that only this switch connects. */
+static uint32_t compare_around(const struct fab_fabric *f, uint32_t sw,
+                               const struct fab_path *paths)
+{
+    uint64_t *avoid = fab_base_bits_new(f->node_count);
+    struct fab_path *whole = NULL;
+    uint32_t behind = 0;
+    ck_assert_ptr_nonnull(avoid);
+    fab_base_bits_set(avoid, sw);
+    ck_assert_int_eq(fab_discover_paths_around(f, avoid, &whole), FAB_OK);
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        bool through = is_through(f, &whole[n], sw);
+        ck_assert_uint_eq(end_of(f, &paths[n]), n);
+        ck_assert(is_through(f, &paths[n], sw) == through);
+        ck_assert(fab_discover_path_leads_through(paths, n, sw) == through);
+        behind += through;
+        if (!through)
+            ck_assert_uint_eq(paths[n].hops, whole[n].hops);
+    }
+    free(avoid);
+    free(whole);
+    return behind;
+}
+
+START_TEST(routes_avoid_a_switch)
+{
+    struct fab_prng random;
+    uint32_t behind = 0;
+    fab_base_prng_init(&random, test_seed("a switch to avoid", 7));
+    for (unsigned round = 0; round < 300; round++) {
+        struct fab_fabric *f = fabric_of(fab_base_prng_next(&random));
+        struct fab_path *paths = NULL;
+        uint32_t sw = (uint32_t)fab_base_prng_below(&random, f->switch_count);
+        ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
+        ck_assert_int_eq(fab_discover_paths_avoid(f, sw, paths), FAB_OK);
+        behind += compare_around(f, sw, paths);
+        free(paths);
+        fab_fabric_unref(f);
+    }
+    ck_assert_uint_gt(behind, 500);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("paths");
     TCase *t = tcase_create("paths");
     tcase_add_test(t, repaired_routes_are_shortest_routes);
     tcase_add_test(t, repaired_routes_avoid_silent_switches);
+    tcase_add_test(t, routes_avoid_a_switch);
     suite_add_tcase(s, t);
     return test_run(s);
 }

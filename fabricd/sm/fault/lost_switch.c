@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When a switch fails, each of its neighbours sends a trap. To read all ports of all neighbours
- * would take a thousand reads, and 10 ms before the first write. A port probe therefore reads all
- * ports of the first suspects only. If it finds that two links to one switch failed, the switch has
- * probably failed. The probe then reads, of the other suspects that are its neighbours, only the
- * ports that lead to it.
+ * would take a thousand reads, and 10 ms before the first write. Many of the traps may also be lost
+ * in the failed switch, if they are routed through it. A port probe therefore reads all ports of
+ * the first suspects only. If it finds one failed link to a switch, it asks another neighbour, the
+ * witness, for the state of its link to that switch. If two links to a switch failed, the switch
+ * has probably failed. Directed routes then avoid it, and the probe reads the ports of all its
+ * neighbours that lead to it, whether they sent a trap or not. One local repair thus handles the
+ * failure of the whole switch.
  *
- * If such a port is still up, it does not explain the trap of the suspect, and the probe reads all
- * ports of the suspect after all. Other changes at a suspect whose trap is explained are found by
- * the targeted sweep that checks the result of the probe.
+ * If such a port of a suspect is still up, it does not explain the trap of the suspect, and the
+ * probe reads all ports of the suspect after all. Other changes at a suspect whose trap is
+ * explained are found by the targeted sweep that checks the result of the probe.
  */
+#include <string.h>
+
 #include "fabricd/sm/fault/state.h"
 #include "libfabmgr/base/bitset.h"
 
@@ -38,17 +43,78 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Finds the switches that have probably failed. */
-static void find_lost(struct sm *s)
+/* Returns the port of the neighbour at the far end of the switch's port. Returns FAB_NONE if no
+ * link leads to another switch, or if its failure is known. */
+static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
-    const struct sm_probe *p = &s->fault->probe;
-    struct sm_lost_switches *l = &s->fault->lost;
-    for (uint32_t i = 0; i < p->count && l->count < SM_LOST_SWITCHES; i++) {
-        uint32_t node = fab_fabric_peer_node(f, p->link[i].port);
-        if (node != FAB_NONE && !is_lost(l, node) && count_failed_links_to(s, node) >= LEAST_LINKS)
-            l->node[l->count++] = node;
+    uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num), far = fab_fabric_peer_node(f, port);
+    if (far == FAB_NONE || !fab_fabric_node_is_switch(f, far) || !fab_fabric_port_is_up(f, port) ||
+        sm_probe_has(&s->fault->probe, port))
+        return FAB_NONE;
+    return fab_fabric_port(f, port)->peer;
+}
+
+/* Finds a neighbour, other than `suspect`, that is reached without the switch. Returns its port to
+ * the switch, or FAB_NONE. */
+static uint32_t find_witness(const struct sm *s, uint32_t node, uint32_t suspect)
+{
+    const struct sm_model *m = &s->model;
+    for (uint32_t num = 1; num <= m->fabric->nodes[node].num_ports; num++) {
+        uint32_t port = port_to(s, node, num);
+        uint32_t near = port == FAB_NONE ? FAB_NONE : fab_fabric_port(m->fabric, port)->node;
+        if (near != FAB_NONE && near != suspect && m->paths[near].hops != FAB_PATH_UNKNOWN &&
+            !fab_discover_path_leads_through(m->paths, near, node))
+            return port;
     }
+    return FAB_NONE;
+}
+
+/* Notes that a link from the suspect to the switch failed, and that no other such link is known. */
+static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
+{
+    struct sm_lost_switches *l = &s->fault->lost;
+    for (uint32_t i = 0; i < l->doubts; i++)
+        if (l->doubt[i] == node)
+            return;
+    if (l->doubts == SM_LOST_SWITCHES)
+        return;
+    uint32_t witness = find_witness(s, node, suspect);
+    /* Next to the manager, all neighbours may be reached through the switch. */
+    if (witness == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
+        witness = find_witness(s, node, suspect);
+    l->doubt[l->doubts] = node;
+    l->witness[l->doubts++] = witness;
+}
+
+void sm_lost_switch_note(struct sm *s, uint32_t port)
+{
+    struct sm_lost_switches *l = &s->fault->lost;
+    uint32_t node = fab_fabric_peer_node(s->model.fabric, port);
+    if (node == FAB_NONE || is_lost(l, node))
+        return;
+    if (count_failed_links_to(s, node) < LEAST_LINKS) {
+        doubt(s, node, fab_fabric_port(s->model.fabric, port)->node);
+    } else if (l->count < SM_LOST_SWITCHES) {
+        if (sm_model_avoid(&s->model, node) != FAB_OK)
+            s->fault->probe.more = true;
+        l->next[l->count] = 1;
+        l->node[l->count++] = node;
+    }
+}
+
+bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port)
+{
+    struct sm_lost_switches *l = &s->fault->lost;
+    *ret_port = FAB_NONE;
+    for (uint32_t i = 0; i < l->doubts && *ret_port == FAB_NONE; i++) {
+        *ret_port = is_lost(l, l->doubt[i]) ? FAB_NONE : l->witness[i];
+        l->witness[i] = FAB_NONE;
+    }
+    for (uint32_t i = 0; i < l->count; i++)
+        while (*ret_port == FAB_NONE && l->next[i] <= s->model.fabric->nodes[l->node[i]].num_ports)
+            *ret_port = port_to(s, l->node[i], l->next[i]++);
+    return *ret_port != FAB_NONE;
 }
 
 /* Returns whether reads of a first suspect are unanswered. Failed switches do not count. */
@@ -66,7 +132,6 @@ bool sm_lost_switch_awaited(struct sm *s)
     struct sm_lost_switches *l = &s->fault->lost;
     if (l->decided || s->fault->next_suspect != SM_FIRST_SUSPECTS)
         return false;
-    find_lost(s);
     l->decided = !reads_pending(s);
     return !l->decided;
 }
@@ -95,24 +160,19 @@ static bool leads_to_lost(const struct sm *s, uint32_t port)
            is_lost(&s->fault->lost, fab_fabric_peer_node(f, port));
 }
 
-void sm_lost_switch_begin(struct sm *s, uint32_t suspect, uint32_t node)
+bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_lost_switches *l = &s->fault->lost;
-    if (suspect < SM_FIRST_SUSPECTS || l->count == 0 || l->again)
-        return;
+    if (l->count == 0 || l->again)
+        return false;
     for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++)
         if (leads_to_lost(s, fab_fabric_port_id(f, node, (uint8_t)num))) {
             fab_base_bits_set(l->narrow, suspect);
             l->any = true;
-            return;
+            return true;
         }
-}
-
-bool sm_lost_switch_skips(const struct sm *s, uint32_t suspect, uint32_t port)
-{
-    const struct sm_lost_switches *l = &s->fault->lost;
-    return !l->again && fab_base_bits_get(l->narrow, suspect) && !leads_to_lost(s, port);
+    return false;
 }
 
 /* Returns whether a port of the suspect to a failed switch was found down. */
@@ -152,7 +212,14 @@ bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect)
 
 bool sm_lost_switch_done(const struct sm *s)
 {
-    return !s->fault->lost.any || s->fault->lost.again;
+    const struct sm_lost_switches *l = &s->fault->lost;
+    for (uint32_t i = 0; i < l->doubts; i++)
+        if (l->witness[i] != FAB_NONE)
+            return false;
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->next[i] <= s->model.fabric->nodes[l->node[i]].num_ports)
+            return false;
+    return !l->any || l->again;
 }
 
 void sm_lost_switch_stop(struct sm *s)
@@ -161,4 +228,6 @@ void sm_lost_switch_stop(struct sm *s)
     if (!l->again)
         l->end = 0;
     l->again = true;
+    /* No answer comes to the reads that were given up. */
+    memset(l->pending, 0, sizeof(l->pending));
 }

@@ -36,17 +36,17 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Returns the directed route to the suspect that is being probed. Returns NULL if the suspect is
- * not a switch or no route to it is known. */
-static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
+/* Returns whether the suspect that is being probed is a switch to which a directed route is known.
+ */
+static bool find_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = fab_fabric_node_by_guid(f, s->run.suspects.guid[s->fault->next_suspect]);
     if (node == FAB_NONE || !fab_fabric_node_is_switch(f, node) ||
         s->model.paths[node].hops == FAB_PATH_UNKNOWN)
-        return NULL;
+        return false;
     *ret_node = node;
-    return &s->model.paths[node];
+    return true;
 }
 
 /* If the suspect is a silent switch that routes can avoid, takes all its links as links to be
@@ -69,40 +69,52 @@ static bool take_silent(struct sm *s, uint64_t guid)
     return true;
 }
 
-/* Begins with the next suspect. Returns its directed route, or NULL if the probe does not read it.
- */
-static const struct fab_path *begin_suspect(struct sm *s, uint32_t *ret_node)
+/* Begins with the next suspect. Returns false if the probe does not read it. */
+static bool begin_suspect(struct sm *s, uint32_t *ret_node)
 {
     struct sm_fault *x = s->fault;
     uint64_t guid = s->run.suspects.guid[x->next_suspect];
     if (sm_lost_switch_is_read(s, x->next_suspect) || take_silent(s, guid))
-        return NULL;
-    const struct fab_path *path = path_to_suspect(s, ret_node);
+        return false;
+    bool known = find_suspect(s, ret_node);
+    if (known && sm_lost_switch_skips(s, x->next_suspect, *ret_node))
+        return false;
     sm_guids_add(&x->probe.unresponsive, guid);
-    if (path != NULL)
-        sm_lost_switch_begin(s, x->next_suspect, *ret_node);
-    else
-        x->probe.more = true;
-    return path;
+    x->probe.more |= !known;
+    return known;
 }
 
-/* Finds the next port of the suspect that the probe reads. Returns false if there is none. */
-static bool find_port(struct sm *s, uint32_t node, uint32_t *ret_port)
+/* Fills in the request that reads a port of a switch. */
+static void read_port(struct sm *s, uint32_t port, struct fab_mads_request *ret)
 {
-    const struct fab_fabric *f = s->model.fabric;
-    struct sm_fault *x = s->fault;
-    while (x->next_port <= f->nodes[node].num_ports) {
-        *ret_port = fab_fabric_port_id(f, node, (uint8_t)x->next_port++);
-        if (!sm_lost_switch_skips(s, x->next_suspect, *ret_port))
-            return true;
-    }
-    return false;
+    const struct fab_port *p = fab_fabric_port(s->model.fabric, port);
+    ret->path = &s->model.paths[p->node];
+    ret->attr_id = FAB_ATTR_PORT_INFO;
+    ret->attr_mod = p->num;
+    ret->tag = port;
+    sm_m_key_fill(s, ret);
+    sm_lost_switch_count(s, p->node, 1);
+}
+
+/* Reads the next port of a neighbour of a failed switch (lost_switch.c). */
+static bool read_neighbour(struct sm *s, struct fab_mads_request *ret)
+{
+    uint32_t port;
+    do {
+        if (!sm_lost_switch_next(s, &port))
+            return false;
+    } while (s->model.paths[fab_fabric_port(s->model.fabric, port)->node].hops == FAB_PATH_UNKNOWN);
+    sm_guids_add(&s->fault->probe.unresponsive,
+                 s->model.fabric->nodes[fab_fabric_port(s->model.fabric, port)->node].guid);
+    read_port(s, port, ret);
+    return true;
 }
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
+    const struct fab_fabric *f = s->model.fabric;
     struct sm_fault *x = s->fault;
-    if (sm_return_next(s, ret))
+    if (sm_return_next(s, ret) || read_neighbour(s, ret))
         return true;
     if (x->next_suspect >= s->run.suspects.count) {
         sm_probe_join(s);
@@ -110,17 +122,13 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             sm_lost_switch_read_again(s);
     }
     for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
-        uint32_t node = FAB_NONE, port;
+        uint32_t node = FAB_NONE;
         if (x->next_port == 1 && sm_lost_switch_awaited(s))
             return false;
-        ret->path = x->next_port == 1 ? begin_suspect(s, &node) : path_to_suspect(s, &node);
-        if (ret->path == NULL || !find_port(s, node, &port))
+        bool known = x->next_port == 1 ? begin_suspect(s, &node) : find_suspect(s, &node);
+        if (!known || x->next_port > f->nodes[node].num_ports)
             continue;
-        ret->attr_id = FAB_ATTR_PORT_INFO;
-        ret->attr_mod = fab_fabric_port(s->model.fabric, port)->num;
-        ret->tag = port;
-        sm_m_key_fill(s, ret);
-        sm_lost_switch_count(s, node, 1);
+        read_port(s, fab_fabric_port_id(f, node, (uint8_t)x->next_port++), ret);
         return true;
     }
     return false;
@@ -146,6 +154,14 @@ static bool differs(const struct fab_port_info *was, const struct fab_port_info 
              was->speed_ext_active != now->speed_ext_active));
 }
 
+static void add_failed(struct sm *s, const struct sm_link *link)
+{
+    struct sm_probe *p = &s->fault->probe;
+    p->more |= sm_probe_add(p, link) != FAB_OK;
+    if (!link->isolated)
+        sm_lost_switch_note(s, link->port);
+}
+
 static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -154,7 +170,7 @@ static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now
                                  .peer = fab_fabric_port(f, port)->peer,
                                  .isolated = is_up(now) && sm_isolate_due(s, port)};
     if (fab_fabric_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
-        p->more |= sm_probe_add(p, &link) != FAB_OK;
+        add_failed(s, &link);
     else if (sm_return_is(s, port, now))
         p->more |= sm_return_add(s, port, now) != FAB_OK;
     else

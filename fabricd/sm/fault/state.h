@@ -34,12 +34,17 @@ struct sm_probe {         /* result of a port probe */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. The bitsets contain positions in run.suspects. */
 struct sm_lost_switches {
+    /* [doubts] switches of which one link failed, and the port of another neighbour that shows
+     * whether they failed; FAB_NONE: the port was read, or there is none */
+    uint32_t doubt[SM_LOST_SWITCHES], witness[SM_LOST_SWITCHES];
+    uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
+    uint8_t next[SM_LOST_SWITCHES];  /* their next port whose far end is read */
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
     bool decided;                        /* node[] is complete, so the other suspects may be read */
-    /* narrow: suspects of which only the ports to failed switches are read at first. reread: those
-     * of them whose trap these ports did not explain. */
+    /* narrow: neighbours of failed switches, whose ports are not all read at first. reread: those
+     * of them whose trap is not explained. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
     /* The first reads have ended: of the suspects before `end`, the probe now reads only those in
@@ -105,24 +110,30 @@ bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of lost_switch.c. `suspect` is a position in run.suspects. */
+/* Call this function when the probe has found the failed link at this port. */
+void sm_lost_switch_note(struct sm *s, uint32_t port);
+/* Finds the next port of a neighbour of a failed switch, or of a switch that may have failed, that
+ * the probe must read. Returns false if there is none now. */
+bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
- * one. Looks for failed switches if it need not wait any longer. */
+ * one. */
 bool sm_lost_switch_awaited(struct sm *s);
 /* Counts the unanswered reads of a switch. Call this function with change 1 for each read, and with
  * -1 for each answer. */
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
 /* Ends the wait that sm_lost_switch_awaited reports. Returns false if the probe does not wait. */
 bool sm_lost_switch_give_up(struct sm *s);
-/* Call this function before the first read of a suspect. Decides which ports of it are read. */
-void sm_lost_switch_begin(struct sm *s, uint32_t suspect, uint32_t node);
-bool sm_lost_switch_skips(const struct sm *s, uint32_t suspect, uint32_t port);
+/* Call this function before the first read of a suspect. Returns whether the probe does not read
+ * all its ports now, because it is a neighbour of a failed switch. */
+bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
 /* Call this function when all suspects were read. When all reads are answered, the probe begins
  * again with the suspects whose traps are not explained. */
 void sm_lost_switch_read_again(struct sm *s);
 /* Returns whether the probe, which has begun again, need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
 bool sm_lost_switch_done(const struct sm *s); /* returns whether the probe need not begin again */
-/* Makes the probe read no suspect again. */
+/* Call this function when the unanswered reads are given up. The probe then reads no suspect
+ * again. */
 void sm_lost_switch_stop(struct sm *s);
 
 /* Functions of returned_links.c. */

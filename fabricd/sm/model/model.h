@@ -91,6 +91,9 @@ void sm_model_fini(struct sm_model *m);
 /* Replaces the directed routes over links that the snapshot no longer has
  * (fab_discover_paths_without). Returns NOMEM. */
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count);
+/* Replaces the directed routes that lead through a switch by routes around it, as far as there are
+ * any (fab_discover_paths_avoid). Returns NOMEM. */
+int sm_model_avoid(struct sm_model *m, uint32_t node);
 /* Fills port_paths. Call this function after `paths` changed. Returns NOMEM. */
 int sm_model_find_port_paths(struct sm_model *m);
 /* Returns the directed route to a port. The route to a port of an adapter arrives at this port; the

@@ -74,6 +74,12 @@ int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 
+int sm_model_avoid(struct sm_model *m, uint32_t node)
+{
+    int r = fab_discover_paths_avoid(m->fabric, node, m->paths);
+    return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
+}
+
 static int compare(const void *key, const void *element)
 {
     uint32_t port = *(const uint32_t *)key, other = ((const struct sm_port_path *)element)->port;
