@@ -265,7 +265,7 @@ static int update_spare_pointers(struct history *h)
     return FAB_OK;
 }
 
-/* Takes over the array `page`. NULL: no memory. */
+/* Makes a version with these page pointers, and takes over the array. NULL: no memory. */
 static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
 {
     struct fab_pages_version *v = page != NULL ? calloc(1, sizeof(*v)) : NULL;

@@ -20,8 +20,8 @@ struct fab_mcast_distances {
      * a higher MLID; the distances for the tree of such an MLID are computed separately, in
      * avoid[]. */
     uint32_t least;
-    /* [switches] hops to avoid_root over switches whose MFTs have entry avoid_slot. Only the last
-     * computed distances are kept. */
+    /* [switches] number of hops to the root avoid_root, over switches whose MFTs have an entry for
+     * the MLID FAB_MLID_FIRST + avoid_slot. Only the last computed distances are kept. */
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };

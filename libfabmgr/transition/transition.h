@@ -155,7 +155,8 @@ const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 /* The judgement of a mixture of old and new tables. It is made by libfabmgr/verify alone, and
  * shares no code with the making of steps. */
 struct fab_transition_judgement {
-    /* There is a forwarding loop; there is a cycle of channel dependencies on some VL. */
+    /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some VL.
+     */
     bool loop, cycle;
     uint64_t unreachable; /* number of pairs that have no path */
 };

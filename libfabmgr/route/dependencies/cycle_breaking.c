@@ -80,8 +80,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Shortens the stack to its longest lower part in which each channel still depends on the next one.
- * The removal of paths may have ended other dependencies. */
+/* Removes channels from the top of the stack until each channel on it depends on the next one
+ * again. The removal of paths may have ended several of these dependencies. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;

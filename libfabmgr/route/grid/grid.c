@@ -137,7 +137,7 @@ static uint32_t degree(const struct slices *s, uint32_t i)
  * lower one. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* as no slice is linked to itself, the bit of a slice for itself can mark it as visited */
+    /* linked[] has no bit for a link from a slice to itself, so this bit marks visited slices */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
