@@ -627,9 +627,14 @@ tests_unit_test_repair_idmap_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_idmap_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_repair
-tests_unit_test_repair_SOURCES = tests/unit/test_repair.c
+tests_unit_test_repair_SOURCES = tests/unit/test_repair.c tests/unit/repair_world.h
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_repair_single
+tests_unit_test_repair_single_SOURCES = tests/unit/test_repair_single.c tests/unit/repair_world.h
+tests_unit_test_repair_single_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_single_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_repair_nomem
 tests_unit_test_repair_nomem_SOURCES = tests/unit/test_repair_nomem.c

@@ -2,9 +2,16 @@
 SUPPORT_DRIVE = tests/support/drive.c tests/support/drive.h
 
 UNIT_TESTS += tests/unit/test_discover
-tests_unit_test_discover_SOURCES = tests/unit/test_discover.c $(SUPPORT_DRIVE)
+tests_unit_test_discover_SOURCES = tests/unit/test_discover.c tests/unit/discover_bench.h \
+	$(SUPPORT_DRIVE)
 tests_unit_test_discover_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_discover_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_discover_targeted
+tests_unit_test_discover_targeted_SOURCES = tests/unit/test_discover_targeted.c \
+	tests/unit/discover_bench.h $(SUPPORT_DRIVE)
+tests_unit_test_discover_targeted_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_discover_targeted_LDADD = $(LIB_TEST_LIBS)
 
 SIM_LAB = tests/unit/sim_lab.c tests/unit/sim_lab.h $(SUPPORT_DRIVE)
 

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fabric under repair, and its judges. Three independent judges check each repair: the proof of
+ * the complete tables (libfabmgr/verify), which knows nothing of repairs; a fresh repair from the
+ * baseline; and a walk of every pair of ports after every single write. REPAIR_STEPS=1000 in the
+ * environment makes the sequences of faults longer.
+ */
+#ifndef TESTS_UNIT_REPAIR_WORLD_H
+#define TESTS_UNIT_REPAIR_WORLD_H
+
+#include "libfabmgr/repair/internal.h"
+#include "libfabmgr/repair/repair.h"
+#include "tests/unit/routing.h"
+
+struct world {
+    const char *name;
+    struct fab_fabric *whole; /* the fabric of the baseline */
+    struct fab_policy policy;
+    struct fab_target *base; /* the baseline */
+    struct fab_lft lft;      /* the active tables */
+    struct fab_repair *repair;
+    uint32_t *cables; /* [count] one port of each ISL */
+    uint32_t count;
+    bool *dead;     /* [count] */
+    bool looked_at; /* every single write is checked */
+    /* all changes start from the baseline, and must not change more than necessary */
+    bool lone;
+    bool spoiled;       /* deltas are damaged, and the proof must detect this */
+    bool sets_compared; /* each plan is compared with those of all sets of labels */
+    unsigned unsafe, caught, harmless, later_sets;
+    unsigned done, refused, lost, parted, stepped, drained;
+};
+
+/* ---- worlds ---------------------------------------------------------------------------------- */
+
+static inline struct fab_lft copy_of(const struct fab_lft *t)
+{
+    struct fab_lft copy;
+    ck_assert_int_eq(fab_target_lft_init(&copy, t->switch_count, t->top), FAB_OK);
+    ck_assert_uint_eq(copy.stride, t->stride);
+    memcpy(copy.entries, t->entries, (size_t)t->switch_count * t->stride);
+    return copy;
+}
+
+static inline struct fab_repair *repair_of(const struct world *w)
+{
+    struct fab_repair *r = NULL;
+    char why[160] = "";
+    struct fab_repair_input in = {.fabric = w->whole,
+                                  .policy = &w->policy,
+                                  .lids = &w->base->lids,
+                                  .lft = &w->base->lft,
+                                  .vls = &w->base->vls};
+    int status = fab_repair_new(&in, &r, why, sizeof(why));
+    if (status == FAB_E_UNSUPPORTED) {
+        printf("# %s: %s\n", w->name, why);
+        return NULL;
+    }
+    ck_assert_msg(status == FAB_OK, "%s: status %d: %s", w->name, status, why);
+    return r;
+}
+
+static inline void world_free(struct world *w)
+{
+    fab_repair_free(w->repair);
+    fab_target_lft_fini(&w->lft);
+    fab_target_unref(w->base);
+    fab_policy_fini(&w->policy);
+    fab_fabric_unref(w->whole);
+    free(w->cables);
+    free(w->dead);
+    free(w);
+}
+
+static inline struct fab_verdict judged(const struct world *w, const struct fab_fabric *f,
+                                        const struct fab_lft *lft)
+{
+    struct fab_verdict v;
+    struct fab_verify_input in = {.fabric = f,
+                                  .lids = &w->base->lids,
+                                  .lft = lft,
+                                  .max_hops = w->policy.max_hops,
+                                  .vls = &w->base->vls};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    return v;
+}
+
+/* Returns whether the tables are as good as the engine promises; some engines promise less than the
+ * proof checks. */
+static inline bool is_good(const struct world *w)
+{
+    struct fab_verdict v = judged(w, w->whole, &w->base->lft);
+    bool good = fab_verify_verdict_good(&v);
+    fab_verify_verdict_fini(&v);
+    return good;
+}
+
+/* Takes over f. Returns NULL if the engine does not support the fabric, or if there are no labels
+ * for its VLs. */
+static inline struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    w->name = name;
+    w->whole = f;
+    fab_policy_defaults(&w->policy);
+    w->base = fab_target_new();
+    assigned(f, &w->policy, &w->base->lids);
+    char why[480] = "";
+    struct fab_route_input in = {.fabric = f, .policy = &w->policy, .lids = &w->base->lids};
+    int status =
+        fab_route_engine_by_name(engine)->run(&in, &w->base->lft, &w->base->vls, why, sizeof(why));
+    if (status == FAB_E_UNSUPPORTED || !is_good(w)) {
+        world_free(w);
+        return NULL;
+    }
+    ck_assert_msg(status == FAB_OK, "%s: %s", name, why);
+    w->lft = copy_of(&w->base->lft);
+    w->repair = repair_of(w);
+    if (w->repair == NULL) {
+        world_free(w);
+        return NULL;
+    }
+    w->cables = calloc(f->port_count, sizeof(*w->cables));
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer != FAB_NONE && peer > port &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node) &&
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node) &&
+            fab_fabric_port_is_up(f, port))
+            w->cables[w->count++] = port;
+    }
+    w->dead = calloc(w->count + 1, sizeof(*w->dead));
+    return w;
+}
+
+static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (dead[i]) /* either port will do */
+            ret[count++] =
+                i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
+    }
+    return count;
+}
+
+/* Returns the fabric in which the dead links are down. */
+static inline struct fab_fabric *with_dead_links(const struct world *w, const bool *dead)
+{
+    struct fab_fabric *f = NULL;
+    ck_assert_int_eq(fab_fabric_clone(w->whole, &f), FAB_OK);
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (!dead[i])
+            continue;
+        fab_fabric_edit_port(f, w->cables[i])->info.phys_state = FAB_PHYS_POLLING;
+        fab_fabric_edit_port(f, fab_fabric_port(f, w->cables[i])->peer)->info.phys_state =
+            FAB_PHYS_POLLING;
+        ck_assert(!fab_fabric_port_is_up(f, w->cables[i]));
+    }
+    return f;
+}
+
+/* ---- one moment between writes --------------------------------------------------------------- */
+
+/* Finds which pairs (switch, LID) have a path that arrives. Returns false if there is a loop. ret:
+ * [switches][top + 1]. */
+static inline bool find_arrivals(const struct world *w, const struct fab_fabric *f,
+                                 const struct fab_lft *lft, bool *ret)
+{
+    uint32_t top = w->base->lids.top;
+    for (uint32_t from = 0; from < f->switch_count; from++) {
+        for (uint32_t lid = 1; lid <= top; lid++) {
+            uint32_t sw = from, passed = 0, owner = w->base->lids.owner[lid];
+            bool arrives = false;
+            for (; passed <= f->switch_count; passed++) {
+                uint8_t num = fab_target_lft_at(lft, sw, lid);
+                if (num > f->nodes[sw].num_ports)
+                    break;
+                uint32_t port = fab_fabric_port_id(f, sw, num),
+                         next = fab_fabric_port(f, port)->peer;
+                arrives = num == 0 ? port == owner : next != FAB_NONE && next == owner;
+                if (arrives || num == 0 || !fab_fabric_port_is_up(f, port) ||
+                    !fab_fabric_node_is_switch(f, fab_fabric_port(f, next)->node))
+                    break;
+                sw = fab_fabric_port(f, next)->node;
+            }
+            if (passed > f->switch_count)
+                return false;
+            ret[(size_t)from * (top + 1) + lid] = arrives;
+        }
+    }
+    return true;
+}
+
+static inline void put_write(const struct world *w, struct fab_lft *lft,
+                             const struct fab_repair_delta *d, const struct fab_repair_write *write)
+{
+    uint8_t bytes[FAB_LFT_BLOCK];
+    fab_repair_write_bytes(&w->lft, d, write, bytes);
+    memcpy(fab_target_lft_row(lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
+           FAB_LFT_BLOCK);
+}
+
+/* Returns what is wrong with the tables at this moment, or NULL. before: the pairs that had a path
+ * at the start. */
+static inline const char *fault_of(const struct world *w, const struct fab_fabric *f,
+                                   const struct fab_lft *lft, const bool *before, bool *after)
+{
+    size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1);
+    if (!find_arrivals(w, f, lft, after))
+        return "a loop";
+    for (size_t k = 0; before != NULL && k < cells; k++) {
+        if (before[k] && !after[k])
+            return "a loss";
+    }
+    struct fab_verdict v = judged(w, f, lft);
+    bool free_of_cycles = v.deadlock_free;
+    fab_verify_verdict_fini(&v);
+    return free_of_cycles ? NULL : "a cycle";
+}
+
+/* Applies the writes in random order within each step (in any order, if not in_steps). After each
+ * write, all paths that worked before must still work, and there must be no loop and no cycle.
+ * Returns NULL, or what went wrong. */
+static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
+                                       const struct fab_repair_delta *d, struct fab_prng *prng,
+                                       bool in_steps)
+{
+    struct fab_lft lft = copy_of(&w->lft);
+    size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1), early = 0;
+    bool *before = calloc(cells, 1), *after = calloc(cells, 1);
+    uint32_t *order = calloc(d->writes + 1, sizeof(*order));
+    const char *fault = NULL;
+    for (; early < d->writes && d->write[early].early; early++)
+        put_write(w, &lft, d, &d->write[early]); /* before links come up */
+    ck_assert(find_arrivals(w, f, &lft, before));
+    for (size_t first = early, end; first < d->writes; first = end) {
+        for (end = first; end < d->writes; end++) {
+            if (in_steps && d->write[end].step != d->write[first].step)
+                break;
+            order[end - first] = (uint32_t)end;
+        }
+        fab_base_prng_shuffle(prng, order, end - first);
+        for (size_t i = 0; i < end - first; i++) {
+            put_write(w, &lft, d, &d->write[order[i]]);
+            if (fault == NULL)
+                fault = fault_of(w, f, &lft, d->drained == 0 ? before : NULL, after);
+        }
+    }
+    for (size_t i = 0; i < d->changes && in_steps; i++)
+        ck_assert_uint_eq(fab_target_lft_at(&lft, d->change[i].sw, d->change[i].lid),
+                          d->change[i].now);
+    free(before);
+    free(after);
+    free(order);
+    fab_target_lft_fini(&lft);
+    return fault;
+}
+
+/* ---- one change of the set of dead links ----------------------------------------------------- */
+
+/* Checks that endports that links connect reach each other. */
+static inline void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
+                                        const struct fab_lft *lft, const struct fab_verdict *v)
+{
+    size_t columns = w->base->lids.top + 1;
+    bool *arrives = calloc(f->switch_count * columns, 1), *known = calloc(f->switch_count, 1);
+    uint32_t *stack = calloc(f->port_count, sizeof(*stack));
+    ck_assert(v->deadlock_free);
+    ck_assert(find_arrivals(w, f, lft, arrives));
+    for (uint32_t from = 0; from < f->switch_count; from++) {
+        uint32_t count = 1, ends = 0;
+        memset(known, 0, f->switch_count);
+        stack[0] = from;
+        known[from] = true;
+        while (count > 0) {
+            uint32_t sw = stack[--count];
+            for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+                uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                         peer = fab_fabric_peer_node(f, port);
+                if (!fab_fabric_port_is_up(f, port))
+                    continue;
+                ends += sw == from && peer >= f->switch_count;
+                if (peer < f->switch_count && !known[peer]) {
+                    known[peer] = true;
+                    stack[count++] = peer;
+                }
+            }
+        }
+        for (uint32_t lid = 1; lid < columns && ends > 0; lid++) {
+            uint32_t owner = w->base->lids.owner[lid];
+            if (owner == FAB_NONE || fab_fabric_port(f, owner)->node < f->switch_count)
+                continue;
+            uint32_t home = fab_fabric_peer_node(f, owner);
+            ck_assert_msg(!known[home] || arrives[from * columns + lid],
+                          "%s: ends of switch %u do not reach LID %u", w->name, from, lid);
+        }
+    }
+    free(arrives);
+    free(known);
+    free(stack);
+}
+
+static inline void assert_fresh(struct world *w, const uint32_t *dead, uint32_t count)
+{
+    struct fab_repair *fresh = repair_of(w);
+    struct fab_lft lft = copy_of(&w->base->lft);
+    struct fab_repair_delta d;
+    char why[160] = "";
+    ck_assert_int_eq(fab_repair_plan(fresh, &lft, dead, count, &d, why, sizeof(why)), FAB_OK);
+    fab_repair_commit(fresh, &lft, &d);
+    ck_assert_msg(memcmp(lft.entries, w->lft.entries, lft.switch_count * lft.stride) == 0,
+                  "%s: history shows", w->name);
+    fab_repair_delta_fini(&d);
+    fab_target_lft_fini(&lft);
+    fab_repair_free(fresh);
+}
+
+/* Checks that a damaged delta that passes the proof is correct nevertheless. */
+static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
+                                 const struct fab_repair_delta *bad)
+{
+    struct fab_repair_change at;
+    struct fab_lft lft = copy_of(&w->lft);
+    int status = fab_repair_prove(w->repair, &w->lft, bad, &at);
+    ck_assert_int_ne(status, FAB_E_NOMEM);
+    for (size_t n = 0; n < bad->changes; n++)
+        fab_target_lft_row(&lft, bad->change[n].sw)[bad->change[n].lid] = bad->change[n].now;
+    struct fab_verdict v = judged(w, f, &lft);
+    if (bad->lost == 0 && status == FAB_OK)
+        assert_good(f, &v, "a spoiled repair passed its proof");
+    if (bad->lost > 0 && status == FAB_OK)
+        assert_good_for_ends(w, f, &lft, &v);
+    ck_assert(v.deadlock_free || status != FAB_OK);
+    w->caught += status != FAB_OK;
+    w->harmless += status == FAB_OK;
+    fab_verify_verdict_fini(&v);
+    fab_target_lft_fini(&lft);
+}
+
+/* Gives one entry another port, or removes its change. */
+static inline void spoil(struct world *w, const struct fab_fabric *f,
+                         const struct fab_repair_delta *d, struct fab_prng *prng)
+{
+    struct fab_repair_delta bad = *d;
+    bad.change = calloc(d->changes + 1, sizeof(*bad.change));
+    for (unsigned i = 0; i < 20 && d->changes > 0; i++) {
+        size_t k = fab_base_prng_below(prng, d->changes);
+        memcpy(bad.change, d->change, d->changes * sizeof(*bad.change));
+        bad.changes = d->changes;
+        /* the delta claims more lost entries than it has */
+        bad.lost = d->lost + (i % 3 == 0 ? 5 : 0);
+        if (i % 2 == 0) {
+            uint32_t ports = w->whole->nodes[bad.change[k].sw].num_ports;
+            bad.change[k].now = (uint8_t)(1 + fab_base_prng_below(prng, ports));
+        } else {
+            bad.changes--;
+            memmove(bad.change + k, bad.change + k + 1, (bad.changes - k) * sizeof(*bad.change));
+        }
+        check_spoiled(w, f, &bad);
+    }
+    free(bad.change);
+}
+
+/* Returns the number of switches on the path to the destination by the tables, from the switch at
+ * the other end of this port; UINT32_MAX: a loop, or no route. */
+static inline uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
+{
+    const struct fab_fabric *f = w->whole;
+    for (uint32_t hops = 0; hops < 64; hops++) {
+        if (num == 0)
+            return hops;
+        uint32_t port = fab_fabric_port_id(f, sw, num);
+        if (num > f->nodes[sw].num_ports || fab_fabric_port(f, port)->peer == FAB_NONE)
+            return UINT32_MAX;
+        sw = fab_fabric_peer_node(f, port);
+        if (sw >= f->switch_count)
+            return hops;
+        num = fab_target_lft_at(&w->lft, sw, lid);
+    }
+    return UINT32_MAX;
+}
+
+static inline bool is_dead(const struct world *w, const bool *dead, uint32_t sw, uint8_t num)
+{
+    uint32_t port = fab_fabric_port_id(w->whole, sw, num);
+    for (uint32_t i = 0; i < w->count; i++)
+        if (dead[i] &&
+            (w->cables[i] == port || fab_fabric_port(w->whole, w->cables[i])->peer == port))
+            return true;
+    return false;
+}
+
+/* Checks, after the commit of a fault, that a switch uses another port only if its old port is
+ * dead, or if the old port leads to a longer path than the new one. */
+static inline void assert_little(const struct world *w, const bool *dead,
+                                 const struct fab_repair_delta *d)
+{
+    for (size_t i = 0; i < d->changes; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        if (is_dead(w, dead, c->sw, c->was))
+            continue;
+        uint32_t old = hops_over(w, c->sw, c->was, c->lid);
+        uint32_t now = hops_over(w, c->sw, c->now, c->lid);
+        ck_assert_msg(old > now, "%s: switch %u, LID %u: from port %u (%u hops) to %u (%u hops)",
+                      w->name, c->sw, c->lid, c->was, old, c->now, now);
+    }
+}
+
+/* Checks that the plan uses the first set of labels that leaves no entry without a path, or else
+ * the first set with which a repair is possible; each plan counts its work from 0. */
+static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
+                              const struct fab_repair_delta *d)
+{
+    struct fab_repair *r = w->repair;
+    uint32_t want = FAB_NONE;
+    size_t lost = 0;
+    uint64_t work = r->relax_work;
+    char why[160] = "";
+    r->relax_work = 0;
+    for (uint32_t set = 0; set < r->network->sets && (want == FAB_NONE || lost > 0); set++) {
+        struct fab_repair_delta by_set;
+        int set_status =
+            fab_repair_delta_make(r, set, &w->lft, ports, count, &by_set, why, sizeof(why));
+        ck_assert(set_status == FAB_OK || set_status == FAB_E_UNSUPPORTED);
+        if (set_status != FAB_OK)
+            continue;
+        if (want == FAB_NONE || by_set.lost == 0) {
+            want = set;
+            lost = by_set.lost;
+        }
+        fab_repair_delta_fini(&by_set);
+    }
+    ck_assert_int_eq(status, want == FAB_NONE ? FAB_E_UNSUPPORTED : FAB_OK);
+    ck_assert_uint_eq(r->relax_work, work);
+    if (want == FAB_NONE)
+        return;
+    ck_assert_msg(d->label_set == want, "%s: labels of set %u, not %u", w->name, d->label_set,
+                  want);
+    ck_assert_uint_eq(d->lost, lost);
+    w->later_sets += want > 0;
+}
+
+/* Returns false if the repair was refused; nothing has changed then. */
+static inline bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
+{
+    uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
+    uint32_t count = list_dead(w, dead, ports);
+    struct fab_repair_delta d;
+    struct fab_repair_change at;
+    char why[160] = "";
+    fab_base_prng_shuffle(prng, ports, count);
+    int status = fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why));
+    if (w->sets_compared)
+        assert_set(w, ports, count, status, &d);
+    if (status == FAB_E_UNSUPPORTED) {
+        w->refused++;
+        free(ports);
+        return false;
+    }
+    ck_assert_int_eq(status, FAB_OK);
+    status = fab_repair_prove(w->repair, &w->lft, &d, &at);
+    ck_assert_msg(status == FAB_OK, "%s: proof says %d at switch %u LID %u", w->name, status, at.sw,
+                  at.lid);
+    ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
+    ck_assert(d.writes >= d.blocks || d.changes == 0);
+    w->parted += d.writes > d.blocks && d.drained == 0;
+    w->stepped += d.steps > 1;
+    w->drained += d.drained > 0;
+    struct fab_fabric *f = with_dead_links(w, dead);
+    if (w->looked_at) {
+        const char *fault = watch_writes(w, f, &d, prng, true);
+        ck_assert_msg(fault == NULL, "%s: %s on the way", w->name, fault);
+    }
+    if (w->looked_at && d.steps > 1)
+        w->unsafe += watch_writes(w, f, &d, prng, false) != NULL;
+    if (w->spoiled)
+        spoil(w, f, &d, prng);
+    fab_repair_commit(w->repair, &w->lft, &d);
+    struct fab_verdict v = judged(w, f, &w->lft);
+    if (d.lost == 0)
+        assert_good(f, &v, w->name);
+    else
+        assert_good_for_ends(w, f, &w->lft, &v);
+    w->lost += d.lost > 0;
+    if (w->lone)
+        assert_little(w, dead, &d);
+    fab_verify_verdict_fini(&v);
+    fab_fabric_unref(f);
+    fab_repair_delta_fini(&d);
+    assert_fresh(w, ports, count);
+    free(ports);
+    w->done++;
+    return true;
+}
+
+struct tally {
+    unsigned done, refused, unsafe, caught;
+};
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+static inline void toggle(const struct world *w, bool *dead, struct fab_prng *prng, bool mend)
+{
+    uint32_t cable = (uint32_t)fab_base_prng_below(prng, w->count);
+    if (fab_base_prng_below(prng, 8) > 0) {
+        dead[cable] = !mend && !dead[cable];
+        return;
+    }
+    /* A whole switch. */
+    uint32_t sw = fab_fabric_port(w->whole, w->cables[cable])->node;
+    bool now = !mend && !dead[cable];
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (fab_fabric_port(w->whole, w->cables[i])->node == sw ||
+            fab_fabric_peer_node(w->whole, w->cables[i]) == sw)
+            dead[i] = now;
+    }
+}
+
+static inline unsigned steps_wanted(unsigned usual)
+{
+    const char *wanted = getenv("REPAIR_STEPS");
+    return wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : usual;
+}
+
+/* Takes over w. */
+static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigned steps)
+{
+    bool *next = calloc(w->count + 1, sizeof(*next));
+    for (unsigned i = 0; i < steps && w->count > 0; i++) {
+        memcpy(next, w->dead, w->count * sizeof(*next));
+        uint32_t dead = 0;
+        for (uint32_t k = 0; k < w->count; k++)
+            dead += next[k];
+        unsigned at_once = 1 + (unsigned)(fab_base_prng_below(prng, 4) == 0) * 2;
+        for (unsigned k = 0; k < at_once; k++)
+            toggle(w, next, prng, dead * 5 > w->count);
+        if (change_to(w, next, prng))
+            memcpy(w->dead, next, w->count * sizeof(*next));
+        else if (dead > 0) /* all links alive again */
+            memset(w->dead, 0, w->count * sizeof(*next));
+    }
+    memset(next, 0, w->count * sizeof(*next));
+    ck_assert(change_to(w, next, prng));
+    ck_assert_msg(memcmp(w->lft.entries, w->base->lft.entries,
+                         (size_t)w->lft.switch_count * w->lft.stride) == 0,
+                  "%s: mending did not restore the tables", w->name);
+    ck_assert_uint_eq(fab_repair_overlay_size(w->repair), 0);
+    printf("# %s (%s): %u changes, %u refused, %u with losses; in steps %u (unsafe without: %u), "
+           "in parts %u, drained %u",
+           w->name, fab_repair_label_source(w->repair), w->done, w->refused, w->lost, w->stepped,
+           w->unsafe, w->parted, w->drained);
+    if (w->spoiled)
+        printf("; spoiled: %u caught, %u harmless", w->caught, w->harmless);
+    printf("\n");
+    fflush(stdout);
+    free(next);
+    struct tally t = {w->done, w->refused, w->unsafe, w->caught};
+    world_free(w);
+    return t;
+}
+
+static inline struct fab_fabric *hyperx(void)
+{
+    struct fab_hyperx_spec spec = {.dimensions = 2, .size = {4, 3}, .hosts = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+static inline struct fab_fabric *dragonfly(void)
+{
+    struct fab_dragonfly_spec spec = {.group_size = 3, .global = 1, .hosts = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+#endif
