@@ -86,14 +86,17 @@ tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.la
 # Scenarios: the whole manager in virtual time (tests/sim/README.md).
 SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/scenario_read.c \
 	tests/sim/scenario_power.c tests/sim/scenario_run.c tests/sim/scenario_verbs.c tests/sim/stage.h \
-	tests/sim/stage_judge.c tests/sim/stage_lanes.c tests/sim/verbs.h
+	tests/sim/stage_judge.c tests/sim/stage_lanes.c tests/sim/stage_summary.c tests/sim/verbs.h \
+	tests/support/golden.c tests/support/golden.h
 UNIT_TESTS += tests/sim/run_scenarios
 tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c tests/sim/next_round_seen.c tests/sim/next_round_seen.h \
-	tests/unit/next_round_table.h $(SCENARIO_SOURCES)
+	tests/unit/next_round_table.h tests/sim/scenario_golden.c $(SCENARIO_SOURCES)
+tests_sim_run_scenarios_CFLAGS = $(TEST_CFLAGS)
 tests_sim_run_scenarios_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sm_next_round
-tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(FABRICD_LIBS)
+tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
 # Not the folder: make dist would take the objects in the build's folder of that name, too.
-EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario)
+EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario) \
+	$(wildcard $(srcdir)/tests/sim/golden/scenarios/*.golden)
 
 # Golden files: what the devices hold, compared with texts (UPDATE_GOLDEN=1 rewrites them).
 UNIT_TESTS += tests/sim/test_golden_devices

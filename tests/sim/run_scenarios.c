@@ -60,6 +60,18 @@ static int read_scenario(const char *path, struct scenario *ret)
     return r;
 }
 
+static bool is_golden(const struct scenario *scenario, const struct scenario_run_config *config,
+                      const char *path, const char *summary)
+{
+    const char *slash = strrchr(path, '/');
+    char name[256];
+    snprintf(name, sizeof(name), "%.255s", slash ? slash + 1 : path);
+    char *dot = strrchr(name, '.');
+    if (dot)
+        *dot = '\0';
+    return summary && scenario_golden(scenario, config, name, summary);
+}
+
 static void folder_of(const char *path, char folder[256])
 {
     const char *slash = strrchr(path, '/');
@@ -82,8 +94,13 @@ static int play(const struct job *job, const char *path, uint64_t fresh_seed)
                                          .folder = folder};
     double start = now_s();
     alarm(SECONDS_MAX);
+    char *summary = NULL;
+    size_t len;
+    if (!job->seeded)
+        config.summary = open_memstream(&summary, &len);
     scenario_run(&scenario, &config, &result);
-    scenario_fini(&scenario);
+    if (config.summary)
+        fclose(config.summary);
     if (!result.good)
         printf("# %s: seed %" PRIu64 ": %s\n", path, config.seed, result.message);
     else if (job->verbose || !job->seeded)
@@ -91,6 +108,10 @@ static int play(const struct job *job, const char *path, uint64_t fresh_seed)
                (double)result.end_us / 1e6, now_s() - start, result.mads, result.digest);
     if (!job->seeded && !next_rounds_in_table())
         result.good = false;
+    if (!job->seeded && result.good)
+        result.good = is_golden(&scenario, &config, path, summary);
+    free(summary);
+    scenario_fini(&scenario);
     fflush(stdout);
     return result.good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -57,10 +57,17 @@ struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
+    FILE *summary;      /* gets the summary (stage_summary.c); NULL: none */
     FILE *trace;        /* gets the text of which the digest is made; NULL: no trace */
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
                   struct scenario_result *ret);
+
+/* scenario_golden.c: compares the summary of a run with the golden file of the scenario `name`, or
+ * rewrites the file if UPDATE_GOLDEN is set. Returns false, and prints the difference, if they
+ * differ. */
+bool scenario_golden(const struct scenario *s, const struct scenario_run_config *config,
+                     const char *name, const char *summary);
 
 /* ---- the verbs (scenario_verbs.c, scenario_expect.c) ------------------------------------------*/
 

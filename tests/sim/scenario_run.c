@@ -60,6 +60,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     if (r != FAB_E_BUSY) {
         digest(s, mad->bytes, FAB_MAD_SIZE);
         s->result->mads++;
+        stage_summary_mad(s->summary, mad->bytes);
         count_write(s, mad);
     }
     return r;
@@ -126,6 +127,7 @@ static void on_event(void *ctx, const struct event *e)
     struct stage *s = ctx;
     if (s->run.verbose)
         printf("# %10.6f %s: %s\n", (double)stage_now(s) / 1e6, e->type, e->message);
+    stage_summary_event(s->summary, e);
     digest(s, e->type, strlen(e->type));
     digest(s, e->message, strlen(e->message));
     if (s->event_count == STAGE_EVENTS)
@@ -195,6 +197,7 @@ int stage_manager(struct stage *s, char why[512])
 
 void stage_manager_goes(struct stage *s)
 {
+    stage_summary_manager_goes(s);
     pm_free(s->pm);
     sm_free(s->sm);
     store_close(s->store);
@@ -232,8 +235,10 @@ static bool play_line(struct stage *s, const struct scenario_line *line)
         return false;
     }
     fab_sim_advance(s->sim, now); /* the simulator's time is the scenario's time */
-    if (!s->asked)
+    if (!s->asked) {
         s->until_us = now + (uint64_t)scenario_number(line, "within", 0);
+        stage_summary_line(s, line);
+    }
     s->asked = true;
     if (s->run.verbose && now == line->at_us)
         printf("# %10.6f (%u) %s %s\n", (double)now / 1e6, line->number, line->verb->name,
@@ -317,6 +322,7 @@ static void take_down(struct stage *s)
     config_fini(&s->config);
     if (s->state_dir[0])
         remove_folder(s->state_dir);
+    stage_summary_free(s->summary);
     free(s->lost);
     free(s);
 }
@@ -326,7 +332,11 @@ void scenario_run(const struct scenario *scenario, const struct scenario_run_con
 {
     struct stage *s = calloc(1, sizeof(*s));
     *ret = (struct scenario_result){.message = "no memory"};
-    if (!s || config_defaults(&s->config) != FAB_OK) {
+    if (s && config->summary)
+        s->summary = stage_summary_new(config->summary);
+    if (!s || (config->summary && !s->summary) || config_defaults(&s->config) != FAB_OK) {
+        if (s)
+            stage_summary_free(s->summary);
         free(s);
         return;
     }

@@ -22,7 +22,8 @@ struct stage_label {
 struct stage_event {
     char type[32], subject[64], message[128];
 };
-struct stage_tap; /* the transport between the manager and the fabric, which digests all MADs */
+struct stage_summary; /* stage_summary.c */
+struct stage_tap;     /* the transport between the manager and the fabric, which digests all MADs */
 struct stage {
     const struct scenario *scenario;
     struct scenario_run_config run;
@@ -33,6 +34,7 @@ struct stage {
     struct fab_sim *sim;
     struct transport *below; /* the simulated fabric */
     struct stage_tap *tap;
+    struct stage_summary *summary; /* NULL: no summary is wanted */
     struct sm *sm;
     struct pm *pm;       /* only if the scenario has the verb "counters" */
     char state_dir[64];  /* state directory of the manager; "": it keeps no state */
@@ -67,6 +69,16 @@ int stage_manager(struct stage *s, char why[512]);        /* creates and starts 
 void stage_manager_goes(struct stage *s);
 uint64_t stage_now(const struct stage *s); /* time since the scenario began */
 void stage_mark(struct stage *s);
+
+/* Functions of stage_summary.c, which writes what happened after each statement. The functions do
+ * nothing if no summary is wanted. */
+struct stage_summary *stage_summary_new(FILE *out);
+void stage_summary_free(struct stage_summary *y);
+void stage_summary_event(struct stage_summary *y, const struct event *e);
+void stage_summary_mad(struct stage_summary *y, const uint8_t *bytes); /* a MAD of the manager */
+/* Call this function before the statement is carried out. */
+void stage_summary_line(struct stage *s, const struct scenario_line *line);
+void stage_summary_manager_goes(struct stage *s); /* before the manager is freed */
 
 /* Functions of scenario_power.c, for lines "off" and "on" with the option "spread". Each returns
  * NOT_FOUND if no node matches, or NOMEM. */

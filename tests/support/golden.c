@@ -2,7 +2,8 @@
 /* Golden files. */
 #include "tests/support/golden.h"
 
-#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,10 +33,14 @@ uint64_t golden_hash_numbers(uint64_t hash, const uint64_t *number, size_t count
     return hash;
 }
 
-static void write_file(const char *path, const char *text)
+static bool write_file(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
-    ck_assert_msg(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+    bool good = f != NULL && fputs(text, f) >= 0;
+    good = f != NULL && fclose(f) == 0 && good;
+    if (!good)
+        printf("# cannot write %s\n", path);
+    return good;
 }
 
 static char *read_file(const char *path)
@@ -43,7 +48,8 @@ static char *read_file(const char *path)
     FILE *f = fopen(path, "r");
     size_t room = 1u << 20, len;
     char *text = malloc(room);
-    ck_assert_ptr_nonnull(text);
+    if (text == NULL)
+        abort();
     len = f != NULL ? fread(text, 1, room - 1, f) : 0;
     text[len] = '\0';
     if (f != NULL)
@@ -57,9 +63,10 @@ static void print_diff(const char *path, const char *text)
 {
     char is[] = "/tmp/fabricd-golden-XXXXXX", command[1200];
     int fd = mkstemp(is);
-    ck_assert_int_ge(fd, 0);
+    if (fd < 0)
+        return;
     close(fd);
-    write_file(is, text);
+    (void)write_file(is, text);
     snprintf(command, sizeof command,
              "diff -u -F '^[=a-zA-Z]' --label expected --label found '%s' '%s' | head -n 200 | "
              "sed 's/^/# /'",
@@ -71,18 +78,22 @@ static void print_diff(const char *path, const char *text)
         unlink(is);
 }
 
-void golden_compare(const char *file, const char *text)
+bool golden_same(const char *path, const char *text)
 {
-    char path[1000];
-    golden_path(file, path, sizeof path);
-    if (getenv("UPDATE_GOLDEN") != NULL) {
-        write_file(path, text);
-        return;
-    }
+    if (getenv("UPDATE_GOLDEN") != NULL)
+        return write_file(path, text);
     char *expected = read_file(path);
     bool same = strcmp(expected, text) == 0;
     free(expected);
     if (!same)
         print_diff(path, text);
-    ck_assert_msg(same, "%s: differs; if this is meant, UPDATE_GOLDEN=1 rewrites it", file);
+    return same;
+}
+
+void golden_compare(const char *file, const char *text)
+{
+    char path[1000];
+    golden_path(file, path, sizeof path);
+    ck_assert_msg(golden_same(path, text),
+                  "%s: differs; if this is meant, UPDATE_GOLDEN=1 rewrites it", file);
 }

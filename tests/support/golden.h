@@ -7,12 +7,15 @@
 #ifndef TESTS_SUPPORT_GOLDEN_H
 #define TESTS_SUPPORT_GOLDEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Fails the test unless `text` equals the content of the file. file: relative to the source tree.
  */
 void golden_compare(const char *file, const char *text);
+/* Returns whether they are equal, for tests that do not use Check. path: of the file. */
+bool golden_same(const char *path, const char *text);
 /* Writes the path of a file in the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
 
