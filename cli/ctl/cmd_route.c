@@ -50,15 +50,52 @@ static const char *kind_word(Fabric__V1__WitnessKind kind)
     return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "?";
 }
 
+static bool is_multicast_sound(const Fabric__V1__MulticastVerdict *m)
+{
+    return m == NULL ||
+           ((m->passed || m->pending) && (!m->dependencies_verified || m->deadlock_free));
+}
+
+static void say_multicast(struct out *o, const Fabric__V1__MulticastVerdict *m)
+{
+    if (m == NULL)
+        return;
+    out_textf(o, "Multicast",
+              m->passed    ? OUT_PLAIN
+              : m->pending ? OUT_WARN
+                           : OUT_BAD,
+              "%u MLID%s with %" PRIu64 " member%s, of which %u MLID%s failed%s", m->mlids,
+              fab_base_plural_s(m->mlids), m->members, fab_base_plural_s(m->members),
+              m->failed_mlids, fab_base_plural_s(m->failed_mlids),
+              m->pending ? "; tables are being written" : "");
+    if (m->dependencies_verified)
+        out_textf(o, "With unicast", m->deadlock_free ? OUT_PLAIN : OUT_BAD,
+                  "%s, %" PRIu64 " channel dependencies of multicast packets",
+                  m->deadlock_free ? "deadlock-free" : "deadlock possible", m->dependencies);
+    out_bool(o, "multicast_passed", NULL, OUT_PLAIN, m->passed);
+    out_bool(o, "multicast_pending", NULL, OUT_PLAIN, m->pending);
+    out_bool(o, "multicast_dependencies_verified", NULL, OUT_PLAIN, m->dependencies_verified);
+    out_bool(o, "multicast_deadlock_free", NULL, OUT_PLAIN, m->deadlock_free);
+    out_number(o, "multicast_mlids", NULL, OUT_PLAIN, m->mlids);
+    out_number(o, "multicast_failed_mlids", NULL, OUT_PLAIN, m->failed_mlids);
+    out_number(o, "multicast_members", NULL, OUT_PLAIN, m->members);
+    out_number(o, "multicast_unserved_members", NULL, OUT_PLAIN, m->unserved_members);
+    out_number(o, "multicast_dependencies", NULL, OUT_PLAIN, m->dependencies);
+    show_lines(o, m->witness);
+    out_lines(o, "multicast_witness", m->witness);
+}
+
 static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
 {
     const Fabric__V1__Verdict *v = r->verdict;
-    bool good = v->passed && r->settings_not_restored == 0;
+    bool multicast = is_multicast_sound(r->multicast);
+    bool good = v->passed && multicast && r->settings_not_restored == 0;
     out_record(o, NULL);
     out_textf(o, "Verdict", good ? OUT_GOOD : OUT_BAD, "%s",
-              good        ? "sound: deadlock-free, and every pair reaches each other"
-              : v->passed ? "the tables are sound, but devices do not hold them"
-                          : "NOT sound");
+              good         ? "sound: deadlock-free, and every pair reaches each other"
+              : !v->passed ? "NOT sound"
+              : !multicast ? "unicast tables are sound, multicast tables are NOT sound"
+                           : "the tables are sound, but devices do not hold them");
     if (r->settings_not_restored > 0)
         out_textf(o, "Settings", OUT_BAD,
                   "%u node%s hold%s other settings than the manager wrote; see the events "
@@ -83,6 +120,7 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
              kind_word(v->witness_kind));
     show_lines(o, v->witness);
     out_lines(o, "witness", v->witness);
+    say_multicast(o, r->multicast);
     out_record_end(o);
     return good ? EXIT_OK : EXIT_UNSOUND;
 }

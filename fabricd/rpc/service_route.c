@@ -9,6 +9,7 @@
 #include "fabricd/rpc/server.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "fabric/v1/route.pb-c.h"
 #include "fabricd/rpc/convert.h"
@@ -209,8 +210,45 @@ void get_forwarding_table(struct call *c, const void *request)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+struct proof {
+    struct call *call; /* NULL: the call has ended */
+    struct fab_view *view;
+    struct fab_verdict verdict;
+    struct sm_mft_copy *mfts; /* NULL: no multicast groups are known */
+    struct fab_multicast_verdict multicast;
+    bool pending; /* the multicast tables were being written when they were copied */
+    int rc;
+};
+
+static Fabric__V1__MulticastVerdict *convert_multicast(struct answer *a, const struct proof *p)
+{
+    const struct fab_multicast_verdict *v = &p->multicast;
+    char *witness = NULL;
+    Fabric__V1__MulticastVerdict *m =
+        ANSWER_NEW(a, Fabric__V1__MulticastVerdict, fabric__v1__multicast_verdict);
+    if (m == NULL)
+        return NULL;
+    m->passed = v->kind == FAB_OK;
+    m->dependencies_verified = v->with_unicast;
+    m->deadlock_free = v->together;
+    m->mlids = v->lids;
+    m->failed_mlids = v->failed;
+    m->members = v->members;
+    m->unserved_members = v->unserved;
+    m->dependencies = v->dependencies;
+    m->pending = p->pending;
+    if ((v->kind != FAB_OK || v->cycle.kind != FAB_OK) &&
+        sm_mft_copy_text(p->mfts, v, &witness) == FAB_OK)
+        m->witness = fab_base_arena_text(&a->arena, witness, strlen(witness));
+    if (m->witness == NULL)
+        m->witness = answer_text(a, "");
+    free(witness);
+    return m;
+}
+
+/* again: the proof that the client requested; NULL: none. */
 static void reply_verdict(struct call *c, const struct fab_view *v,
-                          const struct fab_verdict *verdict)
+                          const struct fab_verdict *verdict, const struct proof *again)
 {
     Fabric__V1__GetVerdictResponse m = FABRIC__V1__GET_VERDICT_RESPONSE__INIT;
     struct answer a = {0};
@@ -220,35 +258,48 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
     sm_get_status(call_rpc(c)->in.sm, &status);
     m.settings_not_restored = status.settings_not_restored;
     m.proof = convert_proof(&a, &status.proof);
+    if (again != NULL && again->mfts != NULL)
+        m.multicast = convert_multicast(&a, again);
     answer_reply(&a, c, &m.base);
 }
-
-struct proof {
-    struct call *call; /* NULL: the call has ended */
-    struct fab_view *view;
-    struct fab_verdict verdict;
-    int rc;
-};
 
 static void prove(void *ctx)
 {
     struct proof *p = ctx;
     const struct fab_verify_input in = fab_view_verify_input(p->view);
     p->rc = fab_verify(&in, &p->verdict);
+    if (p->rc == FAB_OK && p->mfts != NULL)
+        p->rc = sm_mft_copy_verify(p->mfts, &in, &p->multicast);
+}
+
+static void proof_free(struct proof *p)
+{
+    fab_verify_verdict_fini(&p->verdict);
+    fab_verify_multicast_fini(&p->multicast);
+    sm_mft_copy_free(p->mfts);
+    fab_view_unref(p->view);
+    free(p);
 }
 
 static void on_proved(void *ctx)
 {
     struct proof *p = ctx;
     if (p->call != NULL && p->rc == FAB_OK)
-        reply_verdict(p->call, p->view, &p->verdict);
+        reply_verdict(p->call, p->view, &p->verdict, p);
     else if (p->call != NULL)
         call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be verified: %s",
                     fab_base_status_text(p->rc));
-    if (p->rc == FAB_OK)
-        fab_verify_verdict_fini(&p->verdict);
-    fab_view_unref(p->view);
-    free(p);
+    proof_free(p);
+}
+
+/* Copies the multicast tables. Returns NOMEM. */
+static int copy_mfts(const struct sm *sm, struct proof *p)
+{
+    struct sm_multicast_status status;
+    int rc = sm_copy_mfts(sm, &p->mfts);
+    sm_get_multicast(sm, &status);
+    p->pending = status.pending;
+    return rc == FAB_E_NOT_FOUND ? FAB_OK : rc;
 }
 
 static void forget_proof(struct call *c, void *data)
@@ -265,12 +316,13 @@ static void verify_again(struct call *c, struct fab_view *v)
     if (p != NULL) {
         *p = (struct proof){.call = c, .view = fab_view_ref(v)};
         call_later(c, &hooks, p);
-        if (loop_work(call_rpc(c)->in.loop, prove, on_proved, p) == FAB_OK)
+        if (copy_mfts(call_rpc(c)->in.sm, p) == FAB_OK &&
+            loop_work(call_rpc(c)->in.loop, prove, on_proved, p) == FAB_OK)
             return;
-        fab_view_unref(p->view);
     }
     call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
-    free(p);
+    if (p != NULL)
+        proof_free(p);
 }
 
 void get_verdict(struct call *c, const void *request)
@@ -282,5 +334,5 @@ void get_verdict(struct call *c, const void *request)
     if (q->verify_again)
         verify_again(c, v);
     else
-        reply_verdict(c, v, &v->verdict);
+        reply_verdict(c, v, &v->verdict, NULL);
 }

@@ -24,6 +24,7 @@
 #include "libfabmgr/health/damping.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/verify/multicast.h"
 #include "libfabmgr/view/view.h"
 
 struct sm;
@@ -303,6 +304,19 @@ struct sm_multicast_status {
     uint64_t writes;       /* MFT blocks written since the start */
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
+/* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
+struct sm_mft_copy;
+/* Returns NOT_FOUND if no groups are known yet, or NOMEM. */
+int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret);
+void sm_mft_copy_free(struct sm_mft_copy *c); /* c may be NULL */
+/* Verifies the copy, and the channel dependencies of its packets together with those of the unicast
+ * tables. Leaves out the dependencies if the unicast tables are for another fabric. Any
+ * thread may call this function. Returns what fab_verify_multicast returns. sm_mft_copy_text works
+ * as fab_verify_multicast_text. */
+int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
+                       struct fab_multicast_verdict *ret);
+int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
+                     char **ret_text);
 
 /* The following functions request a round and return at once. Later, `done` is called with a status
  * and a sentence; `done` may be NULL. They return DENIED if another manager is master, or NOMEM.

@@ -512,6 +512,7 @@ static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_v
 static int judge_dependencies(struct check *c, struct fab_verify_walk *w)
 {
     struct fab_verify_deps *unicast = w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps;
+    c->v.with_unicast = true;
     c->v.dependencies = fab_verify_deps_prune(c->deps);
     int status = find_cycle(c->deps, &c->v, &c->v.alone);
     if (status != FAB_OK)

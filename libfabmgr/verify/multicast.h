@@ -72,7 +72,8 @@ struct fab_multicast_verdict {
     int kind;
     uint16_t mlid; /* MLID of the first failure */
     uint32_t port; /* port id of the member, of the port in the mask, or of the switch's port 0 */
-    /* Only if in->unicast is set. `alone`: multicast packets alone are free of deadlocks;
+    bool with_unicast; /* in->unicast was set; otherwise the members below are not filled in */
+    /* `alone`: multicast packets alone are free of deadlocks;
      * `together`: with the unicast packets, too. cycle: the witness, of multicast alone if that has
      * a cycle; its kind is FAB_OK or FAB_E_CYCLE. */
     bool alone, together;

@@ -251,6 +251,36 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
     *ret = (struct sm_multicast_status){.groups = s->groups != NULL};
 }
 
+int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret)
+{
+    (void)s;
+    (void)ret;
+    return FAB_E_NOT_FOUND;
+}
+
+void sm_mft_copy_free(struct sm_mft_copy *c)
+{
+    (void)c;
+}
+
+int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
+                       struct fab_multicast_verdict *ret)
+{
+    (void)c;
+    (void)unicast;
+    (void)ret;
+    return FAB_E_NOT_FOUND;
+}
+
+int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
+                     char **ret_text)
+{
+    (void)c;
+    (void)v;
+    (void)ret_text;
+    return FAB_E_NOT_FOUND;
+}
+
 struct fab_view *sm_view(const struct sm *s)
 {
     return s->view != NULL ? fab_view_ref(s->view) : NULL;

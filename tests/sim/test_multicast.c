@@ -537,6 +537,71 @@ START_TEST(an_unproved_tree_is_not_written)
 }
 END_TEST
 
+/* ---- verification on request -------------------------------------------------------------------
+ */
+
+static struct fab_multicast_verdict verified(struct lab *lab)
+{
+    struct sm_mft_copy *copy;
+    struct fab_multicast_verdict v;
+    struct fab_view *view = sm_view(lab->sm);
+    const struct fab_verify_input unicast = fab_view_verify_input(view);
+    ck_assert_int_eq(sm_copy_mfts(lab->sm, &copy), FAB_OK);
+    ck_assert_int_eq(sm_mft_copy_verify(copy, &unicast, &v), FAB_OK);
+    sm_mft_copy_free(copy);
+    fab_view_unref(view);
+    return v;
+}
+
+/* Flips a bit in a block of an MFT that a switch holds, as the manager knows it. Returns false if
+ * the manager knows no such block. */
+static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint16_t *ret_bit)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t sw = (uint32_t)fab_base_prng_below(r, f->switch_count);
+    const uint16_t *entry = sm_mft_block(lab->sm, sw, fab_mft_number(0xc000, 0));
+    if (!entry)
+        return false;
+    *ret_bit = (uint16_t)(1u << fab_base_prng_below(r, 16));
+    *ret_entry = (uint16_t *)(uintptr_t)entry + 1; /* of MLID 0xc001 */
+    **ret_entry ^= *ret_bit;
+    return true;
+}
+
+/* The MFTs that switches hold are verified together with the unicast tables, and each changed bit
+ * is found. */
+START_TEST(tables_in_switches_are_verified)
+{
+    struct lab lab;
+    struct fab_prng r;
+    unsigned found = 0;
+    fab_base_prng_init(&r, test_seed("verified", 41));
+    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0003", 0);
+    join_in_lab(&lab, "host-0005", 0);
+    lab_run(&lab, 3, is_written, "the joins");
+    const struct fab_multicast_verdict good = verified(&lab);
+    ck_assert_int_eq(good.kind, FAB_OK);
+    ck_assert_uint_eq(good.members, 3);
+    ck_assert(good.with_unicast && good.together && good.dependencies > 0);
+    for (unsigned i = 0; i < 100; i++) {
+        uint16_t *entry, bit;
+        if (!flip(&lab, &r, &entry, &bit))
+            continue;
+        struct fab_multicast_verdict bad = verified(&lab);
+        ck_assert_int_ne(bad.kind, FAB_OK);
+        ck_assert_uint_eq(bad.mlid, 0xc001);
+        fab_verify_multicast_fini(&bad);
+        *entry ^= bit;
+        found++;
+    }
+    ck_assert_uint_gt(found, 20);
+    ck_assert_int_eq(verified(&lab).kind, FAB_OK);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- time ---------------------------------------------------------------------------------------
  */
 
@@ -718,6 +783,7 @@ int main(void)
     tcase_add_test(random, each_reaches_each_once_on_a_random_fabric);
     tcase_add_test(restart, groups_and_tables_survive_a_restart);
     tcase_add_test(restart, an_unproved_tree_is_not_written);
+    tcase_add_test(restart, tables_in_switches_are_verified);
     TCase *time = tcase_create("time");
     tcase_add_test(time, tables_are_cleared_when_the_last_full_member_was_absent_for_long);
     tcase_add_test(time, one_unanswered_request_names_no_switch);

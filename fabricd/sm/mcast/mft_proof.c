@@ -6,6 +6,9 @@
  * not delay the writes. The next plan includes these joins.
  *
  * A group of 32 MLIDs with a tree that fails is not written until its trees change.
+ *
+ * On request, the blocks that switches are known to hold are verified in the same way, together
+ * with the unicast tables (sm_copy_mfts).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -109,26 +112,27 @@ static void copy_all_members(const struct sm_multicast *m, const uint64_t *group
     }
 }
 
-static int copy_blocks(const struct sm_multicast *m, const uint64_t *groups,
+static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
                        struct sm_mft_sealed *ret)
 {
-    const struct fab_blocks *from = fab_mcast_trees_tables(m->groups->trees);
     int r = FAB_OK;
     for (size_t i = 0; i < from->count && r == FAB_OK; i++)
-        if (is_wanted(groups, from->block[i].number % FAB_MFT_GROUPS))
+        if (from->block[i].known && is_wanted(groups, from->block[i].number % FAB_MFT_GROUPS))
             r = fab_target_blocks_put(&ret->tables, from->block[i].id, from->block[i].number,
                                       from->block[i].entry);
     return r;
 }
 
-int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret)
+/* Copies these blocks, and the members. */
+static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
+                const uint64_t *groups, struct sm_mft_sealed *ret)
 {
     struct sm_mft_sealed made = {0};
     uint32_t *of_slot = calloc(FAB_VERIFY_MLIDS + 1, sizeof(*of_slot));
     int r = of_slot ? list_lids(m, groups, of_slot, &made) : FAB_E_NOMEM;
     if (r == FAB_OK) {
         copy_all_members(m, groups, of_slot, &made);
-        r = copy_blocks(m, groups, &made);
+        r = copy_blocks(blocks, groups, &made);
     }
     free(of_slot);
     if (r == FAB_OK)
@@ -136,6 +140,62 @@ int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_
     else
         sm_mft_sealed_fini(&made);
     return r;
+}
+
+int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret)
+{
+    return seal(m, fab_mcast_trees_tables(m->groups->trees), groups, ret);
+}
+
+/* ---- verification on request ----------------------------------------------------------------- */
+
+struct sm_mft_copy {
+    struct fab_fabric *fabric;
+    struct sm_mft_sealed sealed;
+};
+
+int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret)
+{
+    const struct sm_multicast *m = s->mcast;
+    if (!m->groups || !m->fabric)
+        return FAB_E_NOT_FOUND;
+    struct sm_mft_copy *c = calloc(1, sizeof(*c));
+    int r = c ? seal(m, &m->held, NULL, &c->sealed) : FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        free(c);
+        return r;
+    }
+    c->fabric = fab_fabric_ref(m->fabric);
+    *ret = c;
+    return FAB_OK;
+}
+
+void sm_mft_copy_free(struct sm_mft_copy *c)
+{
+    if (!c)
+        return;
+    sm_mft_sealed_fini(&c->sealed);
+    fab_fabric_unref(c->fabric);
+    free(c);
+}
+
+int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
+                       struct fab_multicast_verdict *ret)
+{
+    const struct fab_verify_multicast_input in = {.fabric = c->fabric,
+                                                  .mft = &c->sealed.tables,
+                                                  .member = c->sealed.member,
+                                                  .lid = c->sealed.lid,
+                                                  .lids = c->sealed.lids,
+                                                  .unicast = unicast->fabric == c->fabric ? unicast
+                                                                                          : NULL};
+    return fab_verify_multicast(&in, ret);
+}
+
+int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
+                     char **ret_text)
+{
+    return fab_verify_multicast_text(c->fabric, v, ret_text);
 }
 
 /* ---- on the worker --------------------------------------------------------------------------- */
