@@ -419,6 +419,15 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
+/* Returns the M_Key of a port after the answer to a write of PortInfo. A key that the write did not
+ * contain is ignored. A faulty device may answer with random data; a later write would then set
+ * this key. */
+static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
+{
+    uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
+    return answered == sm_m_key_wanted(s, port) ? answered : known;
+}
+
 /* Updates the PortInfo of a port in the snapshot after an acknowledged write. A local repair is an
  * exception: it publishes the snapshot before its writes, with the PortInfo that these writes will
  * establish. An acknowledged write then does not change the snapshot. */
@@ -427,8 +436,10 @@ static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
 {
     struct fab_fabric *f = s->model.fabric;
     if (!s->run.round->probes) {
+        struct fab_port_info now = *port;
+        now.m_key = key_after_write(s, op->port, port->m_key);
         (void)fab_fabric_set_port_info(
-            f, op->port, port); /* if memory runs out, the next sweep updates the port */
+            f, op->port, &now); /* if memory runs out, the next sweep updates the port */
     } else if (port->port_state < op->state) {
         log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
                  f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,

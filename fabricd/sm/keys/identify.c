@@ -8,21 +8,51 @@
  * the key that subnet.m_key_file lists for the port's GUID. At protection level 1, a SubnGet with a
  * wrong key is no key violation and starts no lease period (IBA 14.2.4).
  *
+ * If a port shows an M_Key that the manager did not know before, the manager reads the key again.
+ * Writes to the port set its key to the value that was read. If a faulty device answers with random
+ * data, such a write would lock the port with a random key.
+ *
  * The sweep has accepted the GUIDs of the snapshot: a second device that claims the GUID of a port
  * is not in the snapshot while the port answers at its last place.
  */
+#include "fabricd/base/log.h"
 #include "fabricd/sm/keys/state.h"
 #include "libfabmgr/base/status.h"
 
 enum { ASK_CURRENT, ASK_PREVIOUS, ASK_LISTED, ASKS };
 
+/* Returns the M_Key of the same port in the published view, or 0. */
+static uint64_t published_key(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric, *old = s->model.view ? s->model.view->fabric : f;
+    const struct fab_port *p = fab_fabric_port(f, port);
+    uint32_t node = fab_fabric_node_by_guid(old, f->nodes[p->node].guid);
+    if (old == f || node == FAB_NONE || p->num > old->nodes[node].num_ports)
+        return 0;
+    return fab_fabric_port(old, fab_fabric_port_id(old, node, p->num))->info.m_key;
+}
+
+/* Returns whether the port shows an M_Key that the manager does not know. */
+static bool is_doubtful(const struct sm *s, uint32_t port)
+{
+    uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;
+    return key != 0 && key != sm_m_key_wanted(s, port) && key != sm_m_key_former(s, port) &&
+           key != sm_m_key_listed(s, port) && key != published_key(s, port) &&
+           sm_m_key_has_own(s->model.fabric, port) && sm_model_path(&s->model, port);
+}
+
 static int enter(struct sm *s)
 {
+    const struct fab_fabric *f = s->model.fabric;
     s->keys->ask = (struct sm_key_ask){0};
+    s->keys->doubts = false;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        for (uint32_t i = 0; i < sm_own_ports(f, node); i++)
+            s->keys->doubts |= is_doubtful(s, f->nodes[node].first_port + i);
     return FAB_OK;
 }
 
-static bool is_asked(const struct sm *s, uint32_t port)
+static bool is_hidden(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
     return fab_fabric_port(f, port)->present && sm_m_key_has_own(f, port) &&
@@ -33,14 +63,19 @@ static bool is_asked(const struct sm *s, uint32_t port)
  * key of all ports, but derived keys only at places where their ports were known. */
 static bool is_needed(const struct sm *s)
 {
-    return fab_policy_m_keys_set(sm_m_key_previous(s)) || s->policy.m_keys.derive ||
-           s->policy.listed_m_keys != NULL;
+    return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
+           s->policy.m_keys.derive || s->policy.listed_m_keys != NULL;
 }
 
-/* Returns the next key to try at `at->port`; 0: all keys were tried. */
+/* Returns the next key to try at `at->port`; 0: all keys were tried, or none needs to be. */
 static uint64_t next_key(const struct sm *s, struct sm_key_ask *at)
 {
     uint64_t key = 0;
+    if (is_doubtful(s, at->port))
+        return at->key++ == ASK_CURRENT ? fab_fabric_port(s->model.fabric, at->port)->info.m_key
+                                        : 0;
+    if (!is_hidden(s, at->port))
+        return 0;
     while (key == 0 && at->key < ASKS) {
         key = at->key == ASK_CURRENT    ? sm_m_key_wanted(s, at->port)
               : at->key == ASK_PREVIOUS ? sm_m_key_former(s, at->port)
@@ -56,8 +91,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     struct sm_key_ask *at = &s->keys->ask;
     if (!is_needed(s))
         return false;
-    while (at->port < f->port_count &&
-           !(is_asked(s, at->port) && (ret->m_key = next_key(s, at)) != 0))
+    while (at->port < f->port_count && (ret->m_key = next_key(s, at)) == 0)
         *at = (struct sm_key_ask){.port = at->port + 1};
     if (at->port >= f->port_count)
         return false;
@@ -68,18 +102,31 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
+/* Ignores the M_Key that a port showed, because its second answer has another one. */
+static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
+{
+    char name[SM_PLACE_LEN];
+    sm_port_name(s->model.fabric, port, name);
+    log_warning("sm", "%s showed an M_Key that it did not confirm; the manager ignores this key",
+                name);
+    known->m_key = 0;
+    known->m_key_protect = 0;
+}
+
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     uint32_t port = (uint32_t)tag;
     struct fab_port_info info, known = fab_fabric_port(s->model.fabric, port)->info;
-    if (a->status != FAB_OK ||
-        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
-        return;
-    if (info.m_key != 0 || info.m_key_protect == 0) {
+    bool doubtful = is_doubtful(s, port);
+    bool answered = a->status == FAB_OK && fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data,
+                                                                a->len, &info) == FAB_OK;
+    if (doubtful && (!answered || info.m_key != known.m_key))
+        ignore_key(s, port, &known);
+    else if (answered && (info.m_key != 0 || info.m_key_protect == 0)) {
         known.m_key = info.m_key;
         known.m_key_protect = info.m_key_protect;
-        (void)fab_fabric_set_port_info(s->model.fabric, port, &known);
     }
+    (void)fab_fabric_set_port_info(s->model.fabric, port, &known);
 }
 
 static bool finished(const struct sm *s)

@@ -36,6 +36,7 @@ struct sm_keys {
     uint32_t changed, refused;
     bool overdue; /* the round changes SM_KEY_SLOTS ports even if a fault waits */
     struct sm_key_ask ask;
+    bool doubts; /* a port shows an M_Key that the manager reads again (identify.c) */
     /* Pending while ports that refused the key are not to be asked again. */
     struct loop_timer *retry;
 };
