@@ -143,6 +143,16 @@ START_TEST(refuses_in_words)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     ck_assert_ptr_nonnull(strstr(status.alarm, "fattree: no tree"));
+    ck_assert_ptr_null(strstr(status.alarm, "routing.roots"));
+    uint64_t root = lab_node_guid(&lab, "cube-000");
+    lab.config.policy.roots = &root;
+    lab.config.policy.root_count = 1;
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run(&lab, 10, lab_is_idle, "the reload");
+    sm_get_status(lab.sm, &status);
+    ck_assert_ptr_nonnull(strstr(status.alarm, "; routing.roots names 1 root switch: correct it"));
+    lab.config.policy.roots = NULL;
+    lab.config.policy.root_count = 0;
     lab_run(&lab, 10, lab_is_idle, "the end of the sweep");
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_ptr_nonnull(v);

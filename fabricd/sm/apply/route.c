@@ -15,6 +15,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/choose_engine.h"
 
@@ -385,7 +386,13 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
 
 static void emit_refused(struct sm *s, const struct sm_route_job *j)
 {
-    sm_alarm_set(s, "no engine supports this topology: %s", j->passed);
+    char roots[128] = "";
+    if (j->of.policy.root_count > 0)
+        snprintf(
+            roots, sizeof(roots),
+            "; routing.roots names %zu root switch%s: correct it, or set routing.engine to auto",
+            j->of.policy.root_count, fab_base_plural_es((uint32_t)j->of.policy.root_count));
+    sm_alarm_set(s, "no engine supports this topology: %s%s", j->passed, roots);
     event_emit(s->in.bus, routing_refused, .subject = j->of.policy.engine, .reason = sm_alarm(s),
                .have_tables = s->model.view && s->model.view->target);
 }
