@@ -6,8 +6,9 @@
  *
  * In addition, the dependencies of all packets that are sent during a round are collected in a
  * matrix, which must have no cycle either, because packets in flight keep old dependencies until a
- * round ends. If several steps are needed, the same writes in one step must close cycles that the
- * judge finds.
+ * round ends. After the last write, the dependencies of packets with old and with new SLs together
+ * have no cycle, unless the transition says so. If several steps are needed, the same writes in one
+ * step must close cycles that the judge finds.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.
@@ -20,7 +21,7 @@
 
 struct tally {
     uint32_t tried, by_verdict[7], steps, rounds_most, drained_lids, writes, mixtures;
-    uint32_t lossy, stale, lanes, sampled, unsafe;
+    uint32_t lossy, stale, lanes, sampled, unsafe, unions, bad_unions;
 };
 
 struct tables { /* of one engine */
@@ -175,7 +176,8 @@ static void send(struct world *w, uint32_t from, uint32_t lid, uint8_t sl)
     }
 }
 
-static void send_all(struct world *w, uint32_t lid)
+/* Sends packets from all switches to a LID, with the SLs of `sls`. */
+static void send_all(struct world *w, const struct fab_vls *sls, uint32_t lid)
 {
     if (w->is->lids.owner[lid] == FAB_NONE || home_of(w, lid) == FAB_NONE)
         return;
@@ -183,7 +185,7 @@ static void send_all(struct world *w, uint32_t lid)
         if (w->owners[sw] == 0)
             continue;
         uint32_t home = home_of(w, lid);
-        send(w, sw, lid, fab_target_vls_sl(&w->was->vls, sw, home, lid));
+        send(w, sw, lid, fab_target_vls_sl(sls, sw, home, lid));
     }
 }
 
@@ -217,7 +219,20 @@ static void begin_round(struct world *w)
 {
     memset(w->depends, 0, w->size * w->size / 8 + 8);
     for (uint32_t lid = 1; lid <= w->is->lids.top; lid++)
-        send_all(w, lid);
+        send_all(w, &w->was->vls, lid);
+}
+
+/* All writes are answered. Some hosts still use old SLs, others use new ones. Unless the transition
+ * says otherwise (stale_sls), the union of the dependencies of both has no cycle. */
+static void check_union_of_sls(struct world *w, struct tally *tally)
+{
+    begin_round(w);
+    for (uint32_t lid = 1; lid <= w->is->lids.top; lid++)
+        send_all(w, &w->is->vls, lid);
+    bool cycle = round_has_cycle(w);
+    ck_assert_msg(w->t->stale_sls || !cycle, "a cycle with old and new SLs together");
+    tally->unions++;
+    tally->bad_unions += cycle;
 }
 
 /* ---- carrying it out ------------------------------------------------------------------------- */
@@ -257,7 +272,7 @@ static void carry_out_step(struct world *w, const struct fab_transition_step *st
         look(w, &w->at, first, last, w->now);
         for (uint32_t lid = first; lid <= last && lid <= w->is->lids.top; lid++) {
             if (((write->set | write->drain) >> lid % 64 & 1) != 0)
-                send_all(w, lid);
+                send_all(w, &w->was->vls, lid);
         }
         check_mixture(w, step, tally);
         tally->writes++;
@@ -284,6 +299,7 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
                          w->is->lids.top + 1);
     ck_assert(!judge(w, &w->was->vls).cycle); /* with old SLs, and with new SLs */
     ck_assert(!judge(w, &w->is->vls).cycle);
+    check_union_of_sls(w, tally);
 }
 
 /* Applies all writes at once in a random order. Returns whether the judge found a loop or a cycle.
@@ -457,6 +473,27 @@ static struct fab_fabric *dragonflies(struct fab_prng *prng)
     return sealed(b);
 }
 
+static struct fab_fabric *rails(struct fab_prng *prng)
+{
+    struct fab_rail_spec spec = {.servers = 4,
+                                 .adapters = 2 + (uint32_t)fab_base_prng_below(prng, 2),
+                                 .group_size = 2,
+                                 .spines = 2 + (uint32_t)fab_base_prng_below(prng, 2),
+                                 .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_rail(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+static struct fab_fabric *hypercubes(struct fab_prng *prng)
+{
+    struct fab_hypercube_spec spec = {
+        .dimensions = 3 + (uint32_t)fab_base_prng_below(prng, 2), .hosts = 1, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
 static struct fab_fabric *hyperxs(struct fab_prng *prng)
 {
     struct fab_hyperx_spec spec = {.dimensions = 2, .size = {3, 3}, .hosts = 1, .parallel = 1};
@@ -476,6 +513,8 @@ static const struct family {
     {"tori", tori, {"torus", "dor", "updn", "dfsssp", "nue"}},
     {"meshes", meshes, {"dor", "updn", "minhop", "dfsssp", "nue"}},
     {"dragonflies", dragonflies, {"dragonfly", "updn", "minhop", "dfsssp", "nue"}},
+    {"rails", rails, {"fattree", "updn", "minhop", "sssp", "dfsssp", "nue"}},
+    {"hypercubes", hypercubes, {"dor", "updn", "minhop", "sssp", "dfsssp", "nue"}},
     {"hyperx", hyperxs, {"dor", "updn", "minhop", "sssp", "dfsssp", "nue"}},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -522,14 +561,16 @@ START_TEST(transitions)
     fab_base_prng_init(&prng, test_seed(fam->name, 160 + (uint64_t)_i));
     for (unsigned i = 0; i < wanted * 10 && t.tried < wanted; i++)
         try_one(fam, &prng, &t);
-    printf("# %s: %u transitions; nothing %u, any order %u, steps %u, drains %u (%u LIDs), old "
-           "cycle %u; %u with announced losses, stale SLs %u, SL-to-VL unproven %u; %u steps, "
-           "at most %u rounds; %u mixtures; at once %u of %u unsafe\n",
-           fam->name, t.tried, t.by_verdict[FAB_TRANSITION_NOTHING],
-           t.by_verdict[FAB_TRANSITION_ANY_ORDER], t.by_verdict[FAB_TRANSITION_STEPS],
-           t.by_verdict[FAB_TRANSITION_DRAINS], t.drained_lids,
-           t.by_verdict[FAB_TRANSITION_OLD_CYCLE], t.lossy, t.stale, t.lanes, t.steps,
-           t.rounds_most, t.mixtures, t.unsafe, t.sampled);
+    printf(
+        "# %s: %u transitions; nothing %u, any order %u, steps %u, drains %u (%u LIDs), old "
+        "cycle %u; %u with announced losses, stale SLs %u, SL-to-VL unproven %u; %u steps, "
+        "at most %u rounds; %u mixtures; at once %u of %u unsafe; old and new SLs together have a "
+        "cycle in %u of %u\n",
+        fam->name, t.tried, t.by_verdict[FAB_TRANSITION_NOTHING],
+        t.by_verdict[FAB_TRANSITION_ANY_ORDER], t.by_verdict[FAB_TRANSITION_STEPS],
+        t.by_verdict[FAB_TRANSITION_DRAINS], t.drained_lids, t.by_verdict[FAB_TRANSITION_OLD_CYCLE],
+        t.lossy, t.stale, t.lanes, t.steps, t.rounds_most, t.mixtures, t.unsafe, t.sampled,
+        t.bad_unions, t.unions);
     fflush(stdout);
     ck_assert_uint_gt(t.tried, 0);
     ck_assert(t.sampled < 8 || t.unsafe > 0);
