@@ -2,10 +2,9 @@
 /*
  * The builder is a fabric that can be changed; a sealed snapshot is made from it (seal.c).
  *
- * Nodes and ports are in two growing arrays, in the order of their insertion. The ports of a node
- * are contiguous, beginning with port 0, so that sealing is mostly copying. A reference to a node
- * is its index. References do not change until the builder is freed: the index of a removed node is
- * not reused.
+ * Nodes and ports are numbered in the order of their insertion. The ports of a node have
+ * consecutive numbers, beginning with port 0. A reference to a node is its number. References do
+ * not change until the builder is freed: the number of a removed node is not reused.
  */
 #include "libfabmgr/fabric/builder.h"
 
@@ -28,45 +27,68 @@ void fab_fabric_builder_free(struct fab_builder *b)
     if (b == NULL)
         return;
     fab_base_map_fini(&b->by_guid);
+    for (size_t i = 0; i < b->node_chunks; i++)
+        free(b->nodes[i]);
+    for (size_t i = 0; i < b->port_chunks; i++)
+        free(b->ports[i]);
     free(b->nodes);
     free(b->ports);
     free(b);
 }
 
-static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
+static bool room_for_nodes(struct fab_builder *b, size_t nodes)
 {
-    if (ports == 0 || nodes == 0)
-        return true;
-    if (nodes > b->node_room) {
-        void *bigger = fab_base_grow(b->nodes, sizeof *b->nodes, nodes, &b->node_room);
-        if (bigger == NULL)
+    while (nodes > b->node_chunks * FAB_BUILDER_NODES) {
+        struct builder_node **more =
+            fab_base_grow(b->nodes, sizeof(*more), b->node_chunks + 1, &b->node_room);
+        if (more == NULL)
             return false;
-        b->nodes = bigger;
-    }
-    if (ports > b->port_room) {
-        void *bigger = fab_base_grow(b->ports, sizeof *b->ports, ports, &b->port_room);
-        if (bigger == NULL)
+        b->nodes = more;
+        more[b->node_chunks] = malloc(FAB_BUILDER_NODES * sizeof(**more));
+        if (more[b->node_chunks] == NULL)
             return false;
-        b->ports = bigger;
+        b->node_chunks++;
     }
     return true;
 }
 
-/* Fills an empty builder from the snapshot f. The node ids of f become references in the builder,
- * and its port ids become indexes of b->ports. */
+static bool room_for_ports(struct fab_builder *b, size_t ports)
+{
+    while (ports > b->port_chunks * FAB_BUILDER_PORTS) {
+        struct fab_port **more =
+            fab_base_grow(b->ports, sizeof(*more), b->port_chunks + 1, &b->port_room);
+        if (more == NULL)
+            return false;
+        b->ports = more;
+        more[b->port_chunks] = malloc(FAB_BUILDER_PORTS * sizeof(**more));
+        if (more[b->port_chunks] == NULL)
+            return false;
+        b->port_chunks++;
+    }
+    return true;
+}
+
+static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
+{
+    return room_for_nodes(b, nodes) && room_for_ports(b, ports);
+}
+
+/* Fills an empty builder from the snapshot f. The node ids and port ids of f become references and
+ * port indexes of the builder. */
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||
         fab_base_map_reserve(&b->by_guid, f->node_count) != FAB_OK)
         return FAB_E_NOMEM;
     for (uint32_t n = 0; n < f->node_count; n++) {
-        b->nodes[n] = (struct builder_node){.node = f->nodes[n]};
+        struct builder_node *to = fab_fabric_builder_node_at(b, n);
+        *to = (struct builder_node){.node = f->nodes[n]};
         if (fab_fabric_node_is_switch(f, n))
-            b->nodes[n].switch_info = f->switches[n];
+            to->switch_info = f->switches[n];
         fab_base_map_put(&b->by_guid, f->nodes[n].guid, n);
     }
-    if (f->port_count > 0)
-        fab_fabric_copy_ports(f, b->ports);
+    for (uint32_t i = 0; i < f->port_count; i++)
+        *fab_fabric_builder_port_at(b, i) = *fab_fabric_port(f, i);
     b->node_count = b->live_count = f->node_count;
     b->port_count = f->port_count;
     b->self = f->self_port;
@@ -87,7 +109,10 @@ struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric)
 
 static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
 {
-    return ref < b->node_count && !b->nodes[ref].removed ? &b->nodes[ref] : NULL;
+    if (ref >= b->node_count)
+        return NULL;
+    struct builder_node *n = fab_fabric_builder_node_at(b, ref);
+    return n->removed ? NULL : n;
 }
 
 /* Returns a port of the node; NULL: the node has no such port. Only switches have a port 0. */
@@ -96,7 +121,12 @@ static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8
     const struct builder_node *n = node_at(b, ref);
     if (n == NULL || num > n->node.num_ports || (num == 0 && n->node.type != FAB_NODE_SWITCH))
         return NULL;
-    return &b->ports[n->node.first_port + num];
+    return fab_fabric_builder_port_at(b, n->node.first_port + num);
+}
+
+static uint32_t index_of(const struct fab_builder *b, const struct fab_port *p)
+{
+    return fab_fabric_builder_node_at(b, p->node)->node.first_port + p->num;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -119,12 +149,13 @@ static int add_node(struct fab_builder *b, const struct fab_node_info *info, uin
     if (!room_for(b, (size_t)ref + 1, (size_t)b->port_count + count) ||
         fab_base_map_put(&b->by_guid, info->node_guid, ref) != FAB_OK)
         return FAB_E_NOMEM;
-    b->nodes[ref] = (struct builder_node){.node = {.first_port = b->port_count,
-                                                   .num_ports = info->num_ports,
-                                                   .type = info->node_type,
-                                                   .guid = info->node_guid}};
+    *fab_fabric_builder_node_at(b, ref) =
+        (struct builder_node){.node = {.first_port = b->port_count,
+                                       .num_ports = info->num_ports,
+                                       .type = info->node_type,
+                                       .guid = info->node_guid}};
     for (uint32_t i = 0; i < count; i++)
-        b->ports[b->port_count + i] =
+        *fab_fabric_builder_port_at(b, b->port_count + i) =
             (struct fab_port){.node = ref, .peer = FAB_NONE, .num = (uint8_t)i};
     b->port_count += count;
     b->node_count++;
@@ -145,7 +176,7 @@ int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_inf
         if (status != FAB_OK)
             return status;
     }
-    struct fab_node *n = &b->nodes[ref].node;
+    struct fab_node *n = &fab_fabric_builder_node_at(b, ref)->node;
     if (n->type != info->node_type || n->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     n->info = *info;
@@ -196,7 +227,7 @@ int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref)
         return FAB_E_INVAL;
     for (unsigned num = 1; num <= n->node.num_ports; num++)
         fab_fabric_builder_unlink(b, ref, (uint8_t)num);
-    if (b->self != FAB_NONE && b->ports[b->self].node == ref)
+    if (b->self != FAB_NONE && fab_fabric_builder_port_at(b, b->self)->node == ref)
         b->self = FAB_NONE;
     fab_base_map_remove(&b->by_guid, n->node.guid);
     n->removed = true;
@@ -252,7 +283,7 @@ int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_
         return FAB_E_RANGE;
     if (a == z)
         return FAB_E_INVAL;
-    uint32_t index_a = (uint32_t)(a - b->ports), index_z = (uint32_t)(z - b->ports);
+    uint32_t index_a = index_of(b, a), index_z = index_of(b, z);
     if (a->peer == index_z)
         return FAB_OK;
     if (a->peer != FAB_NONE || z->peer != FAB_NONE)
@@ -268,7 +299,7 @@ int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
     if (p == NULL)
         return FAB_E_RANGE;
     if (p->peer != FAB_NONE)
-        b->ports[p->peer].peer = FAB_NONE;
+        fab_fabric_builder_port_at(b, p->peer)->peer = FAB_NONE;
     p->peer = FAB_NONE;
     return FAB_OK;
 }
@@ -279,13 +310,14 @@ int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t p
     const struct fab_port *p = port_at(b, ref, port);
     if (p == NULL || p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
-    *ret_ref = b->ports[p->peer].node;
-    *ret_port = b->ports[p->peer].num;
+    const struct fab_port *far = fab_fabric_builder_port_at(b, p->peer);
+    *ret_ref = far->node;
+    *ret_port = far->num;
     return FAB_OK;
 }
 
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port)
 {
     const struct fab_port *p = port_at(b, ref, port);
-    b->self = p != NULL ? (uint32_t)(p - b->ports) : FAB_NONE;
+    b->self = p != NULL ? index_of(b, p) : FAB_NONE;
 }

@@ -6,26 +6,41 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* A node of the builder. node.first_port is an index in builder->ports. */
+/* Numbers of nodes and of ports in a chunk. */
+#define FAB_BUILDER_NODES 1024u
+#define FAB_BUILDER_PORTS 4096u
+
+/* A node of the builder. node.first_port is an index of a port (fab_fabric_builder_port_at). */
 struct builder_node {
     struct fab_node node;
     struct fab_switch_info switch_info;
     bool removed;
 };
 
-/* A reference to a node is its index in nodes[]. In a port of the builder, the member `node` is a
- * reference, and `peer` an index of ports[]. */
+/* A reference to a node is its index. In a port of the builder, the member `node` is a reference,
+ * and `peer` the index of a port. Nodes and ports are in chunks, because enlarging one array of all
+ * ports of a large fabric would hold up the loop for milliseconds. */
 struct fab_builder {
-    struct builder_node *nodes;
-    struct fab_port *ports;
-    size_t node_room, port_room;
+    struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
+    struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */
+    size_t node_chunks, port_chunks, node_room, port_room;
     /* numbers of nodes and ports, including removed nodes and their ports */
     uint32_t node_count, port_count;
     uint32_t live_count; /* number of nodes that were not removed */
-    /* index in ports[] of the manager's port; FAB_NONE: not known */
+    /* index of the manager's port; FAB_NONE: not known */
     uint32_t self;
     struct fab_map by_guid; /* node GUID -> reference */
 };
+
+static inline struct builder_node *fab_fabric_builder_node_at(const struct fab_builder *b,
+                                                              uint32_t ref)
+{
+    return &b->nodes[ref / FAB_BUILDER_NODES][ref % FAB_BUILDER_NODES];
+}
+static inline struct fab_port *fab_fabric_builder_port_at(const struct fab_builder *b, uint32_t i)
+{
+    return &b->ports[i / FAB_BUILDER_PORTS][i % FAB_BUILDER_PORTS];
+}
 
 /* The GUID index of a snapshot. It has only ports, because nodes are sorted by GUID. */
 struct fab_fabric_index {

@@ -46,7 +46,7 @@ static void sort_nodes(struct sealing *s)
     bool sorted = true;
     uint32_t n = 0;
     for (uint32_t ref = 0; ref < s->b->node_count; ref++) {
-        const struct builder_node *from = &s->b->nodes[ref];
+        const struct builder_node *from = fab_fabric_builder_node_at(s->b, ref);
         if (from->removed)
             continue;
         s->order[n] = (struct place){
@@ -73,9 +73,9 @@ static void settle_node_info(const struct fab_fabric *f, struct fab_node *n)
 static void copy_ports(struct sealing *s, uint32_t id, uint32_t from, uint32_t to)
 {
     unsigned count = s->f->nodes[id].num_ports + 1u;
-    memcpy(fab_fabric_edit_port(s->f, to), &s->b->ports[from], count * sizeof *s->b->ports);
     for (unsigned i = 0; i < count; i++) {
         struct fab_port *p = fab_fabric_edit_port(s->f, to + i);
+        *p = *fab_fabric_builder_port_at(s->b, from + i);
         p->node = id;
         if (p->present)
             p->info.local_port = p->num;
@@ -88,7 +88,7 @@ static void copy_nodes(struct sealing *s)
     struct fab_fabric *f = s->f;
     uint32_t first_port = 0;
     for (uint32_t id = 0; id < f->node_count; id++) {
-        const struct builder_node *from = &s->b->nodes[s->order[id].ref];
+        const struct builder_node *from = fab_fabric_builder_node_at(s->b, s->order[id].ref);
         struct fab_node *n = &f->nodes[id];
         *n = from->node;
         n->first_port = first_port;

@@ -28,7 +28,7 @@ struct lines {
 
 static uint32_t port_index(const struct text_reader *r, uint32_t ref, uint8_t port)
 {
-    return r->b->nodes[ref].node.first_port + port;
+    return fab_fabric_builder_node_at(r->b, ref)->node.first_port + port;
 }
 
 static int note_lines(struct lines *l)
@@ -54,10 +54,10 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     if (!fab_fabric_text_find_node(l->r, c->peer, &key, &peer))
         return fail(l->r, c, "the other end is \"%.*s\", expected a node of this file",
                     (int)c->peer.len, c->peer.s);
-    if (c->peer_port > l->r->b->nodes[peer->ref].node.num_ports)
+    if (c->peer_port > fab_fabric_builder_node_at(l->r->b, peer->ref)->node.num_ports)
         return fail(l->r, c, "the other end is port %u of \"%.*s\", expected at most %u",
                     c->peer_port, (int)c->peer.len, c->peer.s,
-                    l->r->b->nodes[peer->ref].node.num_ports);
+                    fab_fabric_builder_node_at(l->r->b, peer->ref)->node.num_ports);
     uint32_t line = l->of_port[port_index(l->r, peer->ref, c->peer_port)];
     if (line == NO_CABLE)
         return fail(l->r, c, "expected a line for the other end too, \"%.*s\"[%u] has none",
@@ -77,7 +77,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {
-    bool end = r->b->nodes[c->ref].node.type != FAB_NODE_SWITCH;
+    bool end = fab_fabric_builder_node_at(r->b, c->ref)->node.type != FAB_NODE_SWITCH;
     uint64_t guid = end && c->guid == 0 ? other->peer_guid : 0;
     const struct text_cable *rated = !c->rated && other->rated ? other : c;
     if (guid == 0 && rated == c)
@@ -110,9 +110,9 @@ static void set_self(struct text_reader *r)
     uint32_t ref;
     if (r->self_guid == 0 || fab_fabric_builder_find_node(r->b, r->self_guid, &ref) != FAB_OK)
         return;
-    const struct fab_node *n = &r->b->nodes[ref].node;
+    const struct fab_node *n = &fab_fabric_builder_node_at(r->b, ref)->node;
     for (unsigned i = 0; i <= n->num_ports; i++)
-        if (r->b->ports[n->first_port + i].guid == r->self_port_guid) {
+        if (fab_fabric_builder_port_at(r->b, n->first_port + i)->guid == r->self_port_guid) {
             fab_fabric_builder_set_self(r->b, ref, (uint8_t)i);
             return;
         }
