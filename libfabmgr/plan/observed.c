@@ -90,6 +90,22 @@ bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint3
     return (o->known[bit / 64] >> (bit % 64) & 1) != 0;
 }
 
+uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
+                                        uint32_t end)
+{
+    while (from < end) {
+        if (sw >= o->lft.switch_count || from >= o->blocks)
+            return from;
+        size_t bit = bit_of(o, sw, from);
+        uint64_t unknown = ~o->known[bit / 64] >> (bit % 64);
+        uint32_t step = unknown != 0 ? (uint32_t)__builtin_ctzll(unknown) : 64 - bit % 64;
+        from = step < o->blocks - from ? from + step : o->blocks;
+        if (unknown != 0)
+            return from < end ? from : end;
+    }
+    return end;
+}
+
 static void remap_switch(const struct fab_observed *from, uint32_t old_sw, uint32_t new_sw,
                          struct fab_observed *to)
 {

@@ -82,6 +82,10 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
+/* Returns the first block of a switch, at or after `from` and before `end`, that is not known;
+ * `end`: all of them are known. */
+uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
+                                        uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
 /* Translates the known tables to the ids of another snapshot, by node GUID. Switches that are only

@@ -270,20 +270,24 @@ bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn tu
     return false;
 }
 
-static uint64_t count_tables(const struct fab_plan_input *in)
+static uint64_t count_port_tables(const struct fab_plan_input *in, uint32_t port)
 {
-    const struct fab_fabric *f = in->fabric;
-    uint64_t count = 0;
     uint32_t entries;
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        count += 2 + f->switches[sw].linear_fdb_top / FAB_LFT_BLOCK;
-    for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!is_served(f, port))
-            continue;
-        count++;
-        if (fab_target_pkeys_table(&in->target->pkeys, port, &entries) != NULL)
-            count += fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, port));
-    }
+    if (!is_served(in->fabric, port))
+        return 0;
+    if (fab_target_pkeys_table(&in->target->pkeys, port, &entries) == NULL)
+        return 1;
+    return 1 + fab_target_pkeys_blocks(fab_target_pkeys_capacity(in->fabric, port));
+}
+
+static uint64_t count_tables(const struct fab_plan_input *in, uint32_t node)
+{
+    const struct fab_node *n = &in->fabric->nodes[node];
+    uint64_t count = 0;
+    if (fab_fabric_node_is_switch(in->fabric, node))
+        count += 2 + in->fabric->switches[node].linear_fdb_top / FAB_LFT_BLOCK;
+    for (uint32_t num = 0; num <= n->num_ports; num++)
+        count += count_port_tables(in, n->first_port + num);
     return count;
 }
 
@@ -293,29 +297,29 @@ static uint64_t arb_blocks(const struct fab_port_info *info)
            (info->vlarb_high_cap + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;
 }
 
-static uint64_t count_lanes(const struct fab_plan_input *in)
+static uint64_t count_lanes(const struct fab_plan_input *in, uint32_t node)
 {
     const struct fab_fabric *f = in->fabric;
-    uint64_t count = 0;
+    uint64_t count = 0, live = 0; /* live: ports with a link */
     if (in->observed->vls.port == NULL)
         return 0;
-    for (uint32_t node = 0; node < f->node_count; node++) {
-        uint64_t live = 0; /* ports with a link */
-        for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
-            uint32_t port = f->nodes[node].first_port + num;
-            if (!is_served(f, port))
-                continue;
-            live++;
-            count += arb_blocks(&fab_fabric_port(f, port)->info);
-        }
-        count += fab_fabric_node_is_switch(f, node) ? (live + 1) * live : live;
+    for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
+        uint32_t port = f->nodes[node].first_port + num;
+        if (!is_served(f, port))
+            continue;
+        live++;
+        count += arb_blocks(&fab_fabric_port(f, port)->info);
     }
-    return count;
+    return count + (fab_fabric_node_is_switch(f, node) ? (live + 1) * live : live);
 }
 
-uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn)
+uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn,
+                              uint32_t node, uint32_t end)
 {
-    return turn == FAB_SCRUB_TABLES ? count_tables(in) : count_lanes(in);
+    uint64_t count = 0;
+    for (; node < end; node++)
+        count += turn == FAB_SCRUB_TABLES ? count_tables(in, node) : count_lanes(in, node);
+    return count;
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */

@@ -41,8 +41,10 @@ struct fab_scrub_item { /* an attribute to read */
  * otherwise the caller must call again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
-/* Returns an upper bound of the number of items that a turn has. */
-uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn);
+/* Returns an upper bound of the number of items that a turn has at the nodes from `node` to before
+ * `end`. */
+uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn,
+                              uint32_t node, uint32_t end);
 
 struct fab_scrub_difference {
     const char *field;     /* "entry", or the name of a field */

@@ -74,6 +74,17 @@ static void world_fini(struct world *w)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
+/* Counts the items of a turn at one node after the other, as the manager counts them in parts. */
+static uint64_t count_tables(const struct fab_plan_input *in)
+{
+    uint32_t nodes = in->fabric->node_count;
+    uint64_t count = 0;
+    for (uint32_t n = 0; n < nodes; n++)
+        count += fab_plan_scrub_count(in, FAB_SCRUB_TABLES, n, n + 1);
+    ck_assert_uint_eq(fab_plan_scrub_count(in, FAB_SCRUB_TABLES, 0, nodes), count);
+    return count;
+}
+
 /* Counts the items of a turn by attribute. Each item must have another device, port or modifier. */
 static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[ATTRS])
 {
@@ -94,7 +105,7 @@ static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[
         ck_assert_uint_lt(++found, 256);
         count[item->attr_id]++;
     }
-    ck_assert_uint_le(found, fab_plan_scrub_count(&in, FAB_SCRUB_TABLES));
+    ck_assert_uint_le(found, count_tables(&in));
     return calls;
 }
 
@@ -119,7 +130,7 @@ START_TEST(a_turn_reads_each_known_table_once)
     ck_assert_uint_eq(count[FAB_ATTR_LFT], 3);
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], ports);
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], ports);
-    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_TABLES), 3 * 2 + ports + blocks);
+    ck_assert_uint_eq(count_tables(&in), 3 * 2 + ports + blocks);
     uint32_t again[ATTRS], few = read_turn(&w, 1, again);
     ck_assert_mem_eq(count, again, sizeof count); /* also in small steps */
     ck_assert_uint_gt(few, 2 * (6 + ports));
@@ -139,7 +150,7 @@ START_TEST(ports_without_a_link_are_not_read)
     uint32_t port = w.f->nodes[host].first_port + 1;
     read_turn(&w, 1000, count);
     uint32_t before = count[FAB_ATTR_PORT_INFO];
-    uint64_t bound = fab_plan_scrub_count(&in, FAB_SCRUB_TABLES);
+    uint64_t bound = count_tables(&in);
     uint32_t peer = fab_fabric_port(w.f, port)->peer;
     w.f->self_port = FAB_NONE;
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_DOWN;
@@ -149,12 +160,33 @@ START_TEST(ports_without_a_link_are_not_read)
     read_turn(&w, 1000, count);
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 2);
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], before - 2);
-    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_TABLES),
-                      bound - 2 - blocks_of(&w, port) - blocks_of(&w, peer));
+    ck_assert_uint_eq(count_tables(&in), bound - 2 - blocks_of(&w, port) - blocks_of(&w, peer));
     w.f->self_port = port; /* the manager's own port needs no link */
     read_turn(&w, 1000, count);
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 1);
     world_fini(&w);
+}
+END_TEST
+
+/* The blocks of three switches do not begin at the start of a word of the bitset. */
+START_TEST(unknown_blocks_are_found)
+{
+    struct fab_observed o;
+    const uint8_t none[FAB_LFT_BLOCK] = {0};
+    ck_assert_int_eq(fab_plan_observed_init(&o, 3, 150 * FAB_LFT_BLOCK), FAB_OK);
+    for (uint32_t block = 0; block < o.blocks; block++)
+        if (block != 3 && block != 70 && block != 140)
+            fab_plan_observed_set_block(&o, 1, block, none);
+    for (uint32_t from = 0; from <= o.blocks + 1; from++) {
+        for (uint32_t end = from; end <= o.blocks + 2; end++) {
+            uint32_t first = from;
+            while (first < end && fab_plan_observed_is_known(&o, 1, first))
+                first++;
+            ck_assert_uint_eq(fab_plan_observed_next_unknown(&o, 1, from, end), first);
+        }
+    }
+    ck_assert_uint_eq(fab_plan_observed_next_unknown(&o, 0, 5, 9), 5);
+    fab_plan_observed_fini(&o);
 }
 END_TEST
 
@@ -351,6 +383,7 @@ int main(void)
     const TTest *tests[] = {
         a_turn_reads_each_known_table_once,
         ports_without_a_link_are_not_read,
+        unknown_blocks_are_found,
         each_field_of_a_port_is_named_with_both_values,
         fields_of_a_switch_are_named_with_both_values,
         entries_are_compared_up_to_the_top,

@@ -19,6 +19,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
+#define DISCARD_OPS 10000 /* plans with as many writes are freed by a worker thread */
+
 void sm_program_fini(struct sm_programming *p)
 {
     fab_plan_fini(&p->plan);
@@ -56,9 +58,15 @@ static void note_unsure(struct sm *s)
     }
 }
 
+/* The plan of the first tables has millions of writes, and to free it takes milliseconds. */
 void sm_program_tidy(struct sm *s)
 {
-    fab_plan_fini(&s->apply->program.plan);
+    struct fab_plan *plan = &s->apply->program.plan;
+    if (plan->stage_start[FAB_STAGE_COUNT] >= DISCARD_OPS) {
+        loop_discard(s->in.loop, free, plan->ops);
+        plan->ops = NULL;
+    }
+    fab_plan_fini(plan);
 }
 
 struct fab_plan_input sm_program_input(const struct sm *s)

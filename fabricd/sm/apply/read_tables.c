@@ -34,10 +34,10 @@ static bool find_block(struct sm *s)
     struct sm_scan *at = &s->apply->scan;
     const struct fab_fabric *f = s->model.fabric;
     for (; at->index < f->switch_count; at->index++, at->block = 0) {
-        uint32_t top = top_of(s, at->index);
-        for (; top && at->block <= top / FAB_LFT_BLOCK; at->block++)
-            if (!fab_plan_observed_is_known(&s->model.observed, at->index, at->block))
-                return true;
+        uint32_t top = top_of(s, at->index), end = top ? top / FAB_LFT_BLOCK + 1 : 0;
+        at->block = fab_plan_observed_next_unknown(&s->model.observed, at->index, at->block, end);
+        if (at->block < end)
+            return true;
     }
     return false;
 }

@@ -40,6 +40,8 @@
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
 #define STEPS 4096 /* maximum number of steps in one call of fab_plan_scrub_next */
+/* Maximum number of ports at which the requests of a turn are counted at once. */
+#define COUNT_PORTS 16384u
 /* Delay from the first difference to the sweep that restores the settings. */
 #define RESTORE_DELAY_US 200000u
 /* Maximum number of times that a read is repeated because a round ran during the read. */
@@ -69,36 +71,70 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Records the number of M_Key violations that each port has counted. The counts from the start of
- * the previous turn are kept too, because an attribute may have changed after the previous turn
- * read it. */
-static void keep_violations(struct sm *s)
+/* Keeps the numbers of M_Key violations that each port had counted when the turn began. The counts
+ * from the start of the previous turn are kept too, because an attribute may have changed after the
+ * previous turn read it. */
+static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
-    struct sm_scrub *c = s->scrub;
-    const struct fab_fabric *f = s->model.fabric;
-    uint16_t *now = calloc(f->port_count + 1u, sizeof(*now));
-    for (uint32_t port = 0; now && port < f->port_count; port++)
-        now[port] = fab_fabric_port(f, port)->info.m_key_violations;
-    bool same = c->violation_ports == f->port_count;
+    bool same = c->violation_ports == ports;
     free(same ? c->violations[0] : c->violations[1]);
     if (!same)
         free(c->violations[0]);
     c->violations[0] = same ? c->violations[1] : NULL;
-    c->violations[1] = now;
-    c->violation_ports = f->port_count;
+    c->violations[1] = c->violations_now;
+    c->violations_now = NULL;
+    c->violation_ports = ports;
+}
+
+static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t end, uint16_t *ret)
+{
+    for (; node < end; node++) {
+        const struct fab_node *n = &f->nodes[node];
+        for (uint32_t port = n->first_port; port <= n->first_port + n->num_ports; port++)
+            ret[port] = fab_fabric_port(f, port)->info.m_key_violations;
+    }
+}
+
+/* Counts the requests of a turn that is about to begin, and reads the violation counters of the
+ * ports, at some of the nodes: of 44,000 hosts, all at once would hold up the loop for 10 ms.
+ * Returns whether all nodes are counted. */
+static bool count_requests(struct sm *s, enum fab_scrub_turn which)
+{
+    struct sm_scrub *c = s->scrub;
+    struct sm_scrub_turn *t = &c->turn[which];
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_plan_input in = input_of(s);
+    if (!t->counts || t->counted_ports != f->port_count) {
+        t->counts = true;
+        t->counted_ports = f->port_count;
+        t->counted_nodes = 0;
+        t->count = 0;
+        if (which == FAB_SCRUB_TABLES) {
+            free(c->violations_now);
+            c->violations_now = calloc(f->port_count + 1u, sizeof(*c->violations_now));
+        }
+    }
+    uint32_t from = t->counted_nodes, end = from;
+    for (uint32_t ports = 0; end < f->node_count && ports < COUNT_PORTS; end++)
+        ports += f->nodes[end].num_ports + 1u;
+    t->count += fab_plan_scrub_count(&in, which, from, end);
+    if (which == FAB_SCRUB_TABLES && c->violations_now)
+        note_violations(f, from, end, c->violations_now);
+    t->counted_nodes = end;
+    t->counts = end < f->node_count;
+    return !t->counts;
 }
 
 static void begin_turn(struct sm *s, enum fab_scrub_turn which, uint64_t now)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
-    const struct fab_plan_input in = input_of(s);
-    uint64_t us = interval_us(s, which), count = fab_plan_scrub_count(&in, which);
+    uint64_t us = interval_us(s, which), count = t->count;
     struct sm_mfts_scan scan = {.over = true};
     double most = which == FAB_SCRUB_TABLES ? RATE_MOST_TABLES
                                             : RATE_MOST - s->scrub->turn[FAB_SCRUB_TABLES].rate;
     if (which == FAB_SCRUB_TABLES) {
         count += sm_mfts_held_count(s);
-        keep_violations(s);
+        keep_violations(s->scrub, s->model.fabric->port_count);
     } else {
         count += sm_mfts_scan_begin(s, &scan);
     }
@@ -373,6 +409,8 @@ static void arm(struct sm *s)
 {
     double rate = s->scrub->turn[FAB_SCRUB_TABLES].rate + s->scrub->turn[FAB_SCRUB_LANES].rate;
     double us = rate > 0 ? 1e6 / rate : TICK_MOST_US;
+    if (s->scrub->turn[FAB_SCRUB_TABLES].counts || s->scrub->turn[FAB_SCRUB_LANES].counts)
+        us = TICK_LEAST_US;
     us = us < TICK_LEAST_US ? TICK_LEAST_US : us > TICK_MOST_US ? TICK_MOST_US : us;
     if (s->in.config->sweep.scrub_interval_s && !s->in.recorded)
         loop_timer_set(s->scrub->timer, (uint64_t)us);
@@ -384,7 +422,7 @@ static void give_credit(struct sm *s, uint64_t now)
     uint64_t span = now - c->ticked_us;
     for (unsigned which = 0; which < FAB_SCRUB_TURNS; which++) {
         struct sm_scrub_turn *t = &c->turn[which];
-        if (!t->runs && now >= t->due_us)
+        if (!t->runs && now >= t->due_us && count_requests(s, which))
             begin_turn(s, which, now);
         double earned = (double)span * t->rate / 1e6;
         t->credit = t->credit + earned < BURST ? t->credit + earned : BURST;
@@ -415,6 +453,8 @@ void sm_scrub_drop(struct sm *s)
     loop_timer_cancel(c->restore);
     memset(c->slot, 0, sizeof(c->slot));
     memset(c->turn, 0, sizeof(c->turn));
+    free(c->violations_now);
+    c->violations_now = NULL;
     c->found = c->differing = (struct sm_guids){0};
     c->mft_differs = c->mfts_scanned = false;
 }

@@ -37,11 +37,16 @@ struct sm_scrub_turn {
     struct fab_scrub_at at;
     uint32_t mft;             /* position of the next known MFT block */
     struct sm_mfts_scan scan; /* FAB_SCRUB_LANES: position among the unknown MFT blocks */
-    bool runs;                /* the turn is in progress; false: the next turn begins at due_us */
-    uint64_t due_us;          /* manager's clock at which the next turn begins */
-    double rate, credit;      /* requests per second; number of requests that may be sent now */
-    uint64_t reads;           /* number of reads in this turn */
-    uint32_t differences;     /* number of differences in this turn */
+    bool counts;              /* the turn has begun to count its requests */
+    /* The number of requests at the nodes before counted_nodes. */
+    uint64_t count;
+    uint32_t counted_nodes;
+    uint32_t counted_ports; /* the number of ports of the fabric, to notice another fabric */
+    bool runs;              /* the turn is in progress; false: the next turn begins at due_us */
+    uint64_t due_us;        /* manager's clock at which the next turn begins */
+    double rate, credit;    /* requests per second; number of requests that may be sent now */
+    uint64_t reads;         /* number of reads in this turn */
+    uint32_t differences;   /* number of differences in this turn */
 };
 struct sm_scrub {
     struct sm *s;
@@ -55,6 +60,7 @@ struct sm_scrub {
     /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the
      * previous turn. */
     uint16_t *violations[2];
+    uint16_t *violations_now; /* the counters of the turn that counts its requests */
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
     /* Every unknown MFT block was read once. Until then, its entries may be older than this
