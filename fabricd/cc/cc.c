@@ -59,8 +59,9 @@ int cc_new(const struct cc_input *in, struct cc **ret)
     if (r == FAB_OK)
         r = new_agent(cc);
     cc->timer = r == FAB_OK ? loop_timer_new(in->loop, cc_tick, cc) : NULL;
+    cc->take = r == FAB_OK ? loop_timer_new(in->loop, cc_devices_take, cc) : NULL;
     cc->logs.timer = r == FAB_OK ? loop_timer_new(in->loop, cc_log_tick, cc) : NULL;
-    if (r == FAB_OK && (!cc->timer || !cc->logs.timer))
+    if (r == FAB_OK && (!cc->timer || !cc->take || !cc->logs.timer))
         r = FAB_E_NOMEM;
     if (r != FAB_OK) {
         cc_free(cc);
@@ -77,6 +78,7 @@ void cc_free(struct cc *cc)
     if (!cc)
         return;
     loop_timer_free(cc->timer);
+    loop_timer_free(cc->take);
     loop_timer_free(cc->logs.timer);
     agent_free(cc->agent);
     cc_devices_fini(cc);

@@ -43,7 +43,8 @@ struct cc_work {
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;
-    uint64_t us; /* duration of the computation in microseconds */
+    uint32_t taken; /* number of devices in `wanted` that the loop has taken */
+    uint64_t us;    /* duration of the computation in microseconds */
 };
 
 /* Creates a computation. Congestion settings and max_mtu come from the policy `wanted`, everything

@@ -6,7 +6,8 @@
  * change.
  *
  * At most one computation runs at a time. If a device reports a table size that changes the
- * settings, the settings become stale and the timer starts another computation. Callers that wait
+ * settings, the settings become stale and the timer starts another computation. The loop takes the
+ * settings of a few thousand devices in each of its iterations. Callers that wait
  * for settings are called when the computation ends. They must check whether the settings belong to
  * their view.
  */
@@ -17,6 +18,9 @@
 #include "fabricd/cc/private.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+
+/* Maximum number of devices whose settings are taken in one iteration of the loop. */
+#define TAKE_MOST 4096u
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
@@ -112,15 +116,36 @@ static void count_waiting(struct cc *cc)
 
 /* ---- results of a computation ---------------------------------------------------------------- */
 
-static int take(struct cc *cc, struct cc_work *w)
+/* Prepares to take the result of a computation. Until it is taken, the devices' settings belong to
+ * no view. */
+static int take_begin(struct cc *cc, const struct cc_work *w)
 {
-    int r = w->status;
+    if (w->status != FAB_OK)
+        return w->status;
     cc_program_stop(cc);
     cc->pass++;
-    for (uint32_t i = 0; r == FAB_OK && i < w->wanted_count; i++)
-        r = see_device(cc, &w->wanted[i]);
-    if (r != FAB_OK)
-        return r;
+    cc->generation = 0;
+    if (w->wanted_count > cc->device_room) {
+        void *grown =
+            fab_base_grow(cc->devices, sizeof(*cc->devices), w->wanted_count, &cc->device_room);
+        if (!grown)
+            return FAB_E_NOMEM;
+        cc->devices = grown;
+    }
+    return FAB_OK;
+}
+
+static int take_some(struct cc *cc, struct cc_work *w)
+{
+    uint32_t rest = w->wanted_count - w->taken;
+    int r = FAB_OK;
+    for (uint32_t i = 0; r == FAB_OK && i < rest && i < TAKE_MOST; i++)
+        r = see_device(cc, &w->wanted[w->taken++]);
+    return r;
+}
+
+static void take_end(struct cc *cc, struct cc_work *w)
+{
     forget_devices(cc);
     if (cc->reloaded)
         try_again(cc);
@@ -132,7 +157,6 @@ static int take(struct cc *cc, struct cc_work *w)
     cc->cursor = 0;
     cc->generation = w->generation;
     cc->compute_us = w->us;
-    return FAB_OK;
 }
 
 /* Calls the callers that wait for settings. A callback may call cc_await again. */
@@ -152,25 +176,55 @@ static void work(void *ctx)
     cc_work_do(ctx);
 }
 
+static void free_work(void *ctx)
+{
+    cc_work_free(ctx);
+}
+
+static void finish(struct cc *cc, struct cc_work *w, int status)
+{
+    cc->work = NULL;
+    cc->taking = false;
+    if (status == FAB_OK) {
+        take_end(cc, w);
+    } else {
+        log_error("congestion", "the congestion settings could not be computed: %s",
+                  fab_base_status_text(status));
+        /* The settings no longer belong to one view: some devices may already have the settings
+         * for the new view. */
+        cc->generation = 0;
+        cc->stale = true;
+    }
+    loop_discard(cc->in.loop, free_work, w);
+    tell_waiters(cc);
+}
+
+void cc_devices_take(void *ctx)
+{
+    struct cc *cc = ctx;
+    loop_at(cc->in.loop, "congestion");
+    int r = take_some(cc, cc->work);
+    if (r == FAB_OK && cc->work->taken < cc->work->wanted_count)
+        loop_timer_set(cc->take, 0);
+    else
+        finish(cc, cc->work, r);
+}
+
 static void done(void *ctx)
 {
     struct cc_work *w = ctx;
     struct cc *cc = w->cc;
-    if (cc) {
-        loop_at(cc->in.loop, "congestion");
-        cc->work = NULL;
-        if (take(cc, w) != FAB_OK) {
-            log_error("congestion", "the congestion settings could not be computed: %s",
-                      fab_base_status_text(w->status));
-            /* The settings no longer belong to one view: some devices may already have the settings
-             * for the new view. */
-            cc->generation = 0;
-            cc->stale = true;
-        }
+    if (!cc) {
+        cc_work_free(w);
+        return;
     }
-    cc_work_free(w);
-    if (cc)
-        tell_waiters(cc);
+    loop_at(cc->in.loop, "congestion");
+    int r = take_begin(cc, w);
+    cc->taking = r == FAB_OK;
+    if (cc->taking)
+        cc_devices_take(cc);
+    else
+        finish(cc, w, r);
 }
 
 /* ---- starting a computation ------------------------------------------------------------------ */
@@ -226,7 +280,9 @@ int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx)
 
 void cc_devices_fini(struct cc *cc)
 {
-    if (cc->work)
+    if (cc->taking)
+        cc_work_free(cc->work);
+    else if (cc->work)
         cc->work->cc = NULL;
     tell_waiters(cc);
     fab_congestion_fini(&cc->settings);

@@ -111,7 +111,7 @@ struct cc {
     struct cc_input in;
     struct agent *agent;
     struct fab_mads *mads;
-    struct loop_timer *timer;
+    struct loop_timer *timer, *take; /* take: takes the result of `work` */
     struct fab_map index; /* GUID of the port that owns a device's LID -> index in `devices` */
     struct cc_device *devices;
     uint32_t device_count;
@@ -124,6 +124,7 @@ struct cc {
     bool reloaded; /* the settings file was read again since the last computation began */
     struct fab_congestion settings;
     struct cc_work *work;      /* the running computation; NULL: none */
+    bool taking;               /* the computation has ended, and its result is being taken */
     struct cc_waiter *waiters; /* callers that wait for the end of the computation */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
@@ -151,6 +152,7 @@ void cc_report_advice(struct cc *cc, uint64_t now);
 /* Starts a computation of settings for this view, unless a computation is running. Returns
  * NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
+void cc_devices_take(void *ctx); /* takes some of the result; for the timer `take` */
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */

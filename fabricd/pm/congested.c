@@ -72,7 +72,8 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested 
 {
     const struct pm_congestion_counters *s = &n->port[port].congestion;
     uint64_t all = (uint64_t)s->rise[PM_XMIT_DATA] + s->rise[PM_XMIT_WAIT];
-    if (s->span_ms == 0)
+    if (s->span_ms == 0 ||
+        (s->rise[PM_XMIT_WAIT] | s->rise[PM_FECN] | s->rise[PM_BECN] | s->rise[PM_EVENTS]) == 0)
         return false;
     *ret = (struct pm_congested){
         .guid = n->guid,

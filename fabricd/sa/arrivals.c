@@ -56,25 +56,28 @@ static int compare(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
+/* Lists the endports in service. Switches have only one endport, port 0. */
 static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 {
     const struct fab_fabric *f = v->fabric;
-    size_t room = 0;
+    size_t ports = f->switch_count;
     bool sorted = true;
-    *ret = (struct sa_ends){0};
-    for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!is_in_service(f, p))
-            continue;
-        struct sa_end *more = fab_base_grow(ret->end, sizeof(*more), ret->count + 1, &room);
-        if (!more) {
-            free(ret->end);
-            return FAB_E_NOMEM;
+    for (uint32_t n = f->switch_count; n < f->node_count; n++)
+        ports += f->nodes[n].num_ports;
+    *ret = (struct sa_ends){.end = fab_base_alloc_array(ports, sizeof(*ret->end))};
+    if (!ret->end)
+        return FAB_E_NOMEM;
+    for (uint32_t n = 0; n < f->node_count; n++) {
+        uint32_t first = f->nodes[n].first_port;
+        uint32_t last = fab_fabric_node_is_switch(f, n) ? first : first + f->nodes[n].num_ports;
+        for (uint32_t p = first; p <= last; p++) {
+            if (!is_in_service(f, p))
+                continue;
+            struct sa_end *end = &ret->end[ret->count++];
+            *end = (struct sa_end){.guid = fab_fabric_port(f, p)->guid};
+            take_keys(v, p, end->key);
+            sorted &= ret->count == 1 || end[-1].guid <= end->guid;
         }
-        ret->end = more;
-        more[ret->count] = (struct sa_end){.guid = fab_fabric_port(f, p)->guid};
-        take_keys(v, p, more[ret->count].key);
-        sorted &= ret->count == 0 || more[ret->count - 1].guid <= more[ret->count].guid;
-        ret->count++;
     }
     if (!sorted)
         qsort(ret->end, ret->count, sizeof(*ret->end), compare);
