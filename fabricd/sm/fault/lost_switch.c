@@ -3,9 +3,9 @@
  * When a switch fails, each of its neighbours sends a trap. To read all ports of all neighbours
  * would take a thousand reads, and 10 ms before the first write. Many of the traps may also be lost
  * in the failed switch, if they are routed through it. A port probe therefore reads all ports of
- * the first suspects only. If it finds one failed link to a switch, it asks another neighbour, the
- * witness, for the state of its link to that switch. If two links to a switch failed, the switch
- * has probably failed. Directed routes then avoid it, and the probe reads the ports of all its
+ * the first suspects only. If it finds one failed link to a switch, it asks another neighbour for
+ * the state of its link to that switch. If two links to a switch failed, the switch has probably
+ * failed. Directed routes then avoid it, and the probe reads the ports of all its
  * neighbours that lead to it, whether they sent a trap or not. One local repair thus handles the
  * failure of the whole switch.
  *
@@ -57,7 +57,7 @@ static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 
 /* Finds a neighbour, other than `suspect`, that is reached without the switch. Returns its port to
  * the switch, or FAB_NONE. */
-static uint32_t find_witness(const struct sm *s, uint32_t node, uint32_t suspect)
+static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t suspect)
 {
     const struct sm_model *m = &s->model;
     for (uint32_t num = 1; num <= m->fabric->nodes[node].num_ports; num++) {
@@ -79,12 +79,12 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
             return;
     if (l->doubts == SM_LOST_SWITCHES)
         return;
-    uint32_t witness = find_witness(s, node, suspect);
+    uint32_t other = find_other_neighbour(s, node, suspect);
     /* Next to the manager, all neighbours may be reached through the switch. */
-    if (witness == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
-        witness = find_witness(s, node, suspect);
+    if (other == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
+        other = find_other_neighbour(s, node, suspect);
     l->doubt[l->doubts] = node;
-    l->witness[l->doubts++] = witness;
+    l->other[l->doubts++] = other;
 }
 
 void sm_lost_switch_note(struct sm *s, uint32_t port)
@@ -108,8 +108,8 @@ bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port)
     struct sm_lost_switches *l = &s->fault->lost;
     *ret_port = FAB_NONE;
     for (uint32_t i = 0; i < l->doubts && *ret_port == FAB_NONE; i++) {
-        *ret_port = is_lost(l, l->doubt[i]) ? FAB_NONE : l->witness[i];
-        l->witness[i] = FAB_NONE;
+        *ret_port = is_lost(l, l->doubt[i]) ? FAB_NONE : l->other[i];
+        l->other[i] = FAB_NONE;
     }
     for (uint32_t i = 0; i < l->count; i++)
         while (*ret_port == FAB_NONE && l->next[i] <= s->model.fabric->nodes[l->node[i]].num_ports)
@@ -214,7 +214,7 @@ bool sm_lost_switch_done(const struct sm *s)
 {
     const struct sm_lost_switches *l = &s->fault->lost;
     for (uint32_t i = 0; i < l->doubts; i++)
-        if (l->witness[i] != FAB_NONE)
+        if (l->other[i] != FAB_NONE)
             return false;
     for (uint32_t i = 0; i < l->count; i++)
         if (l->next[i] <= s->model.fabric->nodes[l->node[i]].num_ports)

@@ -36,7 +36,7 @@ struct sm_probe {         /* result of a port probe */
 struct sm_lost_switches {
     /* [doubts] switches of which one link failed, and the port of another neighbour that shows
      * whether they failed; FAB_NONE: the port was read, or there is none */
-    uint32_t doubt[SM_LOST_SWITCHES], witness[SM_LOST_SWITCHES];
+    uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
     uint8_t next[SM_LOST_SWITCHES];  /* their next port whose far end is read */
