@@ -88,11 +88,35 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
- * is none. */
-static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
-                        struct fab_path *ret)
+/* Returns whether the directed route leads to the node without the link of port `without`. */
+static bool leads_around(const struct fab_fabric *f, const struct fab_path *path, uint32_t node,
+                         uint32_t without)
 {
+    uint32_t at = fab_fabric_port(f, f->self_port)->node;
+    for (uint32_t hop = 1; hop <= path->hops; hop++) {
+        if (path->port[hop] > f->nodes[at].num_ports)
+            return false;
+        uint32_t port = fab_fabric_port_id(f, at, path->port[hop]);
+        uint32_t peer = fab_fabric_port(f, port)->peer;
+        if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
+            is_disabled(f, peer))
+            return false;
+        at = fab_fabric_port(f, peer)->node;
+    }
+    return at == node;
+}
+
+/* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
+ * is none. Searches the fabric, which takes milliseconds if it is large, only if the known route
+ * uses this link. */
+static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_path *known = &s->model.paths[node];
+    if (known->hops != FAB_PATH_UNKNOWN && leads_around(f, known, node, without)) {
+        *ret = *known;
+        return true;
+    }
     uint32_t *came = calloc(f->node_count, sizeof(*came));
     uint32_t *queue = calloc(f->node_count, sizeof(*queue));
     bool found = spread_all(f, without, came, queue) &&
@@ -103,24 +127,25 @@ static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t with
     return found;
 }
 
-static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
+static bool stays_reachable(const struct sm *s, uint32_t node, uint32_t without_port)
 {
     struct fab_path path;
-    return path_around(f, node, without_port, &path);
+    return path_around(s, node, without_port, &path);
 }
 
 /* Returns a sentence that says why the port must not be disabled. NULL: the port may be
  * disabled. */
-static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
+static const char *objection(const struct sm *s, uint32_t node, uint32_t port)
 {
+    const struct fab_fabric *f = s->model.fabric;
     uint32_t peer = fab_fabric_port(f, port)->peer;
     uint32_t far = peer == FAB_NONE ? FAB_NONE : fab_fabric_port(f, peer)->node;
     if (port == f->self_port || peer == f->self_port)
         return "this is the cable that the subnet manager itself uses";
-    if (!stays_reachable(f, node, port))
+    if (!stays_reachable(s, node, port))
         return "the port could not be reached to enable it again; disable the other end of its "
                "cable instead";
-    if (far != FAB_NONE && fab_fabric_node_is_switch(f, far) && !stays_reachable(f, far, port))
+    if (far != FAB_NONE && fab_fabric_node_is_switch(f, far) && !stays_reachable(s, far, port))
         return "this is the last cable to a part of the fabric";
     return NULL;
 }
@@ -242,7 +267,7 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
         return SM_ROUND_OVER;
     }
     uint32_t port = fab_fabric_port_id(f, node, op->port);
-    const char *why = op->enable ? NULL : objection(f, node, port);
+    const char *why = op->enable ? NULL : objection(s, node, port);
     if (why) {
         char name[SM_PLACE_LEN];
         sm_port_name(f, port, name);
@@ -274,7 +299,7 @@ static bool find_path(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = s->links->op_port, node = fab_fabric_port(f, port)->node;
     const struct fab_path *usual = sm_model_path(&s->model, port);
-    if (fab_fabric_node_is_switch(f, node) && path_around(f, node, port, &s->links->op_path))
+    if (fab_fabric_node_is_switch(f, node) && path_around(s, node, port, &s->links->op_path))
         return true;
     if (usual)
         s->links->op_path = *usual;
