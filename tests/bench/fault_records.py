@@ -55,6 +55,15 @@ class Pings(threading.Thread):
         return max(within, default=seen[-1][1] if seen else 0.0)
 
 
+def leave_processor(process, of):
+    """Moves a process to the processors to which the threads of process `of` are not pinned. fabricd pins itself to
+    the one on which it opened its port; on the same one, ibsim and fabricd would wait for each other."""
+    for task in os.listdir('/proc/%d/task' % process.pid):
+        rest = os.sched_getaffinity(0) - os.sched_getaffinity(of.pid)
+        if rest:
+            os.sched_setaffinity(int(task), rest)
+
+
 class Manager:
     """fabricd and its fabric: ibsim, or the simulated fabric in its process."""
 
@@ -164,6 +173,7 @@ def run(args, topology, counter, tries, ends, lids):
         said.append('up in %.1f s' % (up - manager.began))
         manager.connect()
         if manager.ibsim:
+            leave_processor(manager.ibsim.process, manager.process)
             manager.pings = Pings(manager.folder, manager.ibsim, 'H-' + ends[-1][2:])
         if args.background:
             background = Background(args, manager.folder, ends, lids, manager.ibsim, PORT)

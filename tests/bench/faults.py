@@ -14,7 +14,8 @@ The fabric is ibsim, which neither project wrote, and OpenSM gets the same fault
 manager after the other. OpenSM needs a long time for each; --theirs is the number of faults that it
 gets, and the times of OpenSM end with the last table block sent. ibsim itself needs a core: a client
 measures the round trip of a bare SMP all the time, and the net worst is without the longest such
-round trip during the fault.
+round trip during the fault. ibsim runs on the processors to which fabricd is not pinned: on the same one, a
+fault takes half as long again.
 
 --sim: fabricd simulates the fabric itself, and OpenSM has no part in it. --background: the manager has
 other work meanwhile (background.py lists it), and OpenSM has no part in it.
