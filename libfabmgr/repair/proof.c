@@ -211,7 +211,8 @@ static int check_columns(struct proof *p)
             c_end++;
         while (e_end < entries && entry[e_end].lid == lid)
             e_end++;
-        status = check_column(p, lid, d->change + c, c_end - c, entry + e, e_end - e);
+        const struct fab_repair_change *first = c < c_end ? &d->change[c] : NULL;
+        status = check_column(p, lid, first, c_end - c, entry + e, e_end - e);
         if (status == FAB_OK && fab_repair_must_stop(p->r))
             status = FAB_E_BUSY;
         c = c_end;
