@@ -94,17 +94,29 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
              "rate_measured current_load current kept cpu_percent cpu_us");
 }
 
+/* Says how far the computation is, and what it does; empty if it is complete. */
+static void progress_of(const Fabric__V1__ContingencySummary *m, char text[SHOW_LEN])
+{
+    text[0] = '\0';
+    if (m->running && m->cases > 0)
+        snprintf(text, SHOW_LEN, " (%u %%; %s)", (uint32_t)((uint64_t)m->current * 100 / m->cases),
+                 m->computed < m->cases ? "computing cases, likely ones and switches first"
+                                        : "checking the plans of earlier tables");
+}
+
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
+    char progress[SHOW_LEN];
+    progress_of(m, progress);
     out_note(o, OUT_DIM,
              "%u of %u cases computed%s, %u plans ready; the plans use %.1f of %.0f MiB, the "
              "computation %.1f MiB",
              m->computed, m->cases, m->running ? " so far" : "", m->plans, mib(m->memory),
              mib(m->memory_allowed), mib(m->working_memory));
     out_note(o, OUT_DIM,
-             "%u of %u cases are up to date, %u of them by plans that the last change did not "
+             "%u of %u cases are up to date%s, %u of them by plans that the last change did not "
              "affect; the computation takes at most %u %% of a core (%.1f s so far)",
-             m->current, m->cases, m->kept, m->cpu_percent, (double)m->cpu_us / 1e6);
+             m->current, m->cases, progress, m->kept, m->cpu_percent, (double)m->cpu_us / 1e6);
     out_note(o, OUT_DIM,
              "Max load: paths over the most loaded channel, %" PRIu64
              " now. Time: at %u blocks a second, %s",

@@ -44,6 +44,10 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
 size_t fab_repair_network_memory(const struct fab_repair_network *b);
+/* Returns true if the networks have the same switches, ports, VLs and highest LID, and each link
+ * that exists in both has the same labels in both. */
+bool fab_repair_networks_agree(const struct fab_repair_network *a,
+                               const struct fab_repair_network *b);
 
 /* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,

@@ -23,6 +23,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/contingency/maker.h \
 	%D%/contingency/order.c \
 	%D%/contingency/stored_plan.c \
+	%D%/contingency/touched.c \
 	%D%/labels/labels.c \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \

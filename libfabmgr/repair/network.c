@@ -134,3 +134,33 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b)
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;
 }
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static bool labels_agree(const struct fab_repair_network *a, const struct fab_repair_network *b)
+{
+    size_t rows = (size_t)a->sets * a->vl_count;
+    for (uint32_t port = 0; port < a->ports; port++) {
+        if (a->peer_sw[port] == FAB_NONE || a->peer_sw[port] != b->peer_sw[port])
+            continue;
+        if (a->peer_num[port] != b->peer_num[port])
+            return false;
+        for (size_t row = 0; row < rows; row++) {
+            if (a->label[row * a->ports + port] != b->label[row * b->ports + port])
+                return false;
+        }
+    }
+    return true;
+}
+
+bool fab_repair_networks_agree(const struct fab_repair_network *a,
+                               const struct fab_repair_network *b)
+{
+    if (a->n != b->n || a->ports != b->ports || a->top != b->top || a->vl_count != b->vl_count ||
+        a->max_hops != b->max_hops || a->sets != b->sets ||
+        (a->order == NULL) != (b->order == NULL) || (a->vl == NULL) != (b->vl == NULL))
+        return false;
+    return memcmp(a->first, b->first, ((size_t)a->n + 1) * sizeof(*a->first)) == 0 &&
+           (a->order == NULL || memcmp(a->order, b->order, a->n * sizeof(*a->order)) == 0) &&
+           (a->vl == NULL || memcmp(a->vl, b->vl, (size_t)a->top + 1) == 0) && labels_agree(a, b);
+}

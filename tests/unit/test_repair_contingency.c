@@ -5,6 +5,7 @@
  * every path. A plan of an earlier state may be returned only if it is still valid.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
+#include "libfabmgr/repair/internal.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/routing.h"
 
@@ -391,8 +392,34 @@ static bool is_listed(const uint32_t *dead, size_t count, const struct fab_repai
 /* ---- plans after a change -------------------------------------------------------------------- */
 
 struct keeping { /* figures for the output of the test */
-    size_t kept, recomputed, found, same;
+    size_t kept, untouched, recomputed, found, same;
 };
+
+/* Returns the links that are dead now, as the repair lists them, in ret. */
+static size_t dead_now(const struct world *w, uint32_t ret[512])
+{
+    memcpy(ret, w->repair->dead, w->repair->deads * sizeof(*ret));
+    return w->repair->deads;
+}
+
+/* A plan that the maker kept must pass the whole check: its paths, labels and dead links. */
+static void assert_passes_check(struct world *w, uint32_t row)
+{
+    struct fab_repair_contingency *c = &w->all.row[row];
+    uint64_t commits = c->commits;
+    struct fab_repair_delta d = {0};
+    uint32_t dead[768];
+    size_t count = dead_now(w, dead);
+    count += list_dead(w, c, FAB_NONE, dead + count);
+    c->commits = UINT64_MAX;
+    int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d);
+    c->commits = commits;
+    /* A switch all of whose links but one are dead cannot be told from that link. */
+    ck_assert_msg(found == FAB_OK || c->is_switch, "%s: %s %u was kept, but its check fails",
+                  w->name, c->is_switch ? "switch" : "link", c->id);
+    if (found == FAB_OK)
+        fab_repair_delta_fini(&d);
+}
 
 /* Brings the maker and the collection to the present state, as the manager does. */
 static void follow(struct world *w, struct fab_repair_contingency_maker *m, struct keeping *k)
@@ -408,8 +435,10 @@ static void follow(struct world *w, struct fab_repair_contingency_maker *m, stru
     for (uint32_t row; (row = fab_repair_contingency_peek(m, 0)) != FAB_NONE;) {
         struct fab_repair_contingency c;
         const struct fab_repair_stored_plan *plan = w->all.row[row].plan;
-        if (plan != NULL && fab_repair_contingency_recheck(m, plan) == FAB_OK) {
+        if (plan != NULL &&
+            fab_repair_contingency_recheck(m, plan, w->all.row[row].commits) == FAB_OK) {
             fab_repair_contingencies_confirm(&w->all, row);
+            assert_passes_check(w, row);
             k->kept++;
             continue;
         }
@@ -418,6 +447,7 @@ static void follow(struct world *w, struct fab_repair_contingency_maker *m, stru
         ck_assert_uint_eq(c.row, row);
         fab_repair_contingencies_add(&w->all, &c);
     }
+    k->untouched += fab_repair_contingency_untouched(m);
     ck_assert_uint_eq(w->all.current, w->all.cases);
     ck_assert_uint_eq(w->all.count, w->all.cases);
 }
@@ -581,6 +611,7 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
 START_TEST(plans_outlive_changes_that_do_not_affect_them)
 {
     static const uint32_t torus[3] = {4, 4, 1};
+    size_t untouched = 0;
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("plans outlive changes", 5));
     struct world all[] = {
@@ -595,11 +626,113 @@ START_TEST(plans_outlive_changes_that_do_not_affect_them)
         struct keeping k = {0};
         for (unsigned round = 0; round < 3; round++)
             fail_and_return(&all[i], &prng, &k);
-        printf("# %s: %zu plans kept, %zu computed anew; %zu taken, %zu as if computed now\n",
-               all[i].name, k.kept, k.recomputed, k.found, k.same);
+        printf("# %s: %zu plans kept (%zu not touched), %zu computed anew; %zu taken, %zu as if "
+               "computed now\n",
+               all[i].name, k.kept, k.untouched, k.recomputed, k.found, k.same);
         ck_assert_uint_gt(k.kept, 0);
+        untouched += k.untouched;
         world_fini(&all[i]);
     }
+    ck_assert_uint_gt(untouched, 0);
+}
+END_TEST
+
+/* Computes all cases of `w` with a maker, and returns the maker. */
+static struct fab_repair_contingency_maker *filled(struct world *w)
+{
+    struct fab_repair_contingency_maker *m = NULL;
+    struct fab_repair_contingency c;
+    ck_assert_int_eq(fab_repair_contingencies_init(&w->all, w->repair), FAB_OK);
+    ck_assert_int_eq(fab_repair_contingency_begin(w->repair, &m), FAB_OK);
+    fab_repair_contingency_set_tables(m, &w->lft);
+    while (fab_repair_contingency_prepare(m))
+        ;
+    while (fab_repair_contingency_next(m, true, &c) == FAB_OK)
+        fab_repair_contingencies_add(&w->all, &c);
+    return m;
+}
+
+/* Replaces the world by one in which an engine has computed tables without the given links. The
+ * maker and the collection follow if the labels of the other links are the same. They are not, for
+ * example, if the missing link changes the order of the switches. All cases are then computed
+ * anew. */
+static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
+                       struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
+                       struct fab_prng *prng, struct keeping *k)
+{
+    struct fab_fabric *f = NULL;
+    ck_assert_int_eq(fab_fabric_clone(whole, &f), FAB_OK);
+    for (size_t i = 0; i < deads; i++)
+        fab_fabric_edit_port(f, dead[i])->info.phys_state = FAB_PHYS_POLLING;
+    struct world next = world_of(w->name, f, engine);
+    next.all = w->all;
+    w->all = (struct fab_repair_contingencies){0};
+    world_fini(w);
+    *w = next;
+    size_t plans = w->all.plans;
+    int status = fab_repair_contingencies_adopt(&w->all, w->repair);
+    if (status == FAB_E_NOT_FOUND) {
+        fab_repair_contingencies_fini(&w->all);
+        fab_repair_contingency_end(*m);
+        *m = filled(w);
+        return;
+    }
+    ck_assert_int_eq(status, FAB_OK);
+    ck_assert(fab_repair_contingencies_valid(&w->all, w->repair));
+    ck_assert_uint_le(w->all.plans, plans);
+    ck_assert_uint_ge(w->all.plans + 1, plans);
+    follow(w, *m, k);
+    for (size_t row = 0; row < w->all.rows; row++)
+        take(w, &w->all.row[row], NULL, 0, prng, k);
+}
+
+/* An engine computes new tables after a link failed, and again after it came back. */
+START_TEST(plans_outlive_new_tables_of_an_engine)
+{
+    struct fab_prng prng;
+    size_t kept = 0;
+    fab_base_prng_init(&prng, test_seed("plans outlive new tables", 3));
+    struct world all[] = {
+        world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
+        world_of("fat tree of 3 levels", fat_tree(6, 3, 1), "fattree"),
+        world_of("leaves and spines", leaf_spine(6, 3, 4), "fattree"),
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = &all[i];
+        struct fab_fabric *whole = fab_fabric_ref(w->f);
+        struct fab_repair_contingency_maker *m = filled(w);
+        struct keeping k = {0};
+        for (unsigned round = 0; round < 3; round++) {
+            const struct fab_repair_contingency *c =
+                &w->all.row[fab_base_prng_below(&prng, w->all.links)];
+            const uint32_t dead[] = {c->id, c->peer};
+            route_anew(w, whole, "fattree", &m, dead, 2, &prng, &k);
+            route_anew(w, whole, "fattree", &m, NULL, 0, &prng, &k);
+        }
+        printf("# %s: %zu plans kept (%zu not touched), %zu computed anew\n", w->name, k.kept,
+               k.untouched, k.recomputed);
+        kept += k.kept;
+        fab_repair_contingency_end(m);
+        fab_fabric_unref(whole);
+        world_fini(w);
+    }
+    ck_assert_uint_gt(kept, 0);
+}
+END_TEST
+
+/* Plans of another fabric are not taken over. */
+START_TEST(other_fabrics_are_not_adopted)
+{
+    struct world w = world_of("leaves and spines", leaf_spine(4, 2, 2), "fattree");
+    struct world other = world_of("more leaves", leaf_spine(5, 2, 2), "fattree");
+    fill(&w, SIZE_MAX);
+    size_t plans = w.all.plans;
+    ck_assert_int_eq(fab_repair_contingencies_adopt(&w.all, other.repair), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_repair_contingencies_adopt(&other.all, w.repair), FAB_E_NOT_FOUND);
+    ck_assert_uint_eq(w.all.plans, plans);
+    ck_assert(fab_repair_contingencies_follows(&w.all, w.repair));
+    world_fini(&w);
+    world_fini(&other);
 }
 END_TEST
 
@@ -619,6 +752,10 @@ START_TEST(likely_links_come_first)
     ck_assert_uint_eq(fab_repair_contingency_left(m), w.all.cases);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 0), 7);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 1), 3);
+    for (size_t i = 2; i < w.all.cases; i++)
+        ck_assert_msg((fab_repair_contingency_peek(m, i) >= w.all.links) ==
+                          (i < 2 + w.all.rows - w.all.links),
+                      "case %zu: the switches follow the likely links, then the other links", i);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
     /* the loop thread stops the slice: the case is computed later */
     fab_repair_contingency_stop_at(m, &stop);
@@ -640,6 +777,8 @@ static Suite *suite(void)
     tcase_add_test(c, plans_at_hand_are_repairs);
     tcase_add_test(c, memory_is_bounded);
     tcase_add_test(c, plans_outlive_changes_that_do_not_affect_them);
+    tcase_add_test(c, plans_outlive_new_tables_of_an_engine);
+    tcase_add_test(c, other_fabrics_are_not_adopted);
     tcase_add_test(c, likely_links_come_first);
     tcase_add_test(c, others_are_not_found);
     suite_add_tcase(s, c);

@@ -10,12 +10,14 @@
  * takes at most contingency.cpu percent of one core. A trap ends the slice at once
  * (sm_contingency_yield).
  *
- * After a local repair or a targeted sweep, the contingencies follow the new state of the repair
- * session. Each plan is checked, and only those that the change invalidates are computed anew
- * (libfabmgr/repair/contingency/contingency.h). New tables of an engine discard all contingencies.
+ * After a local repair, a targeted sweep or a rebalance, the contingencies follow the new state of
+ * the repair session. The plans that the change does not touch stay. The others are checked, and
+ * only those that the change invalidates are computed anew
+ * (libfabmgr/repair/contingency/contingency.h). New tables for another fabric discard all
+ * contingencies.
  *
- * The links that flapped or had errors are the first cases. If the memory is full, a new plan
- * replaces plans of cases that are later in the order.
+ * The links that flapped or had errors are the first cases, and the switches follow. If the memory
+ * is full, a new plan replaces plans of cases that are later in the order.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -46,11 +48,13 @@ struct sm_contingency_job {
     int stop;                 /* not 0: the slice must end; the loop thread sets it */
     /* [SLICE_CASES] plans of the next cases, made for an earlier state; NULL: no plan */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
+    uint64_t valid_at[SLICE_CASES]; /* the number of commits of the state for which it is valid */
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
     uint32_t cases, count, confirms; /* number of cases passed, and lengths of the two arrays */
     uint64_t cpu_ns;
-    int status; /* NOT_FOUND: all contingencies are computed */
+    bool strays; /* the maker cannot follow `later` */
+    int status;  /* NOT_FOUND: all contingencies are computed */
 };
 
 /* ---- on the worker --------------------------------------------------------------------------- */
@@ -59,7 +63,8 @@ static void make_one(struct sm_contingency_job *j)
 {
     const struct fab_repair_stored_plan *plan = j->earlier[j->cases];
     uint32_t row = fab_repair_contingency_peek(j->maker, 0);
-    j->status = plan ? fab_repair_contingency_recheck(j->maker, plan) : FAB_E_NOT_FOUND;
+    j->status = plan ? fab_repair_contingency_recheck(j->maker, plan, j->valid_at[j->cases])
+                     : FAB_E_NOT_FOUND;
     if (j->status == FAB_OK) {
         j->confirmed[j->confirms++] = row;
     } else {
@@ -82,6 +87,7 @@ static void work(void *ctx, struct loop_task *task)
     (void)task;
     if (j->later) {
         j->status = fab_repair_contingency_follow(j->maker, j->later, &j->tables);
+        j->strays = j->status == FAB_E_INVAL;
         j->later = NULL;
     }
     for (unsigned i = 0; i < SLICE_CASES && !slice_is_over(j, start_ns); i++) {
@@ -173,6 +179,26 @@ static void finish(struct sm *s, int status)
               a->cpu_ns / 1000000);
 }
 
+static void begin_state(struct sm_contingency_state *a)
+{
+    a->complete = false;
+    a->searched = 0;
+    a->kept = 0;
+}
+
+static void drop(struct sm_contingency_state *a)
+{
+    if (a->job)
+        __atomic_store_n(&a->job->stop, 1, __ATOMIC_RELAXED);
+    loop_task_cancel(a->task);
+    a->task = NULL;
+    a->job = NULL;
+    fab_repair_contingency_end(a->maker);
+    a->maker = NULL;
+    fab_repair_contingencies_fini(&a->all);
+    begin_state(a);
+}
+
 /* Returns the pause after a slice that took `cpu_ns` of processor time. */
 static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
 {
@@ -196,9 +222,13 @@ static void done(void *owner, void *ctx)
     take(s, j);
     if (j->status == FAB_OK)
         loop_timer_set(a->timer, pause_after(s, j->cpu_ns));
+    else if (j->strays)
+        drop(a);
     else
         finish(s, j->status);
     job_free(j);
+    if (!loop_timer_pending(a->timer))
+        sm_contingency_prepare(s); /* the session may have changed while the task ran */
 }
 
 static void drop_job(void *owner, void *ctx)
@@ -212,8 +242,10 @@ static void lend_plans(const struct sm_contingency_state *a, struct sm_contingen
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {
         uint32_t row = fab_repair_contingency_peek(j->maker, i);
-        if (row != FAB_NONE && a->all.row[row].plan)
+        if (row != FAB_NONE && a->all.row[row].plan) {
             j->earlier[i] = fab_repair_stored_plan_ref(a->all.row[row].plan);
+            j->valid_at[i] = a->all.row[row].commits;
+        }
     }
 }
 
@@ -268,13 +300,6 @@ static int set_likely(struct sm *s)
     return fab_repair_contingency_set_likely(a->maker, port, count);
 }
 
-static void begin_state(struct sm_contingency_state *a)
-{
-    a->complete = false;
-    a->searched = 0;
-    a->kept = 0;
-}
-
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -308,17 +333,16 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-static void drop(struct sm_contingency_state *a)
+/* Makes the contingencies belong to the present repair session, or drops them. Must not be called
+ * while the worker task runs. */
+static void take_over(struct sm *s)
 {
-    if (a->job)
-        __atomic_store_n(&a->job->stop, 1, __ATOMIC_RELAXED);
-    loop_task_cancel(a->task);
-    a->task = NULL;
-    a->job = NULL;
-    fab_repair_contingency_end(a->maker);
-    a->maker = NULL;
-    fab_repair_contingencies_fini(&a->all);
-    begin_state(a);
+    struct sm_contingency_state *a = &s->fault->contingency;
+    struct fab_repair *state = sm_repair_session(s)->state;
+    if (!a->all.network || fab_repair_contingencies_valid(&a->all, state))
+        return;
+    if (fab_repair_contingencies_adopt(&a->all, state) != FAB_OK)
+        drop(a);
 }
 
 /* Returns whether there is something to compute for the present state of the repair session. */
@@ -341,11 +365,10 @@ static void on_time(void *ctx)
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
         return; /* sm_contingency_prepare sets the timer again when the round has ended */
-    const struct fab_repair *state = sm_repair_session_of(s)->state;
-    if (!fab_repair_contingencies_valid(&a->all, state))
-        drop(a);
+    take_over(s);
     if (!is_behind(s))
         return;
+    const struct fab_repair *state = sm_repair_session_of(s)->state;
     int r = !a->maker                                           ? begin(s)
             : !fab_repair_contingencies_follows(&a->all, state) ? follow(s)
                                                                 : go_on(s, NULL);
@@ -358,12 +381,12 @@ void sm_contingency_prepare(struct sm *s)
     struct sm_contingency_state *a = &s->fault->contingency;
     if (budget(s) == 0 || !sm_repair_ready(s) || sm_run_busy(s))
         return;
-    const struct fab_repair *state = sm_repair_session_of(s)->state;
-    if (a->all.network && !fab_repair_contingencies_valid(&a->all, state))
-        drop(a);
-    if (a->task || !is_behind(s))
+    if (a->task)
+        return; /* done() calls this function again */
+    take_over(s);
+    if (!is_behind(s))
         return;
-    if (!a->maker || !fab_repair_contingencies_follows(&a->all, state))
+    if (!a->maker || !fab_repair_contingencies_follows(&a->all, sm_repair_session_of(s)->state))
         loop_timer_set(a->timer, QUIET_US);
     else if (!loop_timer_pending(a->timer))
         loop_timer_set(a->timer, PAUSE_US);

@@ -181,6 +181,51 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c, const s
     c->cases = c->rows - r->deads / 2;
 }
 
+/* ---- another network ------------------------------------------------------------------------- */
+
+/* Returns the row of `c` for the same link or switch as row `row` of `all`; FAB_NONE: there is
+ * none. */
+static uint32_t same_row(const struct fab_repair_contingencies *c,
+                         const struct fab_repair_contingencies *all, size_t row)
+{
+    uint32_t id = all->row[row].id;
+    if (row >= all->links)
+        return find_row(c, c->links, c->rows, id);
+    return c->network->peer_sw[id] == all->network->peer_sw[id] ? find_row(c, 0, c->links, id)
+                                                                : FAB_NONE;
+}
+
+static void move_row(struct fab_repair_contingencies *c, uint32_t from,
+                     struct fab_repair_contingencies *all, size_t to)
+{
+    struct fab_repair_contingency one = c->row[from];
+    c->row[from].plan = NULL;
+    one.row = (uint32_t)to;
+    if (one.known)
+        fab_repair_contingencies_add(all, &one);
+}
+
+int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r)
+{
+    struct fab_repair_contingencies all;
+    if (c->network == NULL || !fab_repair_networks_agree(c->network, r->network))
+        return FAB_E_NOT_FOUND;
+    int status = fab_repair_contingencies_init(&all, r);
+    if (status != FAB_OK)
+        return status;
+    if (r->commits <= c->commits)
+        r->commits = c->commits + 1;
+    all.commits = c->commits;
+    for (size_t i = 0; i < all.rows; i++) {
+        uint32_t from = same_row(c, &all, i);
+        if (from != FAB_NONE)
+            move_row(c, from, &all, i);
+    }
+    fab_repair_contingencies_fini(c);
+    *c = all;
+    return FAB_OK;
+}
+
 /* ---- finding a stored plan ------------------------------------------------------------------- */
 
 /* Marks both ports of each link of dead[] in r->is_dead. Returns the number of ports marked. */

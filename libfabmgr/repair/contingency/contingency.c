@@ -24,6 +24,7 @@ int fab_repair_contingency_begin(const struct fab_repair *r,
         status = fab_repair_contingency_list_rows(r->network, &m->id, &m->rows, &m->links);
     if (status == FAB_OK) {
         m->cases = fab_repair_contingency_count_cases(r, m->id, m->rows, m->links);
+        m->touched.since = r->commits;
         *ret = m;
     } else {
         fab_repair_contingency_end(m);
@@ -41,6 +42,7 @@ void fab_repair_contingency_end(struct fab_repair_contingency_maker *m)
     free(m->id);
     free(m->queue);
     free(m->likely);
+    fab_repair_touched_reset(&m->touched, 0);
     free(m);
 }
 
@@ -265,25 +267,34 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 
 /* ---- plans of an earlier state --------------------------------------------------------------- */
 
-/* Decodes a plan for the case `c`. */
-static int decode(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
-                  const struct fab_repair_stored_plan *plan, struct fab_repair_delta *ret)
+/* Fills the dead links and the relabelling of a decoded plan for the case `c`. */
+static int add_dead(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
+                    struct fab_repair_delta *d)
 {
     uint32_t *dead = NULL;
     size_t count = 0;
-    struct fab_repair_delta d;
-    int status = fab_repair_decode_changes(m->r, &m->lft, plan->bytes, &d);
-    if (status != FAB_OK)
-        return status;
-    status = list_dead(m->r, c, &dead, &count);
+    int status = list_dead(m->r, c, &dead, &count);
     if (status == FAB_OK)
-        status = fab_repair_list_dead(m->r->network, dead, count, &d);
+        status = fab_repair_list_dead(m->r->network, dead, count, d);
     if (status == FAB_OK) {
-        fab_repair_apply_dead(m->r, &d);
-        status = fab_repair_relabel_find(m->r, &d);
-        fab_repair_undo_dead(m->r, &(struct fab_repair_delta){.dead = d.dead, .deads = d.deads});
+        fab_repair_apply_dead(m->r, d);
+        status = fab_repair_relabel_find(m->r, d);
+        fab_repair_undo_dead(m->r, &(struct fab_repair_delta){.dead = d->dead, .deads = d->deads});
     }
     free(dead);
+    return status;
+}
+
+/* Decodes a plan for the case `c`. lft: as for fab_repair_decode_changes. */
+static int decode(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
+                  const struct fab_repair_stored_plan *plan, const struct fab_lft *lft,
+                  struct fab_repair_delta *ret)
+{
+    struct fab_repair_delta d;
+    int status = fab_repair_decode_changes(m->r, lft, plan->bytes, &d);
+    if (status != FAB_OK)
+        return status;
+    status = add_dead(m, c, &d);
     if (status == FAB_OK)
         *ret = d;
     else
@@ -291,20 +302,52 @@ static int decode(struct fab_repair_contingency_maker *m, const struct fab_repai
     return status;
 }
 
-int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
-                                   const struct fab_repair_stored_plan *plan)
+/* Returns OK if the plan is valid because the changes do not touch it, NOT_FOUND if they may touch
+ * it, or NOMEM. */
+static int look_whether_spared(struct fab_repair_contingency_maker *m,
+                               const struct fab_repair_contingency *c,
+                               const struct fab_repair_stored_plan *plan, uint64_t commits)
 {
     struct fab_repair_delta d;
+    int status = decode(m, c, plan, NULL, &d);
+    if (status != FAB_OK)
+        return status;
+    fab_repair_apply_dead(m->r, &d);
+    bool spared = fab_repair_touched_spares(&m->touched, m->r, &d, commits);
+    fab_repair_undo_dead(m->r, &d);
+    fab_repair_delta_fini(&d);
+    m->untouched += spared;
+    return spared ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+static int check(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
+                 const struct fab_repair_stored_plan *plan)
+{
+    struct fab_repair_delta d;
+    int status = decode(m, c, plan, &m->lft, &d);
+    if (status != FAB_OK)
+        return status;
+    status = fab_repair_stored_plan_check(m->r, &m->lft, plan, &d);
+    fab_repair_delta_fini(&d);
+    return status;
+}
+
+int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
+                                   const struct fab_repair_stored_plan *plan, uint64_t commits)
+{
     if (m->next >= m->queued)
         return FAB_E_NOT_FOUND;
     struct fab_repair_contingency c = case_of(m, m->queue[m->next]);
     if (!plan->lasting || m->r->relabels > 0)
         return FAB_E_NOT_FOUND;
-    int status = decode(m, &c, plan, &d);
-    if (status != FAB_OK)
-        return status;
-    status = fab_repair_stored_plan_check(m->r, &m->lft, plan, &d);
-    fab_repair_delta_fini(&d);
+    int status = look_whether_spared(m, &c, plan, commits);
+    if (status == FAB_E_NOT_FOUND)
+        status = check(m, &c, plan);
     m->next += status == FAB_OK;
     return status;
+}
+
+uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m)
+{
+    return m->untouched;
 }

@@ -11,7 +11,8 @@
  * A commit does not invalidate all plans. A plan stays valid if the commit did not change the
  * entries that the plan changes, if the labels are the same, and if the proof of the plan succeeds
  * with the present tables (stored_plan.c). fab_repair_contingencies_find makes this check for a
- * plan of an earlier state. The maker makes it, too, and computes only those cases anew that fail
+ * plan of an earlier state. The maker first looks whether the changes since then touch the plan at
+ * all (touched.c). It makes the check only if they do, and computes only those cases anew that fail
  * it.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
@@ -24,7 +25,8 @@
  *     fab_repair_contingencies_follow(&all, r)        the plans become plans of an earlier state
  *     fab_repair_clone(r, &clone)
  *     fab_repair_contingency_follow(m, clone, &lft)   on any thread; then prepare as above, and
- *     fab_repair_contingency_recheck(m, row->plan)    before each `next`: the plan may stay valid
+ *     fab_repair_contingency_recheck(m, ...)          before each `next`: the plan may stay valid
+ * After a new repair was made for new tables, fab_repair_contingencies_adopt comes first.
  */
 #ifndef LIBFABMGR_REPAIR_CONTINGENCY_CONTINGENCY_H
 #define LIBFABMGR_REPAIR_CONTINGENCY_CONTINGENCY_H
@@ -86,10 +88,11 @@ uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker 
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                        const struct fab_lft *lft);
-/* Brings the maker to a later state of the repair, in time proportional to the change, and begins
- * with the first case again. Takes over `later`, a clone of the repair, and *tables, its tables
- * (fab_target_lft_share), even if it fails. Returns INVAL (`later` has another network) or NOMEM;
- * the maker can then only be freed. */
+/* Brings the maker to a later state, and begins with the first case again. If the state is one of
+ * the same repair, the time is proportional to the change. Takes over `later`, a clone of the
+ * repair, and *tables, its tables (fab_target_lft_share), even if it fails. Returns INVAL (the
+ * networks of both states do not agree, see fab_repair_contingencies_adopt) or NOMEM; the maker can
+ * then only be freed. */
 int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
                                   struct fab_lft *tables);
 /* Names links that are more likely to fail than others, each by the id of either port, the
@@ -110,11 +113,14 @@ uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan of the next case, made for an earlier state, is still valid. If it is,
- * passes over the case. Returns NOT_FOUND (the plan is no longer valid, or there are no more
- * cases), NOMEM or BUSY. */
+/* Checks whether a plan of the next case is still valid. It was valid for the state with `commits`
+ * commits. If it is valid, passes over the case. Returns NOT_FOUND (the plan is no longer valid, or
+ * there are no more cases), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
-                                   const struct fab_repair_stored_plan *plan);
+                                   const struct fab_repair_stored_plan *plan, uint64_t commits);
+/* Returns the number of plans that the maker found valid for its present state without a proof,
+ * because the changes do not touch them. */
+uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
 /* Computes the next case. The cases come in the order of order.c. With `keep`, stores the plan in
  * ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases), NOMEM, BUSY
  * (fab_repair_contingency_stop_at; the case is computed by a later call), or the error of a proof
@@ -147,6 +153,12 @@ bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
 /* Makes the collection follow the present state of the repair. Forgets the cases of dead links. */
 void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
                                      const struct fab_repair *r);
+/* Makes the collection that of another repair, which was made for new tables of the same fabric, if
+ * the networks of both repairs agree: they have the same switches, ports and highest LID, and the
+ * same labels for each link that exists in both. Keeps the cases of these links and of the
+ * switches. They are cases of an earlier state, so the number of commits of `r` rises if necessary.
+ * Returns NOT_FOUND (the networks do not agree) or NOMEM; the collection is then unchanged. */
+int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a case in its row, in place of what was there. The collection becomes the owner of
  * c->plan. */
 void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
@@ -214,7 +226,8 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
  * fab_repair_encode and is not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
-/* Like fab_repair_decode, but does not fill entry[]. */
+/* Like fab_repair_decode, but does not fill entry[]. lft NULL: reads no tables, and leaves the old
+ * values of the entries 0. */
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 

@@ -141,7 +141,8 @@ static const uint8_t *get_changes(struct decoding *u, const uint8_t *at, struct 
     w->first = first;
     w->changes = (uint32_t)fab_repair_get_number(&at);
     u->placed += w->changes;
-    __builtin_prefetch(fab_target_lft_block(u->lft, w->sw, w->block));
+    if (u->lft != NULL)
+        __builtin_prefetch(fab_target_lft_block(u->lft, w->sw, w->block));
     uint8_t place = 0, now = 0;
     for (uint32_t i = 0; i < w->changes; i++, at += 2) {
         place = (uint8_t)(place + at[0]);
@@ -282,7 +283,7 @@ int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *
     for (size_t i = 0; status == FAB_OK && i < d.writes; i++)
         at = get_write(&u, at, i > 0 ? &d.write[i - 1] : &none, &d.write[i]);
     free(raw);
-    if (status == FAB_OK)
+    if (status == FAB_OK && lft != NULL)
         read_was(lft, &d);
     if (status == FAB_OK)
         *ret = d;

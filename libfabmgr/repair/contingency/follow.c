@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Brings a maker to a later state of its repair. The two overlays, of the maker's state and of the
- * later one, say which entries differ, so no tables are read as a whole.
+ * Brings a maker to a later state. Within one network, the two overlays, of the maker's state and
+ * of the later one, say which entries differ, so no tables are read as a whole. New tables of an
+ * engine have a network of their own; their entries are compared with the earlier ones.
  */
 #include <string.h>
 
@@ -60,24 +61,54 @@ static int list_changes(const struct fab_repair *old, const struct fab_repair *n
     return FAB_OK;
 }
 
-int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
-                                  struct fab_lft *tables)
+/* Takes the changes within one network into account. */
+static int note_changes(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
+                        const struct fab_lft *tables)
 {
     struct fab_repair_delta d = {0};
-    int status = later->network == m->r->network ? FAB_OK : FAB_E_INVAL;
+    int status = list_changes(m->r, later, m->load.index, &d);
     if (status == FAB_OK)
-        status = list_changes(m->r, later, m->load.index, &d);
+        fab_repair_touched_add(&m->touched, m->r, &m->lft, later, tables, &d);
     if (status == FAB_OK)
         status = fab_repair_load_commit(&m->load, m->r, &m->lft, &d);
     fab_repair_delta_fini(&d);
+    return status;
+}
+
+/* Changes over to another network. All paths are counted again. */
+static int change_network(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
+                          const struct fab_lft *tables)
+{
+    if (!fab_repair_networks_agree(m->r->network, later->network))
+        return FAB_E_INVAL;
+    fab_repair_touched_add_tables(&m->touched, m->r, &m->lft, later, tables);
+    fab_repair_load_fini(&m->load);
+    free(m->id);
+    free(m->queue);
+    m->id = m->queue = NULL;
+    int status = fab_repair_load_init(&m->load, later);
+    if (status == FAB_OK)
+        status = fab_repair_contingency_list_rows(later->network, &m->id, &m->rows, &m->links);
+    return status;
+}
+
+int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
+                                  struct fab_lft *tables)
+{
+    if (m->ordered && m->next == m->queued)
+        fab_repair_touched_reset(&m->touched, m->r->commits);
+    int status = later->network == m->r->network ? note_changes(m, later, tables)
+                                                 : change_network(m, later, tables);
     fab_target_lft_fini(&m->lft);
     m->lft = *tables;
     *tables = (struct fab_lft){0};
     fab_repair_free(m->r);
     m->r = later;
     later->stop = m->stop;
-    m->cases = fab_repair_contingency_count_cases(later, m->id, m->rows, m->links);
     m->ordered = false;
     m->queued = m->next = 0;
+    m->untouched = 0;
+    if (status == FAB_OK)
+        m->cases = fab_repair_contingency_count_cases(later, m->id, m->rows, m->links);
     return status;
 }

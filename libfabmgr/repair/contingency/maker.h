@@ -6,6 +6,14 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
+/* What changed after the state with `since` commits (touched.c). */
+struct fab_repair_touched {
+    uint64_t since;
+    uint64_t *lid;     /* bitset of LIDs; NULL: nothing changed yet, or no memory */
+    uint64_t *channel; /* bitset of channels over which entries lead that changed */
+    bool any;          /* the maker has followed a change */
+};
+
 struct fab_repair_contingency_maker {
     struct fab_repair *r; /* a clone */
     struct fab_lft lft;   /* the active tables of the state `r` */
@@ -18,6 +26,8 @@ struct fab_repair_contingency_maker {
     uint32_t *likely;          /* [likelies] ports of the links that come first */
     size_t likelies;
     bool ordered; /* queue[] is made for the present state */
+    struct fab_repair_touched touched;
+    uint32_t untouched; /* what fab_repair_contingency_untouched returns */
     const int *stop;
 };
 
@@ -34,6 +44,25 @@ int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_
                                      size_t *ret_rows, size_t *ret_links);
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,
                                           size_t rows, size_t links);
+
+/* touched.c */
+/* Adds the change from the state `old` to the state `new` of the same network, with their tables.
+ * d: the entries that differ. If memory runs out, every plan counts as touched. */
+void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repair *old,
+                            const struct fab_lft *old_lft, const struct fab_repair *new,
+                            const struct fab_lft *new_lft, const struct fab_repair_delta *d);
+/* The same for a state of another network, with which the network of `old` agrees
+ * (fab_repair_networks_agree). Compares all entries of the tables. */
+void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
+                                   const struct fab_lft *old_lft, const struct fab_repair *new,
+                                   const struct fab_lft *new_lft);
+/* Forgets all changes. All plans are valid for the state with `commits` commits. */
+void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
+/* Returns true if the changes leave a plan valid that was valid for the state with `commits`
+ * commits. d: the plan for the state `r`, with all dead links, which must be applied to r
+ * (fab_repair_apply_dead). */
+bool fab_repair_touched_spares(const struct fab_repair_touched *t, const struct fab_repair *r,
+                               const struct fab_repair_delta *d, uint64_t commits);
 
 /* order.c: fills m->queue. If memory runs out, it stays empty. */
 void fab_repair_contingency_order(struct fab_repair_contingency_maker *m);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Puts the cases in the order in which they are computed. First come the links that the caller
- * thinks likely to fail. The remaining links follow by their number of paths, because the failure
- * of a link with many paths harms most. The switches, by their number of paths as well, are spread
- * among the links in proportion. So if time or memory does not suffice for all cases, both kinds
- * get their share.
+ * thinks likely to fail. The switches follow, because their failure costs most without a plan: at
+ * 43,904 endports, a repair takes 50 to 700 ms of processor time for a switch, and 4 to 7 ms for a
+ * link. The remaining links come last. Switches and remaining links are each in the order of their
+ * numbers of paths, because the failure of a link with many paths harms most.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,40 +70,36 @@ static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
     }
 }
 
-/* Lists those rows from `first` to end - 1 that are cases and not in the queue yet, by their number
- * of paths. Returns their number. */
-static size_t list(const struct fab_repair_contingency_maker *m, const uint64_t *placed,
-                   size_t first, size_t end, struct weighted *ret)
+/* Appends to the queue those rows from `first` to end - 1 that are cases and not in the queue yet,
+ * by their number of paths. list[]: scratch memory. */
+static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
+                         size_t first, size_t end, struct weighted *list)
 {
     size_t count = 0;
     for (size_t i = first; i < end; i++) {
         bool is_switch = i >= m->links;
         if (fab_base_bits_get(placed, i) || (!is_switch && fab_repair_was_dead(m->r, m->id[i])))
             continue;
-        ret[count++] = (struct weighted){
+        list[count++] = (struct weighted){
             is_switch ? paths_of_switch(m, m->id[i]) : paths_of_link(m, m->id[i]), (uint32_t)i};
     }
-    qsort(ret, count, sizeof(*ret), by_paths);
-    return count;
+    qsort(list, count, sizeof(*list), by_paths);
+    for (size_t i = 0; i < count; i++)
+        m->queue[m->queued++] = list[i].row;
 }
 
 void fab_repair_contingency_order(struct fab_repair_contingency_maker *m)
 {
     uint64_t *placed = fab_base_bits_new(m->rows);
-    struct weighted *link = fab_base_alloc_array(m->rows, sizeof(*link)), *sw;
+    struct weighted *list = fab_base_alloc_array(m->rows, sizeof(*list));
     if (m->queue == NULL)
         m->queue = fab_base_alloc_array(m->rows, sizeof(*m->queue));
     m->queued = m->next = 0;
-    if (placed != NULL && link != NULL && m->queue != NULL) {
+    if (placed != NULL && list != NULL && m->queue != NULL) {
         put_likely(m, placed);
-        size_t links = list(m, placed, 0, m->links, link), l = 0, s = 0;
-        sw = link + links;
-        size_t switches = list(m, placed, m->links, m->rows, sw);
-        while (l < links || s < switches) {
-            bool is_switch = l == links || (s < switches && s * links < l * switches);
-            m->queue[m->queued++] = is_switch ? sw[s++].row : link[l++].row;
-        }
+        put_by_paths(m, placed, m->links, m->rows, list);
+        put_by_paths(m, placed, 0, m->links, list);
     }
     free(placed);
-    free(link);
+    free(list);
 }
