@@ -278,6 +278,14 @@ static void run_each(struct world *w, uint32_t *fault)
     free(t);
 }
 
+static uint8_t highest_rank(const struct world *w)
+{
+    uint8_t highest = 0;
+    for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
+        highest = w->ranks.rank[sw] > highest ? w->ranks.rank[sw] : highest;
+    return highest;
+}
+
 /* Lists the ports of the links that lead up from a rank. */
 static size_t links_up(const struct world *w, uint8_t rank, uint32_t *ret)
 {
@@ -343,6 +351,21 @@ static int by_number(const void *a, const void *b)
  */
 #define PLANS 32
 
+/* Names links of all levels as likely to fail, so that the contingencies of links come first. */
+static void put_links_first(const struct world *w, struct fab_repair_contingency_maker *m)
+{
+    uint32_t *link = malloc(w->f->port_count * sizeof(*link)), likely[2 * PLANS];
+    size_t count = 0;
+    if (link == NULL)
+        exit(1);
+    for (uint8_t rank = 0; rank < highest_rank(w); rank++)
+        count += links_up(w, rank, link + count);
+    for (size_t i = 0; i < 2 * PLANS; i++)
+        likely[i] = link[i * count / (2 * PLANS)];
+    must(fab_repair_contingency_set_likely(m, likely, 2 * PLANS), "likely links", "");
+    free(link);
+}
+
 static void run_plans(struct world *w)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -351,6 +374,7 @@ static void run_plans(struct world *w)
     size_t plans = 0, cases = 0, bytes = 0, entries = 0;
     must(fab_repair_contingency_begin(w->repair, &m), "contingencies", "");
     fab_repair_contingency_set_tables(m, &w->lft);
+    put_links_first(w, m);
     while (w->lids.top < 50000 && fab_repair_contingency_prepare(m))
         ;
     double ready = now_us();
@@ -455,13 +479,11 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
     struct world w = {0};
     prepare(&w, what, engine);
     struct fab_lft before;
-    uint8_t highest = 0;
+    uint8_t highest = highest_rank(&w);
     uint32_t *fault = malloc(w.f->port_count * sizeof(*fault));
     if (fault == NULL)
         exit(1);
     must(fab_target_lft_copy(&w.lft, &before), "copy", "");
-    for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
-        highest = w.ranks.rank[sw] > highest ? w.ranks.rank[sw] : highest;
     for (uint8_t rank = 0; faults && rank < highest; rank++)
         run_faults(&w,
                    rank == 0             ? "leaf link"
