@@ -19,7 +19,8 @@ struct options {
     const char *record;    /* file of --record; NULL: no recording is made */
     uint64_t record_limit; /* maximum size of the recording in bytes; 0: no limit */
     const char *replay;    /* file of --replay; NULL: no replay */
-    /* Settings text in the recording, which is used if config_file is NULL; NULL: none. */
+    /* With --replay: the text of the settings file that fabricd used when the recording was made.
+     * It is the configuration if config_file is NULL. NULL: there is no such text. */
     const char *settings;
     size_t settings_len;
     const char *state_dir;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The topology families of `fabsim generate`, and the options of the families. Each family and each
- * option is an entry in a table. */
+/* The topology families of `fabsim generate` (fat tree, torus, ...), and their options. families.c
+ * has the table of families, and options.c has the table of options. */
 #ifndef CLI_SIM_GENERATE_H
 #define CLI_SIM_GENERATE_H
 
@@ -62,8 +62,9 @@ struct family {
     /* Bits of enum option_id: options that the user must give, and all options that the family
      * takes. */
     uint64_t needs, takes;
-    /* Makes the fabric. Returns the status of the family's fab_generate function. For RANGE,
-     * `limits` explains the reason. */
+    /* Makes the fabric. Returns the status of the function of libfabmgr/fabric/generate.h that it
+     * calls. If the status is RANGE, the error message is `limits`, which says what values are
+     * allowed. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The options of fabsim generate: a table of all options with their arguments, and a parser that
- * uses this table. A family takes the options that its entry lists, and all options from
- * FIRST_COMMON on.
+ * uses this table. A topology family (fat tree, torus, ...) takes the options that its entry in
+ * families[] names in `needs` and `takes`, and all options from FIRST_COMMON on.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts computations, takes their results, and keeps the list of devices. A device is identified
- * by the GUID of the port that owns its LID. The list has a digest of each device's computed
- * settings. After a new view, the manager therefore sends requests only to devices whose settings
- * change.
+ * Starts computations of congestion settings, copies their results to the list of devices, and
+ * keeps this list. A device is identified by the GUID of the port that owns its LID. The list has a
+ * digest of each device's computed settings. After a new view, the manager therefore sends requests
+ * only to devices whose settings change.
  *
  * At most one computation runs at a time. If a device reports a table size that changes the
- * settings, the settings become stale and the timer starts another computation. The loop takes the
- * settings of a few thousand devices in each of its iterations. Callers that wait
- * for settings are called when the computation ends. They must check whether the settings belong to
- * their view.
+ * settings, the settings become stale and the timer starts another computation. When a computation
+ * has ended, each iteration of the event loop copies the results for at most TAKE_MOST devices to
+ * the list. Callers that wait for settings are called when all results are copied. They must check
+ * whether the settings belong to their view.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of devices whose settings are taken in one iteration of the loop. */
+/* Maximum number of devices for which one iteration of the event loop copies the results of a
+ * computation to the list of devices. */
 #define TAKE_MOST 4096u
 
 /* ---- devices --------------------------------------------------------------------------------- */

@@ -35,8 +35,8 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint64_t due_us; /* when the manager may next read the device; UINT64_MAX: never */
     /* When the manager last read settings that differed from those it had written; 0: never. */
     uint64_t changed_us;
-    /* Id of the port that owns the device's LID, in the fabric of the settings. For a switch: port
-     * 0. */
+    /* Id of the port that owns the device's LID, in the snapshot for which the settings were
+     * computed. For a switch: port 0. */
     uint32_t port;
     uint8_t ports; /* number of ports of the node */
     uint16_t lid;
@@ -97,7 +97,7 @@ struct cc_keys { /* state of key.c */
     /* Number of devices that still get the current key, without devices that were given up. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
-    bool moved;          /* the known key of some device has changed since `due` was counted */
+    bool moved;          /* `key` of some device has changed since `due` was last counted */
     /* When the present minute began. At most KEY_EVENTS events are emitted in a minute. */
     uint64_t told_us;
     uint32_t told, untold;
@@ -111,7 +111,7 @@ struct cc {
     struct cc_input in;
     struct agent *agent;
     struct fab_mads *mads;
-    struct loop_timer *timer, *take; /* take: takes the result of `work` */
+    struct loop_timer *timer, *take; /* take: copies the results of `work` to `devices` */
     struct fab_map index; /* GUID of the port that owns a device's LID -> index in `devices` */
     struct cc_device *devices;
     uint32_t device_count;
@@ -123,8 +123,9 @@ struct cc {
     struct cc_keys keys;
     bool reloaded; /* the settings file was read again since the last computation began */
     struct fab_congestion settings;
-    struct cc_work *work;      /* the running computation; NULL: none */
-    bool taking;               /* the computation has ended, and its result is being taken */
+    struct cc_work *work; /* the running computation; NULL: none */
+    /* the computation has ended, and its results are being copied to `devices` */
+    bool taking;
     struct cc_waiter *waiters; /* callers that wait for the end of the computation */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
@@ -152,7 +153,8 @@ void cc_report_advice(struct cc *cc, uint64_t now);
 /* Starts a computation of settings for this view, unless a computation is running. Returns
  * NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
-void cc_devices_take(void *ctx); /* takes some of the result; for the timer `take` */
+/* copies a part of the results to the list of devices; for the timer `take` */
+void cc_devices_take(void *ctx);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */

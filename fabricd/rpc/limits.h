@@ -7,7 +7,7 @@
 
 #define RPC_MAX_CONNECTIONS 128
 #define RPC_MAX_STREAMS 100 /* maximum number of concurrent calls of a connection */
-/* Maximum bytes of a request. A usual request has at most some hundred bytes. */
+/* Maximum bytes of a request. Most requests have fewer than 1,000 bytes. */
 #define RPC_MAX_REQUEST (64u << 10)
 /* Maximum bytes of a reply; the default limit of gRPC clients. */
 #define RPC_MAX_REPLY (4u << 20)

@@ -49,8 +49,9 @@ int fab_base_pages_unshare(struct fab_pages *p);
  * changed in between. Does nothing if there is no memory. Only the thread that unshares and edits
  * versions may call this function. */
 void fab_base_pages_prepare(const struct fab_pages *p);
-/* Returns page i of a version with one handle. The caller may change this page from now on. NULL:
- * no memory, and nothing has changed. */
+/* Returns page i of the version of *p for changes. If other versions share the page, the function
+ * copies it first. *p must be the only handle of its version. NULL: no memory, and nothing has
+ * changed. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
 /* Returns how many bytes all versions of the history use, without the pages of the first version.

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates rail-optimised clusters, as built for machine learning. Adapter r of each server in a
- * group (a "scalable unit") is connected to the same leaf, leaf r of the group. So traffic within a
- * group and a rail crosses one switch.
+ * Generates rail-optimised clusters, as built for machine learning. The servers form groups
+ * ("scalable units"). Adapter r of each server in a group is connected to leaf r of the group. The
+ * leaves r of all groups form rail r. So traffic within a group and a rail crosses one switch.
+ *
+ * Without cores, each spine is connected to all leaves. With cores, each rail has spines of its
+ * own, and a spine is connected to the leaves of its rail, one in each group. The spines with the
+ * same number, one in each rail, are connected to the same cores.
  *
  * References in the builder are given first to the leaves (group by group, and rail by rail within
- * a group), then to the spines (rail by rail), then to the cores. The ports of a leaf lead to its
- * servers, then to spines. The ports of a spine lead to its leaves, then to cores. Its leaves are
- * all leaves or, with cores, the leaf of its rail in each group. The ports of a core lead to the
- * spines of its position, by rail.
+ * a group), then to the spines (rail by rail), then to the cores. The first ports of a leaf lead to
+ * its servers, and the others to spines. The first ports of a spine lead to leaves, and the others
+ * to cores. The ports of a core lead to its spines, rail by rail.
  */
 #include <stdio.h>
 

@@ -6,8 +6,9 @@
  *
  * The session keeps a window of requests in flight, which grows while responses arrive and halves
  * on loss. A request that is most likely lost stops counting against the window long before its
- * time-out, so that an unresponsive device does not delay other requests. The session takes each
- * request from a source when it can send it, so that half a million writes need no queue.
+ * time-out, so that an unresponsive device does not delay other requests. The caller can submit
+ * requests, or set a source of requests: a function that returns the next request. The session
+ * calls the source whenever it can send a request, so that half a million writes need no queue.
  *
  * There is one session for each queue pair (QP0, QP1). Times are microseconds of any monotonic
  * clock.
@@ -42,7 +43,7 @@ struct fab_mads_answer {
     const uint8_t *data;
     size_t len;
     uint64_t m_key;              /* M_Key of the last try that was sent; 0: there was no response */
-    const struct fab_path *path; /* path of the answered request; NULL: no response */
+    const struct fab_path *path; /* `path` of the request; NULL: there was no response */
     uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
 #define FAB_MADS_LAST_KEYS 2
@@ -113,7 +114,7 @@ int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling their done(). Ignores their responses.
- * The session keeps its source. */
+ * The source (fab_mads_source) stays set. */
 void fab_mads_cancel_all(struct fab_mads *m);
 /* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
  * are ignored. */

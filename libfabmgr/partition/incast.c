@@ -2,7 +2,7 @@
 /*
  * Computes the largest incast that partitions allow at the endports to which each endport can send.
  *
- * Endports with the same keys form one group and are handled together. 11,664 endports of 1,000
+ * Endports with the same P_Keys form one group and are handled together. 11,664 endports of 1,000
  * jobs form about 1,000 groups. The senders of a group are endports in its partitions: all members
  * of a partition in which the group is a full member, and the full members of a partition in which
  * it is a limited member. An endport in several of these partitions counts once. The incast of a
@@ -28,7 +28,8 @@
 #define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
 
 struct group {
-    /* the group's keys are incast.key[first] to incast.key[first + count - 1] */
+    /* the group's P_Keys are incast.key[first] to incast.key[first + count - 1], sorted by
+     * partition, with one P_Key for each partition */
     uint32_t first, count;
     uint32_t endports; /* number of endports in the group */
     uint32_t senders;  /* number of endports that can send to an endport of the group */
@@ -57,8 +58,8 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    /* keys of all groups; those of a group are sorted by partition, with one key for each
-     * partition */
+    /* [keys] the P_Keys of the first group, then those of the second group, and so on (struct
+     * group) */
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
@@ -76,8 +77,8 @@ static bool is_endport(const struct fab_fabric *f, uint32_t port)
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
-/* Compares two keys by partition; of two keys of one partition, the full key comes before the
- * limited one. */
+/* Compares two P_Keys by partition; of two P_Keys of one partition, that of a full member comes
+ * before that of a limited member. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;

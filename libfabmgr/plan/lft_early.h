@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the LFT writes that precede links that come up. For this folder only. */
+/* Finds the LFT writes that must be answered before links become Active (stage EARLY of plan.h).
+ * For this folder only. */
 #ifndef LIBFABMGR_PLAN_LFT_EARLY_H
 #define LIBFABMGR_PLAN_LFT_EARLY_H
 

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the writes of one block, in parts where necessary.
+ * Makes the writes of one block number in all switches, in parts where necessary. An item is the
+ * block of one switch.
  *
- * A block has the entries of 64 destinations, which may need opposite orders. Then a switch's block
- * is written in parts: the first part changes some entries, while the others keep their values.
+ * A precedence says that one switch must write its entry for a destination before another switch
+ * does (lft_constraints.c). A block has the entries of 64 destinations. For one of them, switch A
+ * may have to be written before switch B, and for another one B before A. Then the block of one of
+ * the two switches is written in parts: the first part changes some entries, while the others keep
+ * their values.
  *
- * Some part can always be written. For one destination, the strict precedences do not contradict
- * each other. The soft precedences, which avoid turns from down to up, may do so; they are ignored
- * if no item of the block can be written otherwise. (If still no part could be written, one item
- * would be written regardless and counted in `unordered`.)
+ * Soft precedences avoid paths that go down and then up. All other precedences are strict; those of
+ * one destination never form a cycle, so they always leave some entry that can be written. Soft
+ * precedences may form a cycle; they are dropped if otherwise no entry could be written. (If there
+ * still were none, which would be an internal error, one item would be written regardless and
+ * counted in `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -30,8 +30,10 @@ struct fab_repair_network {
     uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
     uint32_t *attached;   /* [n] number of endports attached to the switch */
     uint32_t *degree;     /* [n] number of ISLs of the switch */
-    /* each switch's position in the order of the switches from which the labels follow; NULL: the
-     * labels follow from chains of dependencies instead (labels/labels.c) */
+    /* [n] position of each switch in an order of all switches (labels/labels.c). All paths of the
+     * baseline first lead to greater positions (up) and then to lower ones (down), and the labels
+     * follow from the positions. NULL: there is no such order, and the labels follow from chains of
+     * dependencies instead. */
     uint32_t *order;
     uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
                         the baseline */
@@ -52,10 +54,10 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
 /* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* The distance between the numbers of successive switches in the order. So a relabelled switch can
- * get a number between two others. */
+/* The distance between the positions of successive switches in `order`. So a switch can get a new
+ * position between two others while certain links are dead (labels/relabel.c). */
 #define FAB_REPAIR_LABEL_GAP 16
-/* Returns the label of a channel that leaves a switch with the position `from` in the order. up:
+/* Returns the label of a channel that leaves a switch with the position `from` (see `order`). up:
  * the channel leads to a switch with a greater position. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
@@ -180,8 +182,8 @@ struct fab_repair_tile {
     uint8_t *table; /* [count][n] */
 };
 
-/* A switch that has another position in the order while certain links are dead (labels/relabel.c).
- */
+/* A relabelled switch: while certain links are dead, it has the position `place` instead of its
+ * position in `order` (labels/relabel.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };

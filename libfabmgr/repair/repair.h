@@ -121,9 +121,9 @@ struct fab_repair_delta {
 
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by
  * either port, more than once and in any order; links to endports change nothing. `lft` holds the
- * active tables, as the last commit left them. Returns UNSUPPORTED if some switch with endports
- * has no path left that the labels allow (why[] receives a sentence): then an engine must compute
- * new tables. Also INVAL (tables of another fabric) and NOMEM. */
+ * active tables, which must not have changed since the last fab_repair_commit. Returns UNSUPPORTED
+ * if some switch with endports has no path left that the labels allow (why[] receives a sentence):
+ * then an engine must compute new tables. Also INVAL (tables of another fabric) and NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);

@@ -56,7 +56,8 @@ struct ordering {
     uint64_t *key;  /* [changes] scratch memory for sorting */
     uint64_t *room; /* [changes] scratch memory for sorting */
     bool *lowers;   /* [changes] whether the label of the entry becomes lower */
-    /* [n] for each switch with a mark, the index of its change in the current column */
+    /* [n] index in change[] of the change of each switch's entry for the current LID; valid only
+     * for switches whose entry changes, which are those whose mark[] is not FAB_MARK_NONE */
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;

@@ -170,8 +170,9 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     return true;
 }
 
-/* Returns the number of SL-to-VL tables. A switch has one for each pair of input and output port.
- * Any other node has one for each port. */
+/* Returns how many SL-to-VL tables belong to `port`. If it is port 0 of a switch, these are all
+ * tables of the switch: one for each pair of input and output port. A port of an adapter or router
+ * has one table. */
 static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * ports(q, port);

@@ -39,7 +39,8 @@ struct fab_quality_input {
 struct fab_quality_all {
     /* Greatest load of a channel in units: the edge forwarding index of the literature. */
     uint64_t max;
-    /* lower bound of `max` for any routing, which follows from the links of the leaves */
+    /* no routing has a lower `max` than this, because the channels between a leaf and other
+     * switches must carry all traffic between its endports and those of other leaves (quality.c) */
     uint64_t bound;
     /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
      * otherwise over all channels */

@@ -9,7 +9,7 @@
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
  * number of packets of each VL in one cycle of the table, find_round() tries all cycles of up to
  * 100 packets. Of the cycles that fit the table it takes the closest to the shares, and of several
- * equally close ones the shortest. The entries of a VL are spread over the cycle.
+ * equally close ones the shortest. The entries of each VL are spread evenly over the table.
  *
  * VLs without a class get an entry, too, if the table has room. Otherwise packets that were sent
  * before a change of the SLtoVLMappingTables would wait for ever.
@@ -167,8 +167,9 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Returns the index of the VL whose next entry is due first; -1: all entries are placed. The
- * entries of each VL are due at even intervals over the cycle. */
+/* Returns the index in l->lane[] of the VL to which the next entry of the table belongs; -1: the
+ * table is complete. The entries of each VL are spread evenly over the table. done: number of
+ * entries that each VL has so far. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;

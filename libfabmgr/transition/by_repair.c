@@ -7,7 +7,9 @@
  * (libfabmgr/repair/session). fab_repair_order has ordered the writes of the repair, so that labels
  * ascend along all paths in every mixture of old and new entries. So no mixture has a loop or a
  * cycle of channel dependencies, and no working path is lost. The plan may use this order if its
- * LFT writes are those of the repair. This file checks that
+ * LFT writes are those of the repair. The LFT writes of a plan are in two stages (plan.h): stage
+ * EARLY has those that precede links that come up, and stage ROUTES has all others. This file
+ * checks that
  *
  *   - each block of stage ROUTES is known, and holds the entries from which the repair starts;
  *   - stage ROUTES has all blocks of the repair, and no others. Blocks without a write then hold
@@ -18,8 +20,6 @@
  *   - the repair drains no entry, and no SL or VL changes.
  *
  * If a check fails, the caller must order the writes in another way (plan_order.c).
- *
- *
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +36,13 @@ struct match {
     uint32_t blocks;
     /* bitset of the switches that get their tables in stage EARLY, before links come up */
     uint64_t *early;
-    uint64_t *routed; /* bitset [switch][blocks] of the writes of stage ROUTES */
-    uint64_t *found;  /* bitset [switch][blocks] of those writes that are part of the repair */
-    uint32_t *number; /* [steps + 1] number of each step of the repair among those with writes */
+    uint64_t *routed; /* bitset [switch][blocks] of the blocks that stage ROUTES writes */
+    /* bitset [switch][blocks] of the blocks that both stage ROUTES and the repair write */
+    uint64_t *found;
+    /* [steps of the repair + 1] For each step of the repair that has writes in stage ROUTES: its
+     * number among these steps, from 0. `steps` and `writes` are the numbers of these steps and of
+     * their writes. */
+    uint32_t *number;
     uint32_t steps, writes;
 };
 

@@ -14,7 +14,9 @@
  *     the writes take effect in any order. In mode ALONG this cannot happen, because s is then
  *     written before that switch.
  *
- * All dependencies are collected as if there were one VL.
+ * In mode ALONG, a packet meets old entries first, and only new entries afterwards; in mode ANY,
+ * old and new entries may be mixed in every combination (internal.h). All dependencies are
+ * collected as if there were one VL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +29,8 @@
 
 struct mixing {
     struct fab_transition_work *w;
-    /* along: dependencies of the new tables, and of the mixtures that occur in mode ALONG.
-     * others: dependencies that only the other mixtures have. */
+    /* along: dependencies of the new tables, and of the mixtures that can occur in mode ALONG.
+     * others: further dependencies, of mixtures that can occur in mode ANY only. */
     struct fab_verify_deps along, others;
     /* [n] the entries of the present block, and the bitset of those that change */
     const uint8_t **was, **now;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the computation that makes the steps of a transition. Only the .c files of this
- * folder include this header. */
+/* The state of the computation that makes the steps of a transition. Old entries are those that the
+ * switches hold before the transition, and new entries those of the new tables. Present entries are
+ * those that the switches hold after the rounds made so far. For the modes ANY and ALONG, in which
+ * the entries of a LID are written, see enum fab_transition_mode. Only the .c files of this folder
+ * include this header. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
@@ -11,7 +14,7 @@ enum fab_transition_progress {
     FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
     /* The LID has its old entries, or is drained. */
     FAB_TRANSITION_WAITS,
-    /* The LID is updated in this round, in any order of its writes. */
+    /* The LID is updated in this round, in mode ANY or in mode ALONG. */
     FAB_TRANSITION_UPDATED_ANY,
     FAB_TRANSITION_UPDATED_ALONG,
     /* The changed entries for this LID drop packets, or will do so in this round. */
@@ -36,14 +39,15 @@ struct fab_transition_work {
     const struct fab_transition_input *in;
     struct fab_verify_input verify; /* input of the graph of libfabmgr/verify */
     struct fab_verify_graph graph;
-    struct fab_lft at; /* the entries that the switches hold after the rounds made so far */
+    struct fab_lft at; /* the present entries */
     struct fab_transition_deps deps;
     struct fab_transition_order order;
     /* `lanes` is &lanes_state, or NULL if there is only one VL. */
     struct fab_transition_lanes lanes_state, *lanes;
     uint32_t top;
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
-    /* [n][64] entries of the loaded LFT block in each switch: present entries and new entries. */
+    /* [n][64] the loaded LFT block of each switch. was: its present entries; now: its new
+     * entries. */
     uint8_t *was, *now;
     /* [2][n] whether packets from each switch arrive at the LID: [0] by the present entries, [1] by
      * the new entries (values: enum in paths.c). */

@@ -18,8 +18,8 @@
 
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the switch has links in the snapshot. A silent switch that routes can avoid has
- * none, because its links are excluded. */
+/* Returns whether the silent switch has links in the snapshot. If routes can avoid the switch, the
+ * manager has removed its links from the snapshot (links/silent.c). */
 static bool is_linked(const struct fab_fabric *f, uint32_t sw)
 {
     bool linked = false;
@@ -28,7 +28,8 @@ static bool is_linked(const struct fab_fabric *f, uint32_t sw)
     return linked;
 }
 
-/* Copies the entries that the switch is known to hold. */
+/* Copies the LFT of the switch into element i of *ret: the entries that it is known to hold, and
+ * NO_ROUTE for unknown ones. */
 static void copy_row(const struct fab_observed *o, uint32_t sw, struct sm_fixed *ret, uint32_t i)
 {
     uint8_t *row = ret->entry + (size_t)i * (ret->top + 1), *known = ret->known + i;

@@ -196,7 +196,8 @@ struct sm_apply {
     /* Table writes of a local repair failed, and `verdict` does not yet say what this mixture does.
      */
     bool unjudged;
-    /* [failed_count] the failed LFT writes since the last plan of all switches */
+    /* [failed_count] the LFT writes that failed since a plan for the whole fabric was last
+     * programmed, in this plan and in later local repairs */
     struct sm_failed_block *failed;
     uint32_t failed_count;
     struct sm_judging *judging; /* the proof that the worker task makes; NULL: none */
@@ -287,7 +288,8 @@ void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, b
                          uint64_t order_us);
 /* Returns how long packets may need to leave the fabric. */
 uint64_t sm_transition_settle_us(const struct sm *s);
-/* Call this function when write `op` of the plan is sent, and after the last write. */
+/* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when the
+ * last write has been answered. They measure how long pairs have no path. */
 void sm_transition_sending(struct sm *s, uint32_t op);
 void sm_transition_ended(struct sm *s);
 

@@ -48,7 +48,8 @@ void sm_trap_unknown(struct sm *s);
 /* Reads the device that sent the notice. If the device answers, passes the notice to the listener
  * of sm_on_notice. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-/* Returns the number of notices not passed to the listener. */
+/* Returns how many notices sm_trap_forward did not pass to the listener, because the device did not
+ * confirm them, too many reads were pending, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */

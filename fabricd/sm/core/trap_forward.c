@@ -36,7 +36,7 @@ struct sm_trap_forward {
     sm_notice_wanted *wanted;
     sm_notice *fn;
     void *ctx;
-    uint64_t unconfirmed; /* number of notices not passed to the listener */
+    uint64_t unconfirmed; /* as sm_trap_unconfirmed returns */
     struct loop_timer *timer;
     struct check check[CHECKS];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the N-1 contingencies: the local repair for the failure of each single link and each
- * single switch, before the failure happens. A local repair first searches the contingencies
- * (sm_contingency_find).
+ * single switch, before the failure happens. The failure of one link or one switch is called a
+ * case. A local repair first searches the contingencies (sm_contingency_find).
  *
  * A worker task computes contingencies while no round runs. It reads one version of the tables,
  * which does not change when a local repair makes the next version. The task runs in slices of
@@ -16,8 +16,9 @@
  * (libfabmgr/repair/contingency/contingency.h). New tables for another fabric discard all
  * contingencies.
  *
- * The links that flapped or had errors are the first cases, and the switches follow. If the memory
- * is full, a new plan replaces plans of cases that are later in the order.
+ * The links that flapped or had errors are the first cases, and the switches follow. If the plans
+ * fill the memory that contingency.memory allows, a new plan replaces plans of cases that are later
+ * in the order.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -34,7 +35,7 @@
 #define PAUSE_US 4000u        /* the shortest pause, and the pause in virtual time */
 #define PROOF_PAUSE_US 20000u /* the pause while the background proof runs (apply/reproof.c) */
 #define SLICE_CASES 64
-#define PLAN_SHARE 8 /* a plan may take at most this part of the memory */
+#define PLAN_SHARE 8 /* a plan may take at most 1 / PLAN_SHARE of contingency.memory */
 /* LFT blocks per second, assumed until reroutes have shown the real rate. */
 #define WRITE_RATE 25000
 
@@ -43,15 +44,18 @@ struct sm_contingency_job {
     struct fab_repair *later; /* the newest state of the repair session, which the maker takes over
                                  first; NULL: the maker has it already */
     struct fab_lft tables;    /* the tables of `later` */
-    bool keep;                /* there is memory for plans */
-    bool timed;               /* the slice ends after SLICE_US; false: in virtual time */
-    int stop;                 /* not 0: the slice must end; the loop thread sets it */
+    /* the maker returns plans, because contingency.memory may have room for them */
+    bool keep;
+    bool timed; /* the slice ends after SLICE_US; false: in virtual time */
+    int stop;   /* not 0: the slice must end; the loop thread sets it */
     /* [SLICE_CASES] plans of the next cases, made for an earlier state; NULL: no plan */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
-    uint64_t valid_at[SLICE_CASES]; /* the number of commits of the state for which it is valid */
+    /* the state of the repair for which the plan is valid, as the number of commits */
+    uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
-    uint32_t cases, count, confirms; /* number of cases passed, and lengths of the two arrays */
+    /* number of cases handled in this slice, and lengths of made[] and confirmed[] */
+    uint32_t cases, count, confirms;
     uint64_t cpu_ns;
     bool strays; /* the maker cannot follow `later` */
     int status;  /* NOT_FOUND: all contingencies are computed */
@@ -137,7 +141,8 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores a computed case. If the plan does not fit into the memory, stores the case without it. */
+/* Stores a computed case with its plan. If the plan is too long, or if no memory can be freed for
+ * it, stores the case without a plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

@@ -2,12 +2,14 @@
 /*
  * Handles control packets of other managers: SubnSet(SMInfo) (IBA 14.4.1).
  *
- * A control packet can change which manager is master. It is therefore accepted only from a manager
- * that the last election trusted, from the port where the election found this manager, and only
- * with a valid key or from a manager in subnet.managers.
+ * A control packet can change which manager is master. fabricd therefore accepts it only if its
+ * sender is a manager that the last election trusted, if it came from the port where the election
+ * found its sender, and if it has a valid key or its sender is in subnet.managers.
  *
- * Before the packet takes effect, this manager confirms it by reading SMInfo from that port. Only
- * then it answers the packet. A refused packet is not answered.
+ * Before the packet takes effect, fabricd reads SMInfo from that port. The packet takes effect, and
+ * is answered, only if this SMInfo has the GUID and the state that the packet claims. A packet that
+ * the state machine does not accept is answered with an error. Other refused packets are not
+ * answered.
  */
 #include <stdio.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * is master (IBA 14.4.1). For each manager that is not trusted, an event names the manager and its
  * switch port.
  *
- * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep. Listed managers and
- * managers that proved themselves are always asked. The others are asked in turn, in the order of
- * their GUIDs.
+ * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep. Up to KNOWN_MOST
+ * managers that are listed or have proved themselves before are asked in each sweep. The others,
+ * called strangers in this file, are asked in turn, in the order of their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Maximum number of known managers asked; 16 places remain for strangers. */
+/* Maximum number of ports asked in a sweep because their managers are listed or have proved
+ * themselves before. So at least 16 of the SM_MAX_OTHERS ports can be those of strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
 #define MANY_EVERY_US UINT64_C(3600000000) /* minimum time between two events sm-ports-many */
 #define CAP_IS_SM 0x2u                     /* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6) */

@@ -292,8 +292,9 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
 
-/* Returns whether a port of the link must be disabled now. The port of a misbehaving host is
- * disabled whenever it is enabled, for example after the switch restarted. */
+/* Returns whether the manager must disable a port of the link now. The switch port of a misbehaving
+ * host must be disabled each time the manager finds it enabled, for example after the switch
+ * restarted. */
 static bool is_to_be_disabled(const struct sm *s, const struct sm_flap *e)
 {
     if (e->offence)

@@ -19,7 +19,8 @@ void sm_links_fini(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */
 
-/* Call this function after a change: sets the timer for the next release of a link. */
+/* Sets the timer to the end of the hold-down that ends first. Call this function when a hold-down
+ * may have begun or ended, or when a link that is held down went down or came up. */
 void sm_flap_arm(struct sm *s);
 /* Counts a flap of a link of snapshot `f`. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);

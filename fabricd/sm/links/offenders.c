@@ -86,8 +86,9 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
 
-/* Returns the list entry of the link, or adds one. The entry may exist because the link flapped.
- * End 0 of the entry becomes the switch port. */
+/* Returns the entry of the link in the list of isolated and flapping links (flapping.c), with the
+ * switch port as its end 0. If the link flapped before, it has an entry already, whose ends may be
+ * in the other order; they are then set anew. Otherwise adds an entry. NULL: no memory. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -4,11 +4,12 @@
  * flight, and still fewer while a round runs. The sweep notes each node that a round touches,
  * because the sweep may have read the node before the round changed it.
  *
- * After the first pass, a second pass reads the touched nodes again. A third pass reads the nodes
- * touched during the second pass, and so on until no node was touched. Then a round adopts the
- * result and continues as a heavy sweep (heavy_sweep.c). Only the last, short pass must be
- * undisturbed, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
- * passes, or if the round must not wait, the round itself reads the touched nodes.
+ * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
+ * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
+ * during the second pass, and so on until no node was touched. Then a round adopts the result and
+ * continues as a heavy sweep (heavy_sweep.c). Only the last, short pass must be undisturbed, so the
+ * sweep completes even in a fabric that changes all the time. After PASSES_MOST passes, or if the
+ * round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */
@@ -67,8 +68,8 @@ static bool was_asked(const struct sm_background *v, const struct fab_unresponsi
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Lists the unresponsive ports that the last pass found, and those found by earlier passes that the
- * last pass did not read again. */
+/* Makes the list of unresponsive ports after a pass. It has the ports that this pass found, and
+ * those that earlier passes found, unless this pass read both ends of their link again. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Contingency plans (N-1 analysis): for the failure of each ISL and each switch, the repair is
- * computed, proved and ordered before the failure happens. A stored plan is a compressed repair
- * delta. To decode it, only the table entries that it changes are read.
+ * computed, proved and ordered before the failure happens. The failure of one ISL or one switch is
+ * called a case. A stored plan is a compressed repair delta. To decode it, only the table entries
+ * that it changes are read.
  *
- * A maker works on a clone of the repair and a version of the tables, on any thread, in small
- * steps. The collection belongs to one thread. It has one row for each ISL and each switch of the
- * network.
+ * A maker (struct fab_repair_contingency_maker) computes the cases, on any thread and in small
+ * steps. It works on a clone of the repair and a version of the tables. The collection (struct
+ * fab_repair_contingencies) stores the computed cases; it belongs to one thread. It has one
+ * element, called row, for each ISL and each switch of the network.
  *
- * A commit does not invalidate all plans. A plan stays valid if the commit did not change the
- * entries that the plan changes, if the labels are the same, and if the proof of the plan succeeds
- * with the present tables (stored_plan.c). fab_repair_contingencies_find makes this check for a
- * plan of an earlier state. The maker first looks whether the changes since then touch the plan at
- * all (touched.c). It makes the check only if they do, and computes only those cases anew that fail
- * it.
+ * A state of the repair is the active tables together with the set of dead links. A commit
+ * (fab_repair_commit) changes it; the number of commits so far identifies a state. A commit does
+ * not invalidate all plans. A plan stays valid if the commit did not change the entries that the
+ * plan changes, if the labels are the same, and if the proof of the plan succeeds with the present
+ * tables (stored_plan.c). fab_repair_contingencies_find makes this check for a plan of an earlier
+ * state. The maker first looks whether the changes since that state touch the plan at all
+ * (touched.c). It makes the check only if they do, and computes only those cases anew that fail it.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
@@ -59,7 +62,7 @@ struct fab_repair_contingency {
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
-    uint32_t row; /* index in the collection */
+    uint32_t row; /* index of the case in fab_repair_contingencies.row[] */
     /* numbers of endports and switches that the failure cuts off from the component with the most
      * endports */
     uint32_t lost_ends, lost_switches;
@@ -74,7 +77,7 @@ struct fab_repair_contingency {
     uint32_t busiest;
     struct fab_repair_stored_plan *plan; /* NULL: not kept */
     uint32_t plan_len;
-    /* number of commits of the repair when the case was computed or last rechecked */
+    /* the state (number of commits) for which the case was computed or last rechecked */
     uint64_t commits;
 };
 
@@ -108,8 +111,9 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths on the most loaded channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the row of a later case: number `ahead` after the next case. FAB_NONE: there are fewer
- * cases. fab_repair_contingency_prepare must have returned false before. */
+/* Returns the row of the next case (ahead 0), or of a later one (ahead: number of cases between).
+ * FAB_NONE: there are fewer cases. fab_repair_contingency_prepare must have returned false
+ * before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
@@ -135,11 +139,15 @@ struct fab_repair_contingencies {
     size_t rows, links; /* number of rows; the first `links` rows are those of links */
     size_t cases;       /* number of rows of living links and of switches */
     size_t count;       /* number of known rows */
-    size_t current;     /* number of known rows that are computed or rechecked for `commits` */
-    size_t plans;       /* number of rows whose plan is stored */
-    size_t memory;      /* size of the collection in memory, in bytes */
+    /* number of known rows that were computed or rechecked for the state `commits` */
+    size_t current;
+    size_t plans;                       /* number of rows whose plan is stored */
+    size_t memory;                      /* size of the collection in memory, in bytes */
     struct fab_repair_network *network; /* NULL: the collection is empty */
-    uint64_t commits;                   /* the state of the repair that the collection follows */
+    /* The state of the repair to which the collection was last brought
+     * (fab_repair_contingencies_follow), as the number of commits. Cases for other states are
+     * earlier ones. */
+    uint64_t commits;
 };
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
                                   const struct fab_repair *r); /* returns NOMEM */
@@ -147,10 +155,11 @@ void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
 /* Returns true as long as the collection belongs to the network of the repair. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Returns true if the collection follows the present state of the repair. */
+/* Returns true if the collection was brought to the present state of the repair. */
 bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
                                       const struct fab_repair *r);
-/* Makes the collection follow the present state of the repair. Forgets the cases of dead links. */
+/* Brings the collection to the present state of the repair. Its cases become cases of an earlier
+ * state. Forgets the cases of dead links. */
 void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
                                      const struct fab_repair *r);
 /* Makes the collection that of another repair, which was made for new tables of the same fabric, if
@@ -163,7 +172,7 @@ int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fa
  * c->plan. */
 void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                   const struct fab_repair_contingency *c);
-/* Notes that the row's plan was rechecked for the state that the collection follows. */
+/* Notes that the row's plan was rechecked for the state `c->commits`. */
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
 /* Frees the plan of a row, and keeps its figures. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);

@@ -4,8 +4,8 @@
  * DLIDs.
  *
  * A neighbour is a candidate for a destination if it is one hop nearer on a legal path
- * (legal_paths.h). For 64 destinations at a time, decisions.c finds how a switch chooses. In a
- * complete tree nearly all cases are one of two:
+ * (legal_paths.h). A batch is 64 destination switches with all their LIDs. For one batch at a time,
+ * decisions.c finds how a switch chooses. In a complete tree nearly all choices are of two kinds:
  *
  *   all slots are candidates    each DLID takes its slot: a range of bytes is copied
  *   there is one candidate      all DLIDs take it: a range of bytes is set
@@ -13,11 +13,14 @@
  * Otherwise the port is chosen for each DLID separately (candidates.c).
  *
  * Most switches have the same entries as another switch, and these are copied. Two switches of one
- * full class (switch_classes.c) have the same entries if their rows of path lengths are equal and
- * they needed no choice among candidates. If neither descends to any of the destinations, it is
- * enough that they belong to one class by upper neighbours. If all DLIDs take their slots, all
- * switches with the same slots share one pattern (slot_patterns.c). Batches with adjacent LIDs are
- * copied in one piece.
+ * full class (switch_classes.c) have the same entries for a batch if they have equal path lengths
+ * to its 64 destinations and needed no choice among candidates. If neither descends to any of the
+ * destinations, it is enough that they belong to one class by upper neighbours. If all DLIDs take
+ * their slots, all switches with the same slots share one pattern (slot_patterns.c). The entries of
+ * several batches with adjacent LIDs are copied in one piece.
+ *
+ * The LFT row of a switch is its LFT as an array with one byte per LID. The row of path lengths of
+ * a switch has its path lengths to the 64 destinations of a batch.
  */
 #include "libfabmgr/route/fattree/fill.h"
 
@@ -27,8 +30,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/fattree/entries.h"
 
-/* Number of batches that are filled together, so that each LFT row is visited once for all of them.
- */
+/* Number of batches that a worker fills together, so that it visits the LFT of each switch once for
+ * all of them. */
 #define BATCHES 8
 
 struct worker {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of a fat tree: positions, numbers and slots of its switches. A fault changes them
- * only for the switches that it concerns. Internal to libfabmgr/route. */
+/* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0.
+ * Switches of ranks r and r + 1 that links connect form a group, so that a switch has a position
+ * among the lower switches of one group and a position among the upper switches of another one
+ * (tree.c). It also has a number among all switches of its rank. A slot is the port that D-mod-k
+ * means by "the i-th port up" (slots.c). A fault changes positions, numbers and slots only of the
+ * switches that it concerns. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -23,27 +27,32 @@ struct fab_tree {
     const struct fab_order *o;
     const struct fab_updown *updown;
     struct fab_nbr_ports ports;
-    uint32_t levels;       /* number of levels of switches */
+    uint32_t levels;       /* number of ranks */
     uint32_t pods;         /* number of pods: groups of leaves that share upper switches */
     uint32_t rails;        /* number of rails (rails.c); 1: no rails */
     uint8_t parallel[256]; /* by rank: usual number of parallel links from a switch to a switch one
                               rank above */
-    uint8_t first_up[256], first_down[256]; /* by rank: lowest port number that leads up, and that
-                                               leads down */
-    uint32_t irregular;                     /* number of irregular switches (slots.c) */
-    uint32_t empty_slots;                   /* number of slots without a port in all switches */
-    uint32_t first_host;                    /* lowest port number with a host at any leaf */
+    /* By rank: the lowest number of any port of its switches that leads to a higher rank
+     * (first_up), and to a lower rank (first_down). */
+    uint8_t first_up[256], first_down[256];
+    uint32_t irregular; /* number of irregular switches (slots.c) */
+    /* number of slots whose link is missing, in all switches together */
+    uint32_t empty_slots;
+    uint32_t first_host; /* lowest port number with a host at any leaf */
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
     /* [n] number of each switch among the switches of its rank; siblings have consecutive
      * numbers */
     uint32_t *number;
-    uint32_t *lower_pos; /* [n] position among the switches with the same upper switches */
-    uint32_t *upper_pos; /* [n] position among the switches with the same lower switches */
+    /* [n] position among the lower switches of the group in which the switch is a lower one */
+    uint32_t *lower_pos;
+    /* [n] position among the upper switches of the group in which the switch is an upper one */
+    uint32_t *upper_pos;
     /* [n] number of positions that upper_pos[] can have, whether occupied or not */
     uint32_t *upper_positions;
-    /* [n] divider of D-mod-k, W(l) of Zahavi: product of the numbers of upper switches of the
-     * levels below */
+    /* [n] divider of D-mod-k, W(l) of Zahavi. It is 1 for a leaf. For a switch one rank above
+     * switch s, it is the divider of s multiplied by the number of upper switches of s; if the
+     * switches s below it differ, the greatest such product. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k chooses for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays. */

@@ -2,16 +2,19 @@
 /*
  * Finds the coordinates of switches from the dimensions of links (dimensions.c).
  *
- * The slices of a dimension are the components that remain connected by links of all other
- * dimensions. If each slice is regarded as one node, the slices of a dimension form a ring, a path
- * or a clique, which gives them their coordinates. Then no two switches may have the same position,
- * and each link must join neighbours. This check proves that the topology was recognised correctly,
- * even if links were missing. A position may lack its switch.
+ * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
+ * slices are found as the components that the links of all other dimensions connect. If each slice
+ * is regarded as one node, the slices of a dimension form a ring, a path or a clique, which gives
+ * them their coordinates. Then no two switches may have the same coordinates in all dimensions, and
+ * each link must join neighbours. This check proves that the topology was recognised correctly,
+ * even if links were missing. For some combinations of coordinates, the switch may be missing.
  *
- * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: a coordinate in the
- * lower half). The lowest GUIDs on its rows determine the order and the direction of the
- * dimensions. So a fault changes no coordinates of other switches, unless it removes the anchor or
- * the switch with the lowest GUID on one of its rows.
+ * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
+ * the lower half). The anchor's row in a dimension consists of the switches whose coordinates
+ * differ from those of the anchor in this dimension only. On each row, the switch with the lowest
+ * GUID determines the direction of the dimension and its place in the order of the dimensions. So a
+ * fault changes no coordinates of other switches, unless it removes the anchor or the switch with
+ * the lowest GUID on one of the anchor's rows.
  */
 #include "libfabmgr/route/grid/grid.h"
 
@@ -36,7 +39,8 @@ struct slices {
     uint32_t *number;   /* [size] coordinate of each slice */
     uint32_t *sequence; /* [size] the slices in the order of their coordinates */
     enum fab_grid_kind kind;
-    /* the lowest switch id on the anchor's row in this dimension, not counting the anchor */
+    /* the lowest id of a switch on the anchor's row in this dimension; FAB_NONE: the row has no
+     * switch */
     uint32_t lowest;
 };
 struct recognition {
@@ -203,8 +207,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* Returns the dimension in which `sw` differs from the anchor; FAB_NONE: it differs in several
- * dimensions, or in none. */
+/* If `sw` is on the anchor's row in some dimension, returns this dimension. FAB_NONE: `sw` is the
+ * anchor, or its coordinates differ from those of the anchor in several dimensions. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -236,10 +240,10 @@ static uint32_t position(const struct slices *s, uint32_t slice)
 }
 
 /* Chooses the direction of a dimension, so that its coordinates do not depend on faults elsewhere.
- * In a ring, the direction is such that `other` is in the half after the anchor. If `other` is
- * exactly opposite the anchor, this determines no direction, and the function returns false. In a
- * path, the direction is such that the anchor is in the lower half; if the anchor is in the middle,
- * `other` is in the lower half. */
+ * `anchor` is the slice of the anchor, and `other` the slice of another switch on the anchor's row.
+ * In a ring, the coordinate of `other` must be at most half the size of the ring. If it is exactly
+ * half, both directions meet this condition, and the function returns false. In a path, the anchor
+ * must be in the lower half; if it is in the middle, `other` must be in the lower half. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

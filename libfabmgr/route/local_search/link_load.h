@@ -18,7 +18,8 @@
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* A run of consecutive endports that are attached to the same switch. */
+/* A run: elements `first` to `first` + count - 1 of end[], which are all attached to switch `sw`,
+ * while the elements before and after them are not. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
@@ -32,8 +33,10 @@ struct fab_link_load {
     struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     uint32_t ends, runs, channels;
-    struct fab_link_load_endport *end; /* [ends] the endports in the order of the shifts */
-    struct fab_link_load_run *run;     /* [runs] the runs of endports in the order of the shifts */
+    /* [ends] the endports; in the shift by k, endport i of this array sends to endport i + k,
+     * modulo `ends` */
+    struct fab_link_load_endport *end;
+    struct fab_link_load_run *run; /* [runs] all runs, in the order of end[] */
     /* [ends][n] the channel of each switch towards the endport; FAB_NONE at the endport's own
      * switch, or if there is no path */
     uint32_t *next;

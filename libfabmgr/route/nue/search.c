@@ -3,12 +3,17 @@
  * Finds paths to one destination switch as Nue does: from the destination outwards, over arcs whose
  * dependency on the rest of the path closes no cycle with the dependencies in use.
  *
- * search() gives each switch one arc, level by level. For one switch there may be arcs to several
- * neighbours of the same level. Arcs whose dependency is known to close no cycle are preferred;
- * among these, the one with the least load along the rest of the path. An arc whose dependency
- * needs a search for cycles is tried only if there is no other. If that fails, too, the neighbour
- * takes another path of the same length, if the arc can then be used (the local backtracking of the
- * paper). A switch that still has no path may get a longer one in a later level.
+ * An arc stands for all parallel links from a switch to one neighbour. The slot of an arc is its
+ * index among the arcs that leave the same switch (acyclic_cdg.h).
+ *
+ * search() gives each switch the first arc of its path, level by level. The destination has level
+ * 0. The level of any other switch is that of the neighbour to which its arc leads, plus the span
+ * of the arc, which is 1 for arcs without much load. For one switch there may be arcs to several
+ * neighbours. Arcs whose dependency is known to close no cycle are preferred; among these, the one
+ * with the least load along the rest of the path. An arc whose dependency needs a search for cycles
+ * is tried only if there is no other. If that fails, too, the neighbour takes another path of the
+ * same length, if the arc can then be used (the local backtracking of the paper). A switch that
+ * still has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
  * use from the start, so that it closes no cycle. LFTs consider the destination only. So all
@@ -53,8 +58,9 @@ static void find_escape_tree(const struct fab_graph *g, const struct fab_order *
     }
 }
 
-/* Finds the slot of each port: the index of the switch at its other end among the neighbours of the
- * switch. The ports of a switch are sorted by parallel link, then by neighbour (graph.h). */
+/* Finds the slot of the arc to which each port belongs: the index of the switch at its other end
+ * among the neighbours of the switch. The ports of a switch are sorted by parallel link, then by
+ * neighbour (graph.h). */
 static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 {
     for (uint32_t s = 0; s < g->n; s++) {
@@ -172,8 +178,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Makes arc `in` a candidate, at the current level, for the path of the switch that the arc leaves.
- */
+/* Arc `in` leads from a switch r that has no path to a switch s that has one. Makes `in` the best
+ * arc of r at the current level of the search, unless r has a better one. If a search for cycles is
+ * needed before `in` may be used, appends it to deferred[] instead. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
