@@ -165,7 +165,7 @@ struct fab_repair_column {
 struct fab_repair_candidates {
     uint32_t sw, key, count;
     bool equal;            /* the list has only channels whose label equals the key */
-    const uint32_t *label; /* the labels from which num[] was made; NULL: the slot is empty */
+    const uint32_t *label; /* the labels from which num[] was made; NULL: the list is not in use */
     uint8_t num[256];
 };
 #define FAB_REPAIR_CANDIDATES 1024 /* number of lists in the cache of candidates */
@@ -193,7 +193,7 @@ struct fab_repair {
     /* labels that the running call uses: one set of network->label, or own_label */
     uint32_t *label;
     uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
-    /* The state of the active tables since the last commit. */
+    /* The state that goes with the active tables; a commit (fab_repair_commit) changes it. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -286,7 +286,8 @@ int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dea
 /* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if the port's link was dead at the last commit. */
+/* Returns true if the port's link is dead in the present state, whatever the running call
+ * assumes. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
 /* Finds the connected components of living links. component[sw] receives the lowest id of the
  * switches in the component of `sw`. */

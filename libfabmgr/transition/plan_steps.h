@@ -5,7 +5,8 @@
 
 #include "libfabmgr/transition/plan_order.h"
 
-/* Replaces the LFT writes of a stage by the writes of the transition. Returns NOMEM. */
+/* Replaces the LFT writes in one stage of the plan (EARLY or ROUTES, see plan.h) by the writes of
+ * the transition. Returns NOMEM. */
 int fab_transition_replace_writes(const struct fab_plan_input *in, enum fab_plan_stage stage,
                                   const struct fab_transition *t, struct fab_plan *plan);
 /* Makes the steps in which the switches that are cut off get their tables, while none of the links

@@ -16,7 +16,7 @@
  * This takes about 1.5 s of CPU time, during which a local repair must wait. */
 #define SM_TRANSITION_VISITS 100000000u
 
-struct sm_scan { /* position in a walk over ports or switches, and over the table blocks of each */
+struct sm_scan { /* how far a phase has come: index of the port or switch, and of its table block */
     uint32_t index, block;
 };
 enum sm_touched {
@@ -39,7 +39,7 @@ struct sm_programming {
     struct fab_plan_input in;
     uint32_t next; /* index in the plan of the next write to send */
     int stage;
-    bool tables_wait; /* LFT writes wait until the SwitchInfo stage is answered */
+    bool tables_wait; /* LFT writes wait until all writes of stage SWITCH (plan.h) are answered */
     uint32_t awaited; /* unanswered LFT writes that other writes wait for */
     /* Manager's clock at the last answer to such a write; 0: none yet. */
     uint64_t awaited_us;
@@ -57,7 +57,8 @@ struct sm_programming {
     /* Number of switches whose ports may have changed without a trap. After the readback: number of
      * ports that have changed. */
     uint32_t unsure;
-    uint64_t *held;   /* bitset of switches that did not accept a table of stage EARLY */
+    /* bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h) */
+    uint64_t *held;
     uint8_t *touched; /* [node_count] bits of enum sm_touched for each node */
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;
@@ -161,7 +162,7 @@ struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
 struct sm_apply {
     struct loop_tasks tasks;
-    struct sm_scan scan; /* position of the phase that runs */
+    struct sm_scan scan; /* how far the running phase has come */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
      * target stays. */
     struct fab_target *fresh;
@@ -221,9 +222,10 @@ struct sm_apply {
  * previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
-/* sm_repair_seal takes the input for a new repair session, unless the present session belongs to
- * the new active tables. sm_repair_is_sealed returns whether it took the input; the snapshot must
- * then not be changed in place. sm_repair_begin starts the task that makes the session. */
+/* sm_repair_seal collects the input for a new repair session, unless the present session belongs to
+ * the new active tables. sm_repair_is_sealed returns whether it has collected the input; the
+ * snapshot is then a part of the input, and must not be changed in place. sm_repair_begin starts
+ * the task that makes the session. */
 void sm_repair_seal(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);

@@ -94,10 +94,11 @@ struct sm_round {
     /* The suspects of the round are the switches for which port probes are requested. Such a round
      * runs before all others. */
     bool probes;
-    bool light;  /* a light sweep; it is aborted when a trap causes a targeted sweep */
-    bool causes; /* the round takes the cause that sm_cause_set has set, for the status and the
-                    records */
-    bool alone;  /* while the round runs, the manager sends no other requests */
+    bool light; /* a light sweep; it is aborted when a trap causes a targeted sweep */
+    /* the status and the records show the cause that sm_cause_set has set as the cause of this
+     * round */
+    bool causes;
+    bool alone; /* while the round runs, the manager sends no other requests */
     /* After this round, switches that did not answer a port probe may be probed again. */
     bool informs;
     void (*begun)(struct sm *s);             /* called when the round begins; may be NULL */

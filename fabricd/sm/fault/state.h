@@ -32,7 +32,7 @@ struct sm_probe {         /* result of a port probe */
 /* Number of suspects of which a port probe reads all ports in any case. The failed switch itself
  * may be one of them, if it sent a trap before it failed. */
 #define SM_FIRST_SUSPECTS 3
-/* State of lost_switch.c. The bitsets contain positions in run.suspects. */
+/* State of lost_switch.c. Bit i of the bitsets stands for run.suspects[i]. */
 struct sm_lost_switches {
     /* [doubts] switches of which one link failed, and the port of another neighbour that shows
      * whether they failed; FAB_NONE: the port was read, or there is none */
@@ -60,9 +60,11 @@ struct sm_contingency_state { /* state of contingency.c */
     struct loop_task *task;         /* the worker task; NULL: none runs */
     struct sm_contingency_job *job; /* what the worker task works on; NULL: none runs */
     struct loop_timer *timer;
-    bool complete;   /* the maker has computed all cases of the state that `all` follows */
-    size_t searched; /* number of cases, from the last one, that were searched for plans to evict */
-    uint32_t kept;   /* number of plans of earlier states found valid for this state */
+    bool complete; /* the maker has computed all cases for the state all.commits */
+    /* number of cases, counted from the last one, that were searched for plans to free */
+    size_t searched;
+    /* number of plans of earlier states that were found valid for the state all.commits */
+    uint32_t kept;
     uint64_t cpu_ns; /* processor time of the worker tasks so far */
     /* Links that had errors, the latest first. */
     struct sm_suspect {
@@ -92,8 +94,9 @@ struct sm_repair_search {
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    struct sm_repair_search *search;  /* the search that ran on the loop thread; NULL: none */
-    uint32_t next_suspect, next_port; /* position of the running probe */
+    struct sm_repair_search *search; /* the search that ran on the loop thread; NULL: none */
+    /* indices of the suspect and port that the running probe reads next */
+    uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
     struct sm_guids unchecked; /* probed nodes that no targeted sweep has read since */
@@ -109,7 +112,7 @@ int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK 
 bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
-/* Functions of lost_switch.c. `suspect` is a position in run.suspects. */
+/* Functions of lost_switch.c. `suspect` is an index in run.suspects. */
 /* Call this function when the probe has found the failed link at this port. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
 /* Finds the next port of a neighbour of a failed switch, or of a switch that may have failed, that

@@ -22,7 +22,7 @@ struct sm_key_slot {
     uint64_t former;
     unsigned sets, asks;
 };
-/* The position of identify.c in the list of ports whose keys are hidden. */
+/* How far identify.c has come in the list of ports whose keys are hidden. */
 struct sm_key_ask {
     uint32_t port;
     unsigned key; /* the next key to try at `port` (identify.c) */
@@ -31,8 +31,9 @@ struct sm_keys {
     struct sm *s;
     struct store_m_key file; /* the content of the key file */
     struct sm_key_slot slot[SM_KEY_SLOTS];
-    uint32_t busy, next_port; /* in the running round: slots in use; id of the next port to check */
-    uint32_t begun;           /* number of ports whose change has begun */
+    /* in the running round: number of elements of slot[] in use; id of the next port to check */
+    uint32_t busy, next_port;
+    uint32_t begun; /* number of ports whose change has begun */
     uint32_t changed, refused;
     bool overdue; /* the round changes SM_KEY_SLOTS ports even if a fault waits */
     struct sm_key_ask ask;

@@ -25,11 +25,11 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
  */
 
 size_t sm_mfts_held_count(const struct sm *s);
-/* Finds the next MFT block, from position *at on, whose contents are known. Returns false if there
- * is none, or if MFTs are being written. */
+/* Finds the next MFT block, from index *at on, whose contents are known. Returns false if there is
+ * none, or if MFTs are being written. */
 bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number);
-/* A position among the MFT blocks whose contents are not known. They must be zero: the manager
- * never wrote them. All members 0: before the first block. */
+/* How far a scan of the unknown MFT blocks has come. The manager never wrote these blocks, so all
+ * their entries must be zero. All members 0: before the first block. */
 struct sm_mfts_scan {
     uint32_t at;                     /* index of the next block, over all switches */
     uint32_t switches, groups, rows; /* numbers of switches, MLID groups, and blocks of a switch */

@@ -48,16 +48,17 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
-     * `proved` has the MFT blocks of the last proof. Bitset proved_groups has the groups of 32
-     * MLIDs in `proved` whose trees passed the proof and have not changed since. Bitset `refuted`
-     * has the groups with a tree that failed. `proving` is the worker task; NULL: none runs. */
+     * `proved` has the MFT blocks of the last proof. An MLID group is 32 consecutive MLIDs, whose
+     * entries are in the same MFT blocks. Bitset proved_groups has the MLID groups in `proved`
+     * whose trees passed the proof and have not changed since. Bitset `refuted` has the MLID groups
+     * with a tree that failed. `proving` is the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
 
     /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
     struct fab_blocks held; /* MFT blocks that switches are known to hold */
-    /* Bitset of MFT blocks (32 MLIDs each) in which the trees may differ from `held`. */
+    /* Bitset of the MLID groups in which the trees may differ from `held`. */
     uint64_t open[FAB_MFT_GROUPS / 64];
     uint64_t *unresponsive; /* bitset of the switches that are silent or did not answer twice */
     uint32_t unresponsives;
@@ -100,17 +101,18 @@ struct sm_mft_sealed {
     struct fab_verify_multicast_lid *lid; /* [lids] */
     uint32_t lids;
 };
-/* Copies the groups of 32 MLIDs in the bitset `groups`; NULL: all. Returns NOMEM. */
+/* Copies the tables and members of the MLID groups in the bitset `groups`; NULL: of all. Returns
+ * NOMEM. */
 int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret);
 void sm_mft_sealed_fini(struct sm_mft_sealed *x);
-/* Starts the proof of some of the groups in the bitset, which then calls sm_mfts_plan_proved.
- * Returns NOMEM. */
+/* Starts the proof of some of the MLID groups in the bitset. When the proof ends, it calls
+ * sm_mfts_plan_proved. Returns NOMEM. */
 int sm_mfts_prove(struct sm *s, const uint64_t *open);
 /* Call this function before the trees get other switch ids. */
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of mft_writes.c. */
-/* Plans the MFT writes of the groups of 32 MLIDs whose trees passed the proof. Returns NOMEM. */
+/* Plans the MFT writes of the MLID groups whose trees passed the proof. Returns NOMEM. */
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);

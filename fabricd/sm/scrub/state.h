@@ -35,9 +35,10 @@ struct sm_scrub_slot {
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    uint32_t mft;             /* position of the next known MFT block */
-    struct sm_mfts_scan scan; /* FAB_SCRUB_LANES: position among the unknown MFT blocks */
-    bool counts;              /* the turn has begun to count its requests */
+    uint32_t mft; /* index of the next known MFT block (sm_mfts_held_next) */
+    /* FAB_SCRUB_LANES: how far the turn has read the unknown MFT blocks */
+    struct sm_mfts_scan scan;
+    bool counts; /* the turn has begun to count its requests */
     /* The number of requests at the nodes before counted_nodes. */
     uint64_t count;
     uint32_t counted_nodes;

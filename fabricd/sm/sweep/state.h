@@ -7,9 +7,10 @@
 
 struct sm_background { /* state of background_sweep.c */
     struct sm *s;
-    struct fab_discover *discover; /* the running pass; NULL: none */
-    struct loop_task *task;        /* the worker task between two passes; NULL: none */
-    struct fab_fabric *fabric;     /* the snapshot made so far; a running pass starts from it */
+    /* discovery of the running pass (background_sweep.c); NULL: none */
+    struct fab_discover *discover;
+    struct loop_task *task;    /* the worker task between two passes; NULL: none */
+    struct fab_fabric *fabric; /* the snapshot made so far; a running pass starts from it */
     uint32_t outstanding, passes;
     /* GUIDs of the nodes that changed, or may have changed, since the running pass began. */
     uint64_t *touched;

@@ -100,7 +100,7 @@ int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct
                                   struct fab_lft *tables);
 /* Names links that are more likely to fail than others, each by the id of either port, the
  * likeliest first. They come first in the order of the cases. They take effect when the maker
- * begins, or with the next state that the maker follows. Returns NOMEM. */
+ * begins, or with the next call of fab_repair_contingency_follow. Returns NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
 /* While *stop is not 0, fab_repair_contingency_next returns BUSY after at most about one more
@@ -117,9 +117,9 @@ uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan of the next case is still valid. It was valid for the state with `commits`
- * commits. If it is valid, passes over the case. Returns NOT_FOUND (the plan is no longer valid, or
- * there are no more cases), NOMEM or BUSY. */
+/* Checks whether a plan of the next case, which was valid for the state with `commits` commits, is
+ * still valid. If it is, the maker does not compute this case, and goes on to the case after it.
+ * Returns NOT_FOUND (the plan is no longer valid, or there are no more cases), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that the maker found valid for its present state without a proof,
@@ -168,8 +168,8 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
  * switches. They are cases of an earlier state, so the number of commits of `r` rises if necessary.
  * Returns NOT_FOUND (the networks do not agree) or NOMEM; the collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
-/* Stores a case in its row, in place of what was there. The collection becomes the owner of
- * c->plan. */
+/* Stores a computed case in its row, in place of what was there. The collection becomes the owner
+ * of c->plan. */
 void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                   const struct fab_repair_contingency *c);
 /* Notes that the row's plan was rechecked for the state `c->commits`. */

@@ -6,7 +6,8 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-/* What changed after the state with `since` commits (touched.c). */
+/* What changed from an earlier state of the repair to the present one (touched.c). since: number of
+ * commits of the earlier state. */
 struct fab_repair_touched {
     uint64_t since;
     uint64_t *lid;     /* bitset of LIDs; NULL: nothing changed yet, or no memory */
@@ -18,12 +19,14 @@ struct fab_repair_contingency_maker {
     struct fab_repair *r; /* a clone */
     struct fab_lft lft;   /* the active tables of the state `r` */
     struct fab_repair_load load;
-    uint32_t *id;              /* [rows] what fails: the lower port id of the link, or the
-                                  switch; in the order of the collection's rows */
+    /* [rows] what fails in the case of each row of the collection: the lower port id of the link,
+     * or the switch */
+    uint32_t *id;
     size_t rows, links, cases; /* as in struct fab_repair_contingencies */
-    uint32_t *queue;           /* [queued] rows in the order in which they are computed */
-    size_t queued, next;       /* next: index in queue[] of the next case */
-    uint32_t *likely;          /* [likelies] ports of the links that come first */
+    /* [queued] rows of the cases, in the order in which they are computed */
+    uint32_t *queue;
+    size_t queued, next; /* next: index in queue[] of the next case */
+    uint32_t *likely;    /* [likelies] ports of the links that come first */
     size_t likelies;
     bool ordered; /* queue[] is made for the present state */
     struct fab_repair_touched touched;
@@ -31,15 +34,16 @@ struct fab_repair_contingency_maker {
     const int *stop;
 };
 
-/* Returns true if the port belongs to an ISL that was alive at the last commit. */
+/* Returns true if the port belongs to an ISL that is not dead in the present state of the
+ * repair. */
 static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t port)
 {
     return r->network->peer_sw[port] != FAB_NONE && !fab_repair_was_dead(r, port);
 }
 
 /* collection.c */
-/* Lists the link or switch of each row: the lower port id of each ISL, then the switches that have
- * ISLs. The caller frees *ret_id. Returns NOMEM. */
+/* Lists what fails in the case of each row of the collection: the lower port id of each ISL, then
+ * the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
                                      size_t *ret_rows, size_t *ret_links);
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,
@@ -56,7 +60,8 @@ void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repai
 void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);
-/* Forgets all changes. All plans are valid for the state with `commits` commits. */
+/* Forgets all changes, and begins again at the state with `commits` commits, for which all plans
+ * are valid. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
 /* Returns true if the changes leave a plan valid that was valid for the state with `commits`
  * commits. d: the plan for the state `r`, with all dead links, which must be applied to r

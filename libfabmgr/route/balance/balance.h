@@ -29,7 +29,8 @@ struct fab_balancer {
     uint64_t *cost; /* [n] cost of each switch's path to the destination */
     uint32_t *pick; /* [n] the port that the switch uses, as index of the graph's ports */
     bool *climbs;   /* [n] whether the port pick[] leads up */
-    /* [n] number of hosts whose packets pass through the switch; all 0 between LIDs */
+    /* [n] number of hosts whose packets pass through the switch; all 0 while no LID is being
+     * routed */
     uint64_t *flow;
     uint32_t *length; /* [n] number of hops of each switch's path to the destination */
     bool *settled;    /* [n] whether a path from the switch is already chosen */

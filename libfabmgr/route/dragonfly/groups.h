@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The groups of a dragonfly, found from the links. Internal to libfabmgr/route. */
+/* The groups of a dragonfly, found from the links. Local links join switches of one group, and
+ * global links join switches of two groups. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The D-mod-k numbers of all destination LIDs (DLIDs), and their slots. Internal to
+/* The D-mod-k numbers of all destination LIDs (DLIDs), and the slot that each DLID takes at a
+ * switch. A slot is the port that D-mod-k means by "the i-th port up" (tree.h). Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_DMODK_H
 #define LIBFABMGR_ROUTE_FATTREE_DMODK_H
@@ -13,8 +14,8 @@ struct fab_dmodk_dlid {
     uint8_t offset;  /* the LID minus the owner's base LID */
     uint8_t port;    /* port of the destination switch that leads to the owner */
 };
-/* The slot of each DLID, for one pair of divider and number of slots. The slots are computed once
- * for each pair that occurs, so that entries need no divisions. */
+/* The slot of each DLID at all switches that have the same divider and the same number of slots.
+ * The slots are computed once for each such pair that occurs, so that entries need no divisions. */
 struct fab_dmodk_slots {
     uint32_t divider, slots;
     uint8_t *slot; /* [DLIDs] (number / divider + offset) mod slots */
@@ -33,8 +34,8 @@ struct fab_dmodk {
     struct fab_dmodk_dest *dest; /* [dests] the destination switches, sorted by their lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;
-    /* [slots_count] the slots of all pairs of divider and number of slots; element 0 has no
-     * slots */
+    /* [slots_count] one element for each pair of divider and number of slots that occurs; element 0
+     * is for switches without slots */
     struct fab_dmodk_slots *slots_of;
     /* [switches] index in slots_of[] of each switch, for packets that ascend */
     uint16_t *up;

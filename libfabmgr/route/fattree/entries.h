@@ -49,8 +49,8 @@ struct fab_batch {
     const struct fab_lft *lft;
     uint32_t first, count; /* the destinations are dmodk->sw[first] to dmodk->sw[first + count -
                               1] */
-    /* [n][64] path lengths, which fab_route_legal_rows() wrote; those of switch s are in row
-     * row_of[s] */
+    /* [n][64] path lengths, which fab_route_legal_rows() wrote. Those of switch s are paths[64 *
+     * row_of[s]] and the 63 elements after it. */
     uint8_t *paths;
     const uint32_t *row_of;
     const bool *descends;
@@ -60,12 +60,13 @@ struct fab_batch {
     bool single;                   /* there is one range, with one LID for each column */
     uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
     /* [2 n] For each full class (tree.h), one member whose entries needed no choice among several
-     * candidates. class_row_of: row_of[] of this member; FAB_NONE: no member yet. class_row: an LFT
-     * row with the member's entries. */
+     * candidates. class_row_of: row_of[] of this member; FAB_NONE: no member yet. class_row: the
+     * LFT of a switch, or a pattern, that has the member's entries for the batch. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries, by a hash of port class and row_of[]. cached: the last switch with that
-     * hash; FAB_NONE: no switch. cached_row: an LFT row with the entries of this switch. */
+     * hash; FAB_NONE: no switch. cached_row: the LFT of a switch, or a pattern, that has the
+     * entries of this switch for the batch. */
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
@@ -104,7 +105,7 @@ struct fab_entry_choice {
     const struct fab_batch *b;
     uint32_t s, dest;
     unsigned column;
-    uint8_t *row; /* LFT row of switch s */
+    uint8_t *row; /* the LFT of switch s */
     const struct fab_dmodk_dlid *dlid;
     struct fab_dmodk_dest dlids;
 };

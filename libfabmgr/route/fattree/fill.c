@@ -19,8 +19,8 @@
  * their slots, all switches with the same slots share one pattern (slot_patterns.c). The entries of
  * several batches with adjacent LIDs are copied in one piece.
  *
- * The LFT row of a switch is its LFT as an array with one byte per LID. The row of path lengths of
- * a switch has its path lengths to the 64 destinations of a batch.
+ * An LFT row is an array with one entry per LID: the LFT of a switch, or a pattern. The row of path
+ * lengths of a switch has its path lengths to the 64 destinations of a batch.
  */
 #include "libfabmgr/route/fattree/fill.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the next switch on the path through a grid, in dimension order. Internal to
+/* Finds the next switch on the path through a grid, in dimension order. A row in a dimension
+ * consists of the switches whose coordinates are equal in all other dimensions. Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
@@ -10,16 +11,18 @@ struct fab_dor {
     const struct fab_graph *g;
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
-    uint32_t rank[FAB_GRID_DIMS];  /* position of each dimension in order[] */
+    uint32_t rank[FAB_GRID_DIMS];  /* index of each dimension in order[] */
     /* [n][dims] for rings and paths: number of hops that packets can go forward, and backward, from
      * each switch in its row. */
     uint16_t *forward, *backward;
-    bool pivots;     /* a clique lacks a link, so that paths depend on the destination LID */
+    /* a row that is a clique lacks a link, so that paths depend on the destination LID */
+    bool pivots;
     uint32_t number; /* number of the destination LID, set by the caller */
 };
-/* Prepares *ret. Dimensions with broken rows are travelled first, since a later dimension can be
- * used to go around a gap. The caller keeps g and grid, which must outlive *ret. Returns NOMEM if
- * there is no memory. */
+/* Prepares *ret. A row is broken if a switch has no path within the row to another switch of it.
+ * Dimensions with broken rows are travelled first, since a later dimension can be used to go around
+ * a gap. The caller keeps g and grid, which must outlive *ret. Returns NOMEM if there is no
+ * memory. */
 int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, struct fab_dor *ret);
 void fab_route_dor_fini(struct fab_dor *s);
 

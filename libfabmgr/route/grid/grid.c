@@ -10,11 +10,10 @@
  * even if links were missing. For some combinations of coordinates, the switch may be missing.
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
- * the lower half). The anchor's row in a dimension consists of the switches whose coordinates
- * differ from those of the anchor in this dimension only. On each row, the switch with the lowest
- * GUID determines the direction of the dimension and its place in the order of the dimensions. So a
- * fault changes no coordinates of other switches, unless it removes the anchor or the switch with
- * the lowest GUID on one of the anchor's rows.
+ * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
+ * other dimensions. On each row of the anchor, the other switch with the lowest GUID determines the
+ * direction of the dimension and its place in the order of the dimensions. So a fault changes no
+ * coordinates of other switches, unless it removes the anchor or one of these switches.
  */
 #include "libfabmgr/route/grid/grid.h"
 
@@ -39,8 +38,8 @@ struct slices {
     uint32_t *number;   /* [size] coordinate of each slice */
     uint32_t *sequence; /* [size] the slices in the order of their coordinates */
     enum fab_grid_kind kind;
-    /* the lowest id of a switch on the anchor's row in this dimension; FAB_NONE: the row has no
-     * switch */
+    /* the lowest id of another switch on the anchor's row in this dimension; FAB_NONE: there is
+     * none */
     uint32_t lowest;
 };
 struct recognition {

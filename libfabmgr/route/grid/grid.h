@@ -16,7 +16,9 @@ enum fab_grid_kind {
 };
 struct fab_grid_dim {
     enum fab_grid_kind kind;
-    uint32_t size, step; /* step: difference between the positions of adjacent coordinates */
+    /* step: difference of the positions of two switches whose coordinates differ by 1 in this
+     * dimension and are equal in all others */
+    uint32_t size, step;
 };
 struct fab_grid {
     uint32_t n, dims, places;
@@ -25,9 +27,9 @@ struct fab_grid {
     uint32_t *place;
     uint32_t *at; /* [places] the switch at each position; FAB_NONE: it is missing */
 };
-/* Finds the coordinates. They depend only on the links and on the lowest GUIDs, so that a fault
- * elsewhere does not change them. Returns NOMEM, or UNSUPPORTED if the topology is no grid; why[]
- * then names the reason. */
+/* Finds the coordinates. They depend only on the links and on the GUIDs of a few switches (grid.c),
+ * so that most faults do not change them. Returns NOMEM, or UNSUPPORTED if the topology is no grid;
+ * why[] then names the reason. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);

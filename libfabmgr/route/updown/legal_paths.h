@@ -24,8 +24,8 @@ struct fab_updown {
     uint32_t n;
     const uint32_t *by_height; /* [n] switch ids, lowest first (borrowed) */
     uint32_t *at, *mid, *nbr;  /* [n + 1], [n], [neighbours] */
-    /* [n][2] class ids, 0..2n-1. Element [0] is equal for switches with equal upper neighbours,
-     * element [1] for switches with equal upper and lower neighbours. */
+    /* [n][2] class ids, 0..2n-1. Element [0] is equal for switches with the same upper neighbours,
+     * element [1] for switches with the same upper and the same lower neighbours. */
     uint32_t *row_class;
     uint32_t *lower_class;  /* [n] the lowest switch with the same lower neighbours */
     uint32_t lower_classes; /* number of lower classes */
@@ -41,7 +41,8 @@ void fab_route_updown_fini(struct fab_updown *s);
 /*
  * Computes the paths to at most 64 destinations. ret_paths[n][64], which is 64-byte aligned,
  * receives the length of the path from each switch to destination i, with the flag
- * FAB_LEGAL_CLIMBS. Columns from `count` on are FAB_LEGAL_NONE.
+ * FAB_LEGAL_CLIMBS. Elements from `count` on are FAB_LEGAL_NONE. The 64 elements of a switch are
+ * called its row.
  *
  * The next switch on a path is a neighbour whose length is less by one: an upper neighbour, if this
  * switch has the flag, or a lower neighbour whose length does not have the flag.
@@ -51,8 +52,9 @@ void fab_route_updown_fini(struct fab_updown *s);
  */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* Like fab_route_legal_paths, but fills only the rows of class representatives. The row of switch s
- * is then in row number fab_route_legal_row_of()[s]. */
+/* Like fab_route_legal_paths, but if the rows of several switches are equal because of their
+ * neighbours (row_class), fills only one of them. The row of switch s is then row number
+ * fab_route_legal_row_of(ret_paths, n)[s] of ret_paths. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
 /* Returns memory for ret_paths of n switches, which the caller frees with free(); NULL: no memory.
