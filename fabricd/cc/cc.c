@@ -109,10 +109,7 @@ bool cc_applies(const struct cc *cc)
     .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
     .failed = count[CC_FAILED]
 
-/* Emits an event with the number of devices in each state. This happens when no device is
- * pending, if the manager has programmed devices or if the number of devices without settings has
- * changed. */
-static void tell_outcome(struct cc *cc)
+void cc_tell_outcome(struct cc *cc)
 {
     uint32_t count[CC_STATES] = {0}, troubled;
     if (cc->waiting > 0)
@@ -160,7 +157,7 @@ void cc_tick(void *ctx)
         }
     }
     if (cc_applies(cc) && cc->generation != 0)
-        tell_outcome(cc); /* also while the subnet manager is busy: the devices have answered */
+        cc_tell_outcome(cc); /* also while the subnet manager is busy: the devices have answered */
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
     loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);

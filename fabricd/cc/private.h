@@ -144,6 +144,10 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
+/* Emits an event with the number of devices in each state. This happens when no device is pending,
+ * if the manager has programmed devices or if the number of devices without settings has changed.
+ */
+void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
 /* Emits advice as events, once in each counter interval. */

@@ -61,7 +61,8 @@ void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive)
         d->tries++;
     bool again = fails && d->tries < CC_TRIES;
     uint64_t now = clock_now_us(), look_us = look_again_us(j->cc);
-    j->cc->waiting -= d->state == CC_PENDING;
+    bool was_pending = d->state == CC_PENDING;
+    j->cc->waiting -= was_pending;
     j->active = false;
     d->busy = false;
     d->unresponsive = unresponsive;
@@ -76,6 +77,8 @@ void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive)
         d->due_us = now + FORMER_US;
     else if (state == CC_PROGRAMMED && look_us > 0)
         d->due_us = now + look_us;
+    if (was_pending)
+        cc_tell_outcome(j->cc);
 }
 
 static void submit(struct cc_job *j)
