@@ -515,6 +515,7 @@ START_TEST(an_unproved_tree_is_not_written)
 {
     struct lab lab;
     lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab_run(&lab, 3, is_written, "the groups of the configuration");
     join_in_lab(&lab, "host-0001", 0);
     join_in_lab(&lab, "host-0003", 0);
     lab_run(&lab, 3, is_written, "the joins");
@@ -577,6 +578,7 @@ START_TEST(tables_in_switches_are_verified)
     unsigned found = 0;
     fab_base_prng_init(&r, test_seed("verified", 41));
     lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab_run(&lab, 3, is_written, "the groups of the configuration");
     join_in_lab(&lab, "host-0001", 0);
     join_in_lab(&lab, "host-0003", 0);
     join_in_lab(&lab, "host-0005", 0);

@@ -398,7 +398,8 @@ struct keeping { /* figures for the output of the test */
 /* Returns the links that are dead now, as the repair lists them, in ret. */
 static size_t dead_now(const struct world *w, uint32_t ret[512])
 {
-    memcpy(ret, w->repair->dead, w->repair->deads * sizeof(*ret));
+    for (size_t i = 0; i < w->repair->deads; i++)
+        ret[i] = w->repair->dead[i];
     return w->repair->deads;
 }
 
