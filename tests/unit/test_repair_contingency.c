@@ -520,7 +520,8 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     uint32_t all[512];
     struct fab_repair_delta fresh = {0}, kept = {0};
     char why[200];
-    memcpy(all, dead, deads * sizeof(*dead));
+    for (size_t i = 0; i < deads; i++)
+        all[i] = dead[i];
     size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
     if (!c->is_switch) /* for a switch, a plan may be missing: all its links may be dead already */
