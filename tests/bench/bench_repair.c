@@ -390,6 +390,7 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
+        c.commits = one.commits; /* all links are back, so the plan is one of the present state */
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
         entries += c.entries;
