@@ -500,16 +500,16 @@ struct tally {
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-static inline void toggle(const struct world *w, bool *dead, struct fab_prng *prng, bool mend)
+static inline void toggle(const struct world *w, bool *dead, struct fab_prng *prng, bool restore)
 {
     uint32_t cable = (uint32_t)fab_base_prng_below(prng, w->count);
     if (fab_base_prng_below(prng, 8) > 0) {
-        dead[cable] = !mend && !dead[cable];
+        dead[cable] = !restore && !dead[cable];
         return;
     }
     /* A whole switch. */
     uint32_t sw = fab_fabric_port(w->whole, w->cables[cable])->node;
-    bool now = !mend && !dead[cable];
+    bool now = !restore && !dead[cable];
     for (uint32_t i = 0; i < w->count; i++) {
         if (fab_fabric_port(w->whole, w->cables[i])->node == sw ||
             fab_fabric_peer_node(w->whole, w->cables[i]) == sw)
@@ -544,7 +544,7 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
     ck_assert(change_to(w, next, prng));
     ck_assert_msg(memcmp(w->lft.entries, w->base->lft.entries,
                          (size_t)w->lft.switch_count * w->lft.stride) == 0,
-                  "%s: mending did not restore the tables", w->name);
+                  "%s: the tables differ after all links came back", w->name);
     ck_assert_uint_eq(fab_repair_overlay_size(w->repair), 0);
     printf("# %s (%s): %u changes, %u refused, %u with losses; in steps %u (unsafe without: %u), "
            "in parts %u, drained %u",
@@ -574,6 +574,24 @@ static inline struct fab_fabric *dragonfly(void)
     struct fab_builder *b = NULL;
     ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
     return sealed(b);
+}
+
+struct repair_case {
+    const char *name;
+    const TTest *test;
+};
+
+/* Returns a suite with a test case for each of the `count` tests in all[]. */
+static inline Suite *repair_suite(const char *name, const struct repair_case *all, size_t count)
+{
+    Suite *s = suite_create(name);
+    for (size_t i = 0; i < count; i++) {
+        TCase *c = tcase_create(all[i].name);
+        tcase_set_timeout(c, 3600);
+        tcase_add_test(c, all[i].test);
+        suite_add_tcase(s, c);
+    }
+    return s;
 }
 
 #endif

@@ -91,26 +91,11 @@ START_TEST(parts_without_a_link_are_repaired_each)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("repair");
-    const struct {
-        const char *name;
-        const TTest *test;
-    } all[] = {{"families", sequences_over_every_family},
-               {"engines", every_engine},
-               {"parts", parts_without_a_link_are_repaired_each},
-               {"random fabrics", sequences_over_random_fabrics}};
-    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        TCase *c = tcase_create(all[i].name);
-        tcase_set_timeout(c, 3600);
-        tcase_add_test(c, all[i].test);
-        suite_add_tcase(s, c);
-    }
-    return s;
-}
-
 int main(void)
 {
-    return test_run(suite());
+    const struct repair_case all[] = {{"families", sequences_over_every_family},
+                                      {"engines", every_engine},
+                                      {"parts", parts_without_a_link_are_repaired_each},
+                                      {"random fabrics", sequences_over_random_fabrics}};
+    return test_run(repair_suite("repair", all, sizeof(all) / sizeof(*all)));
 }

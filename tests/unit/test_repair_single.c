@@ -171,27 +171,12 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("repair single");
-    const struct {
-        const char *name;
-        const TTest *test;
-    } all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
-               {"lone faults by chains", lone_faults_by_chains},
-               {"pairs", pairs_of_faults},
-               {"counter", the_counter_of_columns_overflows},
-               {"drops", what_drops_packets_must_not_stay}};
-    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        TCase *c = tcase_create(all[i].name);
-        tcase_set_timeout(c, 3600);
-        tcase_add_test(c, all[i].test);
-        suite_add_tcase(s, c);
-    }
-    return s;
-}
-
 int main(void)
 {
-    return test_run(suite());
+    const struct repair_case all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
+                                      {"lone faults by chains", lone_faults_by_chains},
+                                      {"pairs", pairs_of_faults},
+                                      {"counter", the_counter_of_columns_overflows},
+                                      {"drops", what_drops_packets_must_not_stay}};
+    return test_run(repair_suite("repair single", all, sizeof(all) / sizeof(*all)));
 }
