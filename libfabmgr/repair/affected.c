@@ -28,7 +28,8 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
     return keys;
 }
 
-/* A growing list of the affected entries. Each element is a key LID << 32 | switch. */
+/* A growing array of table entries that lead into dead links. Each element is LID << 32 | switch
+ * id. */
 struct affected {
     uint64_t *key;
     size_t count, room;
@@ -46,8 +47,8 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. run[count] has
- * the entries of the switch for the LIDs from `lid` on. */
+/* Adds the entries of switch `sw` that forward to its port `num`, whose link is dead. run[count]
+ * has the entries of this switch for the LIDs `lid` to lid + count - 1. */
 static bool scan_one(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
                      uint32_t sw, uint8_t num)
 {
@@ -69,8 +70,9 @@ static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, ui
     return true;
 }
 
-/* Lists the entries of the active tables that lead into dead links. Entries of the overlay (struct
- * fab_repair_entry) need no search, because every repair computes all of them anew. */
+/* Lists the entries of the active tables that lead into dead links. Entries that an earlier repair
+ * changed (struct fab_repair_entry) need no such search, because every repair computes all of them
+ * anew. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

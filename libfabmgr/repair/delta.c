@@ -15,8 +15,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* minimum number of affected entries of its LIDs for which a tile is loaded; with fewer, copying
- * costs more than it saves */
+/* A tile (column/tile.c) is loaded only if at least this number of entries of its LIDs is affected.
+ * With fewer, copying costs more time than it saves. */
 #define TILE_PAYS 6
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -80,9 +80,10 @@ static bool is_connected(struct job *j, uint32_t sw)
     return r->component[sw] == r->component[r->column.home];
 }
 
-/* Counts an entry that has no path, in d->cut or d->lost. It is cut if no living links connect the
- * switch with the destination. It is lost if no endport sends to an endport through it; then an
- * engine should compute new tables. Otherwise the repair is UNSUPPORTED. */
+/* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
+ * living links connect the switch with the destination. The entry is lost if they are connected,
+ * but no endport sends to an endport through this entry; then an engine should compute new tables
+ * soon. Otherwise the repair is not possible, and the result is UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -98,9 +99,9 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
-/* Returns the new value of the entry of a CUT switch. The entry keeps its value if the labels still
- * ascend there. They do not if the entry leads to a switch that was decided anew and forwards by a
- * label that is not greater than the entry's label. Then the entry must drop packets (NO_ROUTE). */
+/* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
+ * value, unless the labels of its channel and of the next channel would no longer ascend because
+ * the next switch got a new entry. Then the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -130,18 +131,18 @@ static int list_revived(struct job *j)
     return FAB_OK;
 }
 
-/* Returns the channel by which the active tables send from `sw` to the LID. FAB_NONE: the entry
- * names no channel, or a dead one. */
+/* Returns the channel by which the active tables send from `sw` to the LID. FAB_NONE: the entry is
+ * empty, or its link is dead. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
     uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_at(j->lft, sw, lid));
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
-/* Finds stale entries at links that come back. If the entry of a switch A still leads into such a
- * link, A was cut off. Let B be the switch at the other end of the link. The labels do not ascend
- * at B if B has an entry in the overlay and forwards by a label that is not greater than the
- * link's. Then the entry of A is stale: it must not carry traffic yet. */
+/* Finds stale entries (struct fab_repair_change) at links that come back. If the entry of a switch
+ * A still leads into such a link, A was cut off. Let B be the switch at the other end of the link.
+ * The labels do not ascend at B if B has an entry in the overlay and forwards by a label that is
+ * not greater than the link's. Then the entry of A is stale: it must not carry traffic yet. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -272,8 +273,9 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     return status == FAB_OK ? stale : status;
 }
 
-/* Loads the tile with the columns of all LIDs of one destination switch. Does so only if that
- * switch has lost a link, and if the next TILE_PAYS affected entries all belong to these LIDs. */
+/* Copies the entries for all LIDs of one destination switch into the tile (column/tile.c). Does so
+ * only if that switch has lost a link, and if the next TILE_PAYS affected entries all belong to
+ * these LIDs. */
 static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                       size_t affected_count)
 {
@@ -310,7 +312,8 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
-        /* An array may be NULL if it is empty, and pointer arithmetic on NULL is undefined. */
+        /* affected[] and the list of overlay entries may be NULL if they are empty, and pointer
+         * arithmetic on NULL is undefined */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
                                e_end > e ? r->entry + e : NULL, e_end - e);
         if (status == FAB_OK && fab_repair_must_stop(r))
@@ -324,7 +327,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    /* No label has been changed yet, so fab_repair_undo_dead must not restore any. */
+    /* at this point no label has been changed yet, so fab_repair_undo_dead must not restore any */
     if (status != FAB_OK)
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);

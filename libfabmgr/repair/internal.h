@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data structures of a repair, for this folder only. They are the network and its labels, which
- * faults do not change; the state that goes with the active tables; and scratch memory. */
+/* The data structures of a repair, for this folder only: the network and its labels, which faults
+ * do not change; the state that belongs to the active tables; and scratch memory. */
 #ifndef LIBFABMGR_REPAIR_INTERNAL_H
 #define LIBFABMGR_REPAIR_INTERNAL_H
 
@@ -8,15 +8,16 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-/* The destination switch delivers packets to its own endports. This value stands for the label of
- * that delivery; it is greater than the labels of all channels. */
+/* Label of the delivery of packets from the destination switch to its own endport. It is greater
+ * than the labels of all channels, so labels ascend to the end of a path. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
-/* The switches, their links and the labels of the channels. This data never changes, and clones
- * share it. A channel is named by the id of its out port. n: number of switches. ports: number of
- * port ids of switches. top: highest LID. vl_count: number of VLs that have labels of their own. */
+/* The switches, their links and the labels of the channels. They never change, so clones of a
+ * repair share them. A channel is named by the id of the port through which packets leave the
+ * switch. n: number of switches. ports: number of port ids of switches. top: highest LID. vl_count:
+ * number of VLs that have labels of their own. */
 struct fab_repair_network {
-    struct fab_arena arena; /* memory of the arrays */
+    struct fab_arena arena; /* holds the memory of the arrays below */
     int refs;               /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
@@ -37,7 +38,7 @@ struct fab_repair_network {
     uint32_t *order;
     uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
                         the baseline */
-    uint32_t *label; /* [sets][vl_count][ports] label of each channel, from 1; 0: not a channel */
+    uint32_t *label; /* text that fab_repair_label_source returns */
     const char *label_source; /* what fab_repair_label_source returns */
 };
 /* Makes the network: all members except label[]. Returns INVAL (tables or LIDs of another fabric)
@@ -51,11 +52,11 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b);
 bool fab_repair_networks_agree(const struct fab_repair_network *a,
                                const struct fab_repair_network *b);
 
-/* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
+/* Fills label[] (labels/labels.c). Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* The distance between the positions of successive switches in `order`. So a switch can get a new
- * position between two others while certain links are dead (labels/relabel.c). */
+/* Successive switches of `order` differ by this number in their positions. So a relabelling
+ * (labels/relabel.c) can give a switch a new position between two others. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* Returns the label of a channel that leaves a switch with the position `from` (see `order`). up:
  * the channel leads to a switch with a greater position. */
@@ -83,8 +84,8 @@ static inline uint32_t fab_repair_switch_of(const struct fab_repair_network *b, 
     return b->peer_sw[fab_repair_peer_port(b, channel)];
 }
 
-/* These functions work on a heap of 64-bit keys. fab_repair_heap_pop removes and returns the
- * greatest key. The caller's array has space for every push. */
+/* A heap of 64-bit numbers. fab_repair_heap_pop removes and returns the greatest one. The caller's
+ * array must have room for all elements that are pushed. */
 static inline void fab_repair_heap_push(uint64_t *heap, uint32_t *count, uint64_t key)
 {
     uint32_t i = (*count)++;
@@ -114,17 +115,17 @@ struct fab_repair_entry {
 };
 
 enum fab_repair_mark {
-    FAB_MARK_NONE,    /* the entry of the active tables applies */
+    FAB_MARK_NONE,    /* the value in the active tables applies */
     FAB_MARK_KNOWN,   /* entry[] applies instead of the active tables (fab_repair_column_set) */
     FAB_MARK_PENDING, /* the entry must be decided; entry[] still holds the baseline's value */
     FAB_MARK_SETTLED, /* the switch was decided: entry[] and len[] have the result */
     FAB_MARK_CUT,     /* the switch has no path to the LID */
 };
-/* The channel by which a switch forwards packets to the current LID. The upper half of `at` is
- * ~epoch, where epoch is the number of the column for which the value was computed. Values of
- * earlier columns are greater, because epoch rises. So `at` <= ~epoch << 32 | label, with the
- * current epoch, says two things at once: the value is of the current column, and its label is at
- * most `label`. */
+/* The channel by which a switch forwards packets to the current LID. A value that was computed for
+ * another LID must not be used. So `at` has the epoch of its LID in its upper half, inverted:
+ * values of earlier LIDs are greater, because the epoch increases from one LID to the next. The
+ * single comparison `at` <= ~epoch << 32 | label, with the present epoch, is true if the value
+ * belongs to the current LID and its label is at most `label`. */
 struct fab_repair_next_hop {
     uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
                          nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */
@@ -132,14 +133,16 @@ struct fab_repair_next_hop {
     uint32_t num;     /* the channel's port number, or FAB_NONE */
 };
 
-/* The column being decided: the entries of all switches for one LID. Between columns every mark is
- * NONE. */
+/* A column that is being decided: the entries of all switches for one LID. While no column is being
+ * decided, every mark is NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
-    const uint32_t *label; /* label of each channel on the VL of packets to the LID */
-    const uint8_t *table;  /* the column in the tile; NULL: the column is read from the tables */
-    uint8_t *mark;         /* [n] */
+    const uint32_t *label; /* [ports] labels of the channels on the VL of packets to this LID */
+    /* the active entries of this LID, in a tile (column/tile.c); NULL: they are read from the
+     * tables */
+    const uint8_t *table;
+    uint8_t *mark; /* [n] */
     /* [n] LFT entry (out port) of each switch; valid where mark[] is not FAB_MARK_NONE */
     uint8_t *entry;
     /* [n] number of hops of each switch's path in the baseline; valid where mark[] is
@@ -148,15 +151,15 @@ struct fab_repair_column {
     /* [n] number of hops of each switch's path to the LID; valid where seen[] == epoch */
     uint16_t *len;
     uint32_t *seen; /* [n] the epoch in which len[] was computed */
-    /* number of the present column (one LID at a time), which increases by one from column to
-     * column */
+    /* number of the column that is being decided; it increases by one from column to column */
     uint32_t epoch;
     bool *stale; /* [n] whether the switch's entry is stale (struct fab_repair_change) */
     struct fab_repair_next_hop *next_hop; /* [n] */
-    uint32_t *touched;                    /* switches with a mark */
+    uint32_t *touched;                    /* the switches whose mark is not NONE */
     uint32_t touches;
-    bool label_rose; /* in this column, a switch was decided for a label greater than its key */
-    uint64_t *heap;  /* heap of the pending switches, the one with the greatest key first */
+    /* in this column, a switch was given a channel with a greater label than its minimum */
+    bool label_rose;
+    uint64_t *heap; /* heap of the pending switches, the one with the greatest key first */
     uint32_t heap_count;
 };
 
@@ -164,18 +167,18 @@ struct fab_repair_column {
  * A cache keeps such lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
-    bool equal;            /* the list has only channels whose label equals the key */
-    const uint32_t *label; /* the labels from which num[] was made; NULL: the list is not in use */
+    bool equal;            /* the list has only the channels whose label is exactly `key` */
+    const uint32_t *label; /* the labels for which num[] was made; NULL: this list is not in use */
     uint8_t num[256];
 };
-#define FAB_REPAIR_CANDIDATES 1024 /* number of lists in the cache of candidates */
+#define FAB_REPAIR_CANDIDATES 1024 /* number of lists of candidates that are cached */
 
 /* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
  * tile, the columns are read from the tables. */
 #define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
 struct fab_repair_tile {
-    /* the tile holds the entries for the LIDs first to first + count - 1; count 0: the tile is
+    /* the tile holds the entries for the LIDs first to first + count - 1; if count is 0, it is
      * empty */
     uint32_t first, count;
     size_t room;    /* allocated bytes of table[] */
@@ -190,32 +193,36 @@ struct fab_repair_relabel {
 
 struct fab_repair {
     struct fab_repair_network *network;
-    /* labels that the running call uses: one set of network->label, or own_label */
+    /* the labels that the running call uses: one set of network->label, or own_label */
     uint32_t *label;
-    uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
+    /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch has been
+     * relabelled yet */
+    uint32_t *own_label;
     /* The state that goes with the active tables; a commit (fab_repair_commit) changes it. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
     struct fab_repair_entry *entry; /* the overlay, in the order of LIDs */
     size_t entries;
-    uint32_t *dead; /* ports of dead links, ascending */
+    uint32_t *dead; /* ids of the ports of dead links, ascending */
     size_t deads;
     uint64_t commits; /* number of commits that changed the state */
     /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon; NULL: they
      * cannot be stopped. Another thread may set it. */
     const int *stop;
-    /* Scratch memory, which is used only during a call of a function. */
-    /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
+    /* Scratch memory. The functions of this folder use it only while they run. */
+    /* bitset [ports] of the ports whose links are dead for the running call; no bit is set between
+     * calls */
     uint64_t *is_dead;
     /* [n] number of living ISLs of each switch; between calls equal to network->degree */
     uint32_t *alive;
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
-    /* [FAB_REPAIR_CANDIDATES] cache of lists of candidates, by switch and key */
+    /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
     struct fab_repair_tile tile;
-    /* number of channels that relaxations have read in the plan being computed */
+    /* number of channels that the searches of column/relax.c have read in the repair that is being
+     * computed */
     uint64_t relax_work;
 };
 
@@ -248,21 +255,24 @@ uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
 /* Makes entry[sw] apply instead of the switch's entry in the active tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
-/* Marks the switch PENDING if its entry leads into a dead link. */
+/* Marks the switch PENDING if its entry for the current LID leads into a dead link. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
-/* Decides all pending entries. The marks stay until fab_repair_column_end. */
+/* Decides the entries of all switches that are marked PENDING. The marks stay until
+ * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the switch to which a repair will most likely redirect the entry of `sw` for the LID: the
- * other end of the channel that the repair tries first. FAB_NONE: `entry` names no channel. */
+/* Returns the switch to which a repair will most likely redirect the entry of `sw` for the LID,
+ * which is the neighbour that the repair tries first. FAB_NONE: the present `entry` is no port of
+ * an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* column/relax.c: finds paths for CUT switches that have no path only because of the entries of
- * other switches. Returns NOMEM. */
+/* Finds paths for CUT switches that are connected with the LID, but have no path because of the
+ * entries of other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
-/* column/prefetch.c: brings into the cache the table entries that the decision of the affected
- * entries will read. affected: keys LID << 32 | switch; count: at most FAB_REPAIR_PREFETCH_MAX. */
+/* Brings the table entries that the decisions will read into the processor's cache
+ * (column/prefetch.c). affected: `count` elements LID << 32 | switch; at most
+ * FAB_REPAIR_PREFETCH_MAX. */
 #define FAB_REPAIR_PREFETCH_MAX 16
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
@@ -283,11 +293,12 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
  * and without duplicates. Returns NOMEM. */
 int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
                          struct fab_repair_delta *d);
-/* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
+/* Marks the links of d->dead as dead, and uses the labels of the delta, until fab_repair_undo_dead
+ * is called. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if the port's link is dead in the present state, whatever the running call
- * assumes. */
+/* Returns true if the port's link was dead at the last fab_repair_commit. Links that the running
+ * call marks as dead make no difference. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
 /* Finds the connected components of living links. component[sw] receives the lowest id of the
  * switches in the component of `sw`. */
@@ -302,24 +313,25 @@ void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delt
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 /* Returns true if the delta's labels differ from those of the active tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
-/* Compares the delta's labels with those of the baseline. Returns true if the delta's labels ascend
- * at each turn between living links at which the baseline's labels ascend. */
+/* Returns true if packets may make the same turns with the delta's labels as with the baseline's:
+ * whenever the baseline's labels ascend from one channel to another, and both links are alive, the
+ * delta's labels ascend, too. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* affected.c */
-/* Finds the entries of the active tables that lead into the delta's dead links. *ret_key: their
- * keys LID << 32 | switch, ascending; the caller frees the array. Returns NOMEM. */
+/* Finds the entries of the active tables that lead into links of d->dead. *ret_key receives LID <<
+ * 32 | switch for each of them, ascending; the caller frees this array. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
-/* Sorts 64-bit keys by bits shift to shift + bits - 1. Keys that are equal in these bits keep their
- * order. `room` is scratch memory of the same length. Returns the sorted array, which is keys or
- * room. */
+/* Sorts 64-bit numbers by their bits shift to shift + bits - 1. Numbers that are equal in these
+ * bits keep their order. `room` is scratch memory of the same length. Returns the sorted array,
+ * which is either `keys` or `room`. */
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 
-/* delta.c: computes a delta with the set of labels `label_set`. Returns UNSUPPORTED or NOMEM, as
- * fab_repair_plan. */
+/* Computes a delta (delta.c) with the set of labels number `label_set`. Returns UNSUPPORTED or
+ * NOMEM, as fab_repair_plan does. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
                           const uint32_t *dead, size_t count, struct fab_repair_delta *ret,
                           char *why, size_t why_len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the pairs that lose their path while entries drop packets.
+ * Counts the pairs of source and destination that have no path while some entries drop packets.
  *
- * Packets reach a drained entry from the switches whose old or new entries lead to its switch. All
- * endports at these switches are counted, also if their path ends in a dead link. So the number is
- * an upper limit.
+ * The entry of a switch receives packets from those switches whose old or new entries lead to this
+ * switch. All endports at these switches are counted, even those whose path ends in a dead link. So
+ * the result is an upper limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Maximum number of ports that are examined, which takes some milliseconds of CPU time. After that,
- * each drained entry counts as if all endports sent packets through it. */
+/* Maximum number of ports that are examined, which takes some milliseconds of CPU time. Each
+ * further entry that drops packets counts as if all endports sent packets through it. */
 #define VISITS_MOST 2000000u
 
 struct counting {
@@ -23,11 +23,12 @@ struct counting {
     const struct fab_repair_delta *d;
     uint32_t *stack;   /* [n] */
     uint8_t *now;      /* [n] the new entry for the LID, if it changes; otherwise NO_ROUTE */
-    uint64_t *counted; /* bitset of the switches that were counted */
+    uint64_t *counted; /* bitset of the switches whose endports are counted already */
     uint64_t visits, endports;
 };
 
-/* Sets now[] to the new entries for a LID or, if `loads` is false, back to NO_ROUTE. */
+/* Sets now[] to the new entries for a LID. With `loads` false, sets the same elements back to
+ * NO_ROUTE. */
 static void load(struct counting *x, uint32_t lid, bool loads)
 {
     const struct fab_repair_delta *d = x->d;
@@ -70,7 +71,7 @@ static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid)
     return senders;
 }
 
-/* Returns whether packets that meet the old entry of this change may arrive. */
+/* Returns whether packets that are forwarded by the old entry of this change may reach the LID. */
 static bool works(const struct fab_repair *r, const struct fab_lft *lft,
                   const struct fab_repair_change *c)
 {

@@ -32,7 +32,8 @@ struct proof {
     struct fab_repair *r;
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
-    struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
+    /* the change that is being checked; if the proof fails, the change at fault */
+    struct fab_repair_change *at;
     bool components_known;
     bool other_labels; /* the delta's labels differ from those of the active tables */
     /* number of entries found so far from which packets do not reach the destination. Such an entry
@@ -42,8 +43,8 @@ struct proof {
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` sends to the current LID, by the new tables. FAB_NONE: the
- * entry names no channel. */
+/* Returns the channel by which `sw` forwards packets to the current LID in the new tables.
+ * FAB_NONE: the entry is empty, or its port has no ISL. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
@@ -81,8 +82,8 @@ static int follow_path(struct fab_repair *r, uint32_t from)
     return FAB_OK;
 }
 
-/* Checks that each neighbour that sends to this switch uses a channel with a label below `label`.
- */
+/* Checks the neighbours of switch `sw`: each that forwards packets for the current LID to `sw` must
+ * do so over a channel whose label is below `label`. */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
     const struct fab_repair_network *b = r->network;
@@ -103,7 +104,8 @@ static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* Returns true if living links connect `sw` with the switch that delivers the current LID. */
+/* Returns true if links that are not dead connect `sw` with the switch that delivers the current
+ * LID. */
 static bool is_connected(struct proof *p, uint32_t sw)
 {
     if (!p->components_known)
@@ -113,11 +115,12 @@ static bool is_connected(struct proof *p, uint32_t sw)
            p->r->component[sw] == p->r->component[p->r->column.home];
 }
 
-/* Returns true if an endport sends through `sw` to an endport. */
+/* Returns true if some endport sends packets for the current LID through `sw`, and this LID is that
+ * of an endport. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
-    uint64_t *stack = r->column.heap; /* the heap is unused in a proof */
+    uint64_t *stack = r->column.heap; /* a proof does not use this heap otherwise */
     uint32_t count = 0;
     if (!fab_base_bits_get(b->is_endport, r->column.lid))
         return false;
@@ -133,7 +136,7 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        if (count == b->n) /* there is a loop, which other checks report */
+        if (count == b->n) /* this can only be a loop, and other checks report loops */
             return true;
     }
     return false;
@@ -170,7 +173,8 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks all changed entries for one LID, and the given entries of the overlay for this LID. */
+/* Checks all changed entries for one LID, and the entries that an earlier repair changed for this
+ * LID and that the caller gives. */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
 {
@@ -193,9 +197,10 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
-/* Checks all changes. If the labels have changed, also checks all entries of the overlay. All other
- * entries are those of the baseline. They need no check, because the new labels allow every turn
- * between living links that the baseline's labels allow (labels/relabel.c). */
+/* Checks all changed entries. If the labels have changed, also checks all entries that earlier
+ * repairs changed (the overlay). All other entries have the values of the baseline. They need no
+ * check, because the new labels allow every turn between living links that the baseline's labels
+ * allow (labels/relabel.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
@@ -239,7 +244,8 @@ static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t 
     return low < count && key[low] == wanted;
 }
 
-/* Follows the path of an unchanged entry by the new tables, and checks it. */
+/* Checks an entry that does not change, by following its path in the new tables to the destination.
+ */
 static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_delta *d = p->d;
@@ -259,7 +265,7 @@ static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
     return status;
 }
 
-/* Checks the unchanged entries of a switch that lead to one of the ports in died[]. */
+/* Checks those entries of a switch that do not change and forward to a port of died[]. */
 static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
                      size_t count)
 {
@@ -360,7 +366,7 @@ static int check_all(struct proof *p)
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
-        /* The changes are in the order of LIDs already, so sorting by switch suffices. */
+        /* the changes are sorted by LID already, so a stable sort by switch suffices */
         unsigned bits = 32 - (unsigned)__builtin_clz(p->r->network->n | 1);
         const uint64_t *sorted = fab_repair_radix_sort(key, room, d->changes, 32, bits);
         status = check_dead(p, sorted, d->changes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates the state of a repair for a baseline, clones it for other threads, and changes it by
- * commits.
+ * Creates the state of a repair for the tables of an engine, clones this state for other threads,
+ * and changes it when a repair is committed.
  */
 #include "libfabmgr/repair/repair.h"
 
@@ -192,7 +192,8 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
     return status;
 }
 
-/* Returns true if the delta changes neither the tables nor the dead links nor the labels. */
+/* Returns true if the delta changes nothing: neither the tables nor the dead links nor the labels.
+ */
 static bool is_void(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
     return d->changes == 0 && d->entries == r->entries && d->deads == r->deads &&

@@ -61,27 +61,27 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
-/* Returns a text for the log that says how the labels were found, for example "order of the ranks".
- */
+/* Returns a text for the log which says where the labels come from, for example "order of the
+ * ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
     /* The entry must drop packets while links come up, until other switches have their new entries;
-     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up and its
-     * switch was cut off, or the entry is part of a detour that the new labels no longer allow. */
+     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into such a link and its switch was
+     * cut off, or the entry is part of a detour that the new labels do not allow. */
     bool stale;
 };
 /* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
-    /* number of the step, from 0; the manager sends the write when all writes of lower steps are
-     * answered */
+    /* Number of the step, from 0. The manager sends this write when all writes of lower steps are
+     * acknowledged. */
     uint32_t step;
     uint32_t entries; /* number of entries that this write changes */
-    /* number of endports at the switch, multiplied by `entries`; within a step, writes with greater
-     * weight are sent first */
+    /* Number of endports at the switch, multiplied by `entries`. Within a step, writes with greater
+     * weight are sent first. */
     uint64_t weight;
     /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
     uint32_t first, changes;
@@ -93,23 +93,25 @@ struct fab_repair_write {
     bool early; /* the switch must acknowledge this write before returning links become Active */
 };
 struct fab_repair_delta {
-    struct fab_repair_change *change; /* changed entries, by LID, then in the order of discovery */
+    /* the changed entries, sorted by LID; the entries of one LID are in no particular order */
+    struct fab_repair_change *change;
     size_t changes;
-    struct fab_repair_write *write; /* writes in sending order, which fab_repair_order makes */
+    struct fab_repair_write *write; /* the writes that fab_repair_order makes, in sending order */
     size_t writes;
     uint32_t *by_write; /* indices of change[], sorted by switch, then by LID */
     size_t blocks;      /* number of blocks that differ; if there are more writes, some blocks are
                            written in parts */
-    uint32_t steps;     /* number of steps; with 1 step, any order of the writes is safe */
-    size_t drained;     /* number of entries that drop packets for a time, including stale ones */
-    /* number of entries that keep their value, because no living link connects the switch with the
-     * LID */
+    /* number of steps of the writes; if there is only one step, any order of the writes is safe */
+    uint32_t steps;
+    size_t drained; /* number of entries that drop packets for a time, including stale ones */
+    /* number of entries that lead into a dead link and are not changed, because no living link
+     * connects their switch with the LID */
     size_t cut;
     /* Number of entries whose switch is connected with the LID, but has no path that the labels
      * allow. No endport sends to an endport through them (a spine to another spine). An engine
      * should compute new tables soon. */
     size_t lost;
-    uint32_t *dead; /* ports at both ends of the dead links, ascending */
+    uint32_t *dead; /* ids of the ports at both ends of the dead links, ascending */
     size_t deads;
     struct fab_repair_entry *entry; /* private: all entries that will differ from the baseline */
     size_t entries;
@@ -140,9 +142,10 @@ void fab_repair_delta_fini(struct fab_repair_delta *d);
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
-/* Fills d->write with the blocks that differ, in steps. Whatever the order of the writes within a
- * step, after each single write the tables have no loop and no cycle of channel dependencies, and
- * no working path is lost. The most urgent write of a step comes first. Returns NOMEM. */
+/* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
+ * effect in any order: after each of them, the tables have no loop and no cycle of channel
+ * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
+ * Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
 /* Counts the pairs of a source endport and a destination LID that have a path by the tables `lft`,
  * which are those before the commit, but none while the delta's drained entries drop packets. The
@@ -154,14 +157,14 @@ int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lf
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Prepares the tables for fab_repair_commit. If the tables have other owners, makes a new version
- * of them, with pages of its own for all changes. to_sw[]: the tables' id of each switch, or
- * FAB_NONE; NULL: the ids are those of the repair. Returns NOMEM. */
+/* Prepares the tables for fab_repair_commit. If other owners share the tables, makes a new version
+ * of them, which shares only the pages without changes. to_sw[]: the id that the tables use for
+ * each switch of the repair, or FAB_NONE; NULL: the ids are the same. Returns NOMEM. */
 int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
                               struct fab_lft *lft);
-/* Changes the prepared active tables, and records the delta's dead links as the present dead links.
- * Moves dead[] and the private arrays from the delta into the repair; the other parts of the delta
- * stay readable. */
+/* Applies the delta to the tables, which fab_repair_prepare_commit has prepared, and records the
+ * delta's dead links as the present ones. Moves dead[] and the private arrays from the delta into
+ * the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 
 #endif

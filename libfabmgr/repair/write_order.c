@@ -45,7 +45,7 @@
 #define UNPLACED UINT32_MAX
 
 struct precedence {
-    uint32_t first, after; /* write[first] comes before write[after] */
+    uint32_t first, after; /* the write number `first` must precede the write number `after` */
 };
 
 struct ordering {
@@ -61,9 +61,9 @@ struct ordering {
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    /* switches are relabelled (labels/relabel.c) in the active tables or by the delta */
+    /* switches are relabelled (labels/relabel.c), in the active tables or by this delta */
     bool relabelled;
-    /* [writes] number of writes without a step that must come before this write */
+    /* [writes] number of writes that must come before this write and have no step yet */
     uint32_t *blockers;
     /* [writes + 1] the writes that come after write w are to[at[w]] to to[at[w + 1] - 1] */
     uint32_t *at;
@@ -127,8 +127,8 @@ static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
     return add_precedence(o, part[0], part[1]);
 }
 
-/* Fills by_write[] with the indices of the changes, by switch, then by LID. change[] is in the
- * order of LIDs already, so a stable sort by switch suffices. */
+/* Fills by_write[] with the indices of the changes, sorted by switch, then by LID. change[] is
+ * sorted by LID already, so a stable sort by switch suffices. */
 static void sort_changes(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -163,9 +163,9 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- precedences ----------------------------------------------------------------------------- */
 
-/* Returns the label of the channel to which an entry leads. 0: the entry needs no precedences,
- * because it names no channel, or because after a relabelling its channel is dead and carries no
- * packets. */
+/* Returns the label of the channel that the entry `num` of switch `sw` forwards to. Returns 0 if
+ * the entry needs no rule for the order of writes: it forwards to no channel, or, after a
+ * relabelling, its link is dead and carries no packets. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);
@@ -190,7 +190,9 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            continue; /* an entry that does not change has a label below both the old and the new */
+            /* if this neighbour's entry does not change, the label of its channel is below both the
+             * old and the new label */
+            continue;
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
         if (lowers && u->was == b->peer_num[port] && label >= now)
@@ -277,7 +279,8 @@ static int sort_precedences(struct ordering *o)
         o->at[o->precedence[i].first + 1]++;
     for (size_t w = 0; w < writes; w++)
         o->at[w + 1] += o->at[w];
-    for (size_t i = o->precedences; i-- > 0;) { /* each list of to[] is filled from its end */
+    /* each list of to[] is filled from its end towards its beginning */
+    for (size_t i = o->precedences; i-- > 0;) {
         o->to[--o->at[o->precedence[i].first + 1]] = o->precedence[i].after;
         o->blockers[o->precedence[i].after]++;
     }
@@ -287,8 +290,9 @@ static int sort_precedences(struct ordering *o)
     return FAB_OK;
 }
 
-/* Puts each write into the first step after those of its predecessors. Returns the number of writes
- * that get no step, because they are in a cycle of precedences or come after such a cycle. */
+/* Puts each write into the earliest step after those of all writes that must precede it. Returns
+ * the number of writes that get no step, because they are in a cycle of precedences or come after
+ * one. */
 static size_t assign_steps(struct ordering *o, uint32_t *queue)
 {
     struct fab_repair_delta *d = o->d;
@@ -305,7 +309,7 @@ static size_t assign_steps(struct ordering *o, uint32_t *queue)
         for (uint32_t i = o->at[w]; i < o->at[w + 1]; i++) {
             if (--o->blockers[o->to[i]] > 0)
                 continue;
-            /* the predecessor that gets its step last has the greatest step */
+            /* the last of the preceding writes to get a step has the greatest step */
             d->write[o->to[i]].step = step + 1;
             queue[tail++] = o->to[i];
         }
@@ -327,8 +331,8 @@ static int by_urgency(const void *a, const void *b)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Makes the writes and assigns steps to them. parted: a block is written in two parts if some
- * labels become lower. *ret_left: number of writes without a step. */
+/* Makes the writes and assigns them to steps. If `parted`, a block some of whose labels become
+ * lower is written in two parts. *ret_left: number of writes that got no step. */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);
@@ -337,12 +341,14 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     if (status == FAB_OK)
         status = sort_precedences(o);
     if (status == FAB_OK)
-        *ret_left = assign_steps(o, (uint32_t *)o->key); /* key[] is free as scratch memory now */
+        /* the array key[] is not used any more, and serves as scratch memory */
+        *ret_left = assign_steps(o, (uint32_t *)o->key);
     return status;
 }
 
-/* Orders the writes that have no step because no order is safe. Each becomes two writes: the first
- * one sets its entries to NO_ROUTE; the second one, a step later, sets their new values. */
+/* Orders the writes that got no step, because no order of them is safe. Each is replaced by two
+ * writes: the first one sets its entries to NO_ROUTE; the second one, a step later, sets their new
+ * values. */
 static void drain_rest(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;

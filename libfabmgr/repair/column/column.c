@@ -36,17 +36,17 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Path length of a switch without a usable path. A path is not usable if it meets a dead link or an
- * undecided switch, or if it has max_hops hops or more. */
+/* Path length, in hops, of a switch without a usable path. A path is not usable if it has max_hops
+ * hops or more, uses a dead link, or passes a switch whose entry is not decided yet. */
 #define FAR UINT16_MAX
-/* Value of next_hop.num: the switch found no path with its first key and is pending again with a
- * lower key. */
+/* Value of next_hop.num for a switch that found no path over channels with its first minimum label.
+ * The switch is pending again, with a lower minimum label. */
 #define RETRY (FAB_NONE - 1)
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
-/* Makes an item of the heap of pending switches. The heap returns the switch with the greatest key
- * first; among equal keys, the switch with the lowest id. */
+/* Packs a pending switch and its minimum label into one number for the heap. The heap returns the
+ * switch with the greatest label first; among equal labels, the switch with the lowest id. */
 static uint64_t heap_item(uint32_t key, uint32_t sw)
 {
     return (uint64_t)key << 32 | (UINT32_MAX - sw);
@@ -143,8 +143,8 @@ static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r
     return &r->column.next_hop[sw];
 }
 
-/* Returns the number of hops from switch `from` to the destination switch; FAR: there is no usable
- * path. */
+/* Returns the number of hops from switch `from` to the switch that delivers the current LID; FAR if
+ * there is no usable path. */
 static uint16_t length_of(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -171,8 +171,8 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* Returns the number of hops of the path from `sw` in the baseline. This path may use dead links.
- */
+/* Returns the number of hops from `sw` to the current LID in the baseline, where this path may use
+ * links that are dead now. */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -186,8 +186,8 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Returns the number of hops of the path that starts with this living channel; FAR: no usable path
- * continues it, or its labels do not ascend. */
+/* Returns the number of hops of the path that begins with `channel`, whose link is not dead.
+ * Returns FAR if the path does not continue to the destination, or if its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
@@ -203,7 +203,8 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Returns the channels of switch `sw` whose labels are at least `key`, or, with `equal`, exactly
- * `key`. The list contains channels of dead links, too. It stays in a cache for later columns. */
+ * `key`. Channels of dead links are included. The list stays in a cache, because the entries for
+ * later LIDs often need it again. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -237,7 +238,8 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 struct search {
     const struct fab_repair_candidates *all;
-    uint32_t first, before; /* port id of port 0 of the switch, and the channel of the baseline */
+    /* port id of port 0 of the switch, and the switch's channel in the baseline */
+    uint32_t first, before;
     uint16_t best, enough;
     uint32_t channel;
 };
@@ -251,8 +253,9 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
     }
 }
 
-/* Tries the candidates with the indices from `at` to end - 1, until a path is short enough. In a
- * tree, a comparison of labels excludes nearly all candidates before any path is followed. */
+/* Tries the channels number `at` to end - 1 of the list of candidates, and stops when a path has at
+ * most `enough` hops. In a tree, a comparison of labels excludes nearly all channels before a path
+ * is followed. */
 static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, uint32_t end)
 {
     const struct fab_repair_next_hop *onward = r->column.next_hop;
@@ -275,8 +278,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* The switch was tried with a greater key before. If no label has risen since, channels with
-     * greater labels still lead to no path. */
+    /* At its first try, the switch used a greater minimum label. If no label has risen since then,
+     * the channels with greater labels still lead to no path. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     uint32_t first = r->network->first[sw];
@@ -295,8 +298,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 
 /* ---- upstream -------------------------------------------------------------------------------- */
 
-/* Returns true if the neighbour at `port` forwards packets for the current LID over the link of
- * this port. */
+/* Returns true if the neighbour at the other end of this port's link forwards packets for the
+ * current LID to this switch. */
 static bool sends_here(struct fab_repair *r, uint32_t port)
 {
     uint32_t from = r->network->peer_sw[port];
@@ -304,9 +307,9 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* Returns true if endports send to the LID through this switch. If no endport does, this switch and
- * the switches that send through it need not become pending; their stored path lengths (len[]) are
- * then discarded. */
+/* Returns true if endports send packets for the current LID through this switch. If no endport
+ * does, this switch and the switches that send through it keep their entries. The path lengths that
+ * are stored for them (len[]) are then discarded. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -320,9 +323,10 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes neighbours pending that send to switch `sw`. With a key above 0, these are the neighbours
- * that send over a channel with a label of at least `key`. Key 0 means that only the path of `sw`
- * became longer: then these are the neighbours that carry traffic of endports. */
+/* Makes those neighbours pending that send packets for the current LID to switch `sw`. With a key
+ * above 0, these are the neighbours that send over a channel with a label of at least `key`. Key 0
+ * means that the path of `sw` became longer, while its label is as before; then these are the
+ * neighbours that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -365,8 +369,8 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     uint32_t next = next_label_down(r, sw, key);
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
-    /* Neighbours whose channel to this switch has too great a label for ascending paths must become
-     * pending before this switch is decided. */
+    /* Paths must have ascending labels. So a neighbour that sends to this switch over a channel
+     * with too great a label must become pending before this switch is decided. */
     reopen_upstream(r, sw, next > 0 ? next : 1);
     if (next != 0) {
         r->column.next_hop[sw].num = RETRY;
@@ -398,8 +402,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* Returns the greatest label among those channels of the switch that now lead to a complete path;
- * 0: no channel leads to one. */
+/* Returns the greatest label among the channels of the switch by which packets now reach the
+ * current LID; 0 if there is no such channel. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;
@@ -411,8 +415,9 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     return greatest;
 }
 
-/* Makes a CUT switch pending again if it has a path now, over switches that were decided after it.
- * Any label of its channels is allowed, because no switch sends to a CUT switch. */
+/* Makes a switch that is marked CUT pending again, if switches that were decided after it now give
+ * it a path. Any label of its channels is allowed, because no switch sends packets to a CUT switch.
+ */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

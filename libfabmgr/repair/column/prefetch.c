@@ -12,7 +12,7 @@
  */
 #include "libfabmgr/repair/internal.h"
 
-/* greatest number of switches that are followed on a path; typical paths are not longer */
+/* maximum number of switches of a path whose entries are prefetched; few paths are longer */
 #define HOPS 5
 
 struct walker {

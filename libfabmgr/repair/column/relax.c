@@ -24,7 +24,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* limit of the channels that the searches of one plan read; about 100 ms */
+/* maximum number of channels that the searches of one repair may read in all; this takes about 100
+ * ms */
 #define WORK_MAX 8000000
 
 struct relaxation {
@@ -34,8 +35,8 @@ struct relaxation {
     uint32_t *best; /* [n] the best channel of each switch; FAB_NONE: not found yet */
 };
 
-/* Adds to the heap the channels that lead to `sw`, have labels below `label`, and leave switches
- * whose best channel is not known yet. */
+/* Adds to the heap those channels to the switch `sw` that have labels below `label`, if no best
+ * channel is known yet for the switch at their beginning. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;
@@ -67,7 +68,8 @@ static void find_best(struct relaxation *g)
     }
 }
 
-/* Returns the label of the channel by which the switch forwards now; 0: the switch has no path. */
+/* Returns the label of the channel by which the switch now forwards packets to the current LID; 0
+ * if the switch has no path. */
 static uint32_t present_label(const struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_column *c = &r->column;

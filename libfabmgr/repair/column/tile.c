@@ -13,7 +13,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-#define PREFETCH_ROWS 16 /* a row is prefetched this number of rows before it is copied */
+/* a switch's entries are prefetched while those of the switch this number before it are copied */
+#define PREFETCH_ROWS 16
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
 {

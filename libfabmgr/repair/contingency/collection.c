@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collection of contingencies: one row for each link and switch of a network. A stored plan is
- * found for the dead links that it repairs. */
+/* The collection of contingencies, with one element (row) for each link and switch of a network.
+ * The file also finds the stored plan that repairs a given set of dead links. */
 #include <string.h>
 
 #include "libfabmgr/base/size.h"
@@ -130,7 +130,8 @@ void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-/* Returns the index of the row with this id among the rows first to end - 1, or FAB_NONE. */
+/* Returns the index of the element of row[] for the link or switch `id`, among the elements first
+ * to end - 1; FAB_NONE if there is none. */
 static uint32_t find_row(const struct fab_repair_contingencies *c, size_t first, size_t end,
                          uint32_t id)
 {
@@ -183,8 +184,8 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c, const s
 
 /* ---- another network ------------------------------------------------------------------------- */
 
-/* Returns the row of `c` for the same link or switch as row `row` of `all`; FAB_NONE: there is
- * none. */
+/* Returns the index in c->row[] of the link or switch that all->row[row] describes; FAB_NONE if `c`
+ * does not have it. */
 static uint32_t same_row(const struct fab_repair_contingencies *c,
                          const struct fab_repair_contingencies *all, size_t row)
 {
@@ -228,7 +229,8 @@ int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fa
 
 /* ---- finding a stored plan ------------------------------------------------------------------- */
 
-/* Marks both ports of each link of dead[] in r->is_dead. Returns the number of ports marked. */
+/* Sets the bits of both ports of each link of dead[] in r->is_dead. Returns the number of bits set.
+ */
 static size_t mark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
     const struct fab_repair_network *b = r->network;
@@ -255,8 +257,9 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
     }
 }
 
-/* Returns the contingency of switch `sw` if the links that died are exactly the last living links
- * of this switch, otherwise NULL. newly_dead: the number of ports of the links that died. */
+/* Returns the contingency of the failure of switch `sw`, if the links that died are exactly the
+ * last living links of this switch; otherwise NULL. newly_dead: the number of ports at both ends of
+ * the links that died. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)
@@ -273,9 +276,9 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* Returns the contingency of the link or switch whose failure explains exactly the newly dead
- * links. A link is newly dead if it is marked dead and was alive at the last commit. NULL: there is
- * no such contingency. */
+/* Returns the contingency of the one link or switch whose failure explains all newly dead links. A
+ * link is newly dead if it is marked dead in r->is_dead, and was not dead at the last
+ * fab_repair_commit. Returns NULL if there is no such contingency. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)
@@ -297,7 +300,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     return near != NULL ? near : row_of_switch(c, r, b->peer_sw[port], marked - r->deads);
 }
 
-/* Stores all ports marked in r->is_dead in d->dead. marked: their number. */
+/* Stores the ids of all ports that are marked in r->is_dead in d->dead. marked: their number. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

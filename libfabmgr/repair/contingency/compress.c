@@ -21,7 +21,7 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #define SLOT_BITS 12
-#define MIN_REPEAT 4 /* shortest repetition that is worth encoding */
+#define MIN_REPEAT 4 /* minimum length in bytes of a repetition that is worth encoding */
 
 struct compression {
     const uint8_t *raw;
@@ -54,7 +54,8 @@ static uint8_t *put_piece(uint8_t *to, const struct compression *s, uint32_t fir
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len)
 {
     struct compression *s = calloc(1, sizeof(*s));
-    /* Room for the worst case: after every MIN_REPEAT repeated bytes, three numbers are written. */
+    /* The worst case is that every MIN_REPEAT bytes are a repetition, which is written as three
+     * numbers. */
     uint8_t *buffer = malloc((size_t)len * 3 + 32), *to = buffer;
     if (s == NULL || buffer == NULL) {
         free(s);

@@ -129,7 +129,8 @@ static struct fab_repair_contingency case_of(const struct fab_repair_contingency
     return c;
 }
 
-/* Lists one port of each link that fails in the case `c`. Returns their number. */
+/* Lists one port of each living link that fails if the link or switch of `c` fails. Returns their
+ * number. */
 static size_t list_failing(const struct fab_repair *r, const struct fab_repair_contingency *c,
                            uint32_t ret[256])
 {
@@ -144,8 +145,8 @@ static size_t list_failing(const struct fab_repair *r, const struct fab_repair_c
     return count;
 }
 
-/* Lists all links that are dead in the case `c`: the links that were dead at the last commit, and
- * the links that fail in this case. The caller frees *ret. */
+/* Lists all links that are dead if the link or switch of `c` fails: those that were dead at the
+ * last fab_repair_commit, and those that fail now. The caller frees *ret. */
 static int list_dead(const struct fab_repair *r, const struct fab_repair_contingency *c,
                      uint32_t **ret, size_t *ret_count)
 {
@@ -162,8 +163,8 @@ static int list_dead(const struct fab_repair *r, const struct fab_repair_conting
     return FAB_OK;
 }
 
-/* Finds the component with the most endports, and counts the endports and switches outside it as
- * lost. */
+/* Finds the connected component with the most endports. Counts the endports and switches of all
+ * other components as lost. */
 static int count_lost(struct fab_repair *r, const struct fab_repair_delta *d,
                       struct fab_repair_contingency *c)
 {
@@ -267,7 +268,8 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 
 /* ---- plans of an earlier state --------------------------------------------------------------- */
 
-/* Fills the dead links and the relabelling of a decoded plan for the case `c`. */
+/* Fills d->dead and d->relabel, which encoded plans do not contain, for the failure that `c`
+ * describes. */
 static int add_dead(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
                     struct fab_repair_delta *d)
 {
@@ -285,7 +287,8 @@ static int add_dead(struct fab_repair_contingency_maker *m, const struct fab_rep
     return status;
 }
 
-/* Decodes a plan for the case `c`. lft: as for fab_repair_decode_changes. */
+/* Decodes the stored plan for the failure that `c` describes. lft: as for
+ * fab_repair_decode_changes. */
 static int decode(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
                   const struct fab_repair_stored_plan *plan, const struct fab_lft *lft,
                   struct fab_repair_delta *ret)
@@ -302,8 +305,8 @@ static int decode(struct fab_repair_contingency_maker *m, const struct fab_repai
     return status;
 }
 
-/* Returns OK if the plan is valid because the changes do not touch it, NOT_FOUND if they may touch
- * it, or NOMEM. */
+/* Returns OK if a plan of an earlier state of the repair is still valid, because the changes since
+ * then do not touch it. Returns NOT_FOUND if they may touch it, or NOMEM. */
 static int look_whether_spared(struct fab_repair_contingency_maker *m,
                                const struct fab_repair_contingency *c,
                                const struct fab_repair_stored_plan *plan, uint64_t commits)

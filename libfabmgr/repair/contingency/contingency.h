@@ -37,16 +37,16 @@
 #include "libfabmgr/repair/repair.h"
 
 enum fab_repair_contingency_outcome {
-    FAB_CONTINGENCY_PLAN,   /* a proved plan exists */
-    FAB_CONTINGENCY_ENGINE, /* the labels leave some endports without a path: an engine must
-                               compute new tables */
+    FAB_CONTINGENCY_PLAN, /* a proved plan exists */
+    /* the labels leave some endports without a path, so an engine must compute new tables */
+    FAB_CONTINGENCY_ENGINE,
 };
-/* A stored plan. It never changes; threads share it by its reference count. */
+/* A stored plan, which never changes. Threads share it by reference counting. */
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* The plan can stay valid in later states: it uses the labels of the tables for which it was
-     * made, which are those of the baseline. */
+    /* The plan can stay valid after further commits, because it uses the labels of the baseline,
+     * and no switch is relabelled. */
     bool lasting;
     uint64_t was;    /* hash of the old values of the entries that the plan changes */
     uint8_t bytes[]; /* [len] the encoded delta (encode.c) */
@@ -56,28 +56,31 @@ void fab_repair_stored_plan_unref(struct fab_repair_stored_plan *p); /* p may be
 
 struct fab_repair_contingency {
     bool is_switch;
-    bool known;      /* the case was computed; false: all other members except `id` are 0 */
+    /* this contingency was computed; if false, all other members except `id` are 0 */
+    bool known;
     uint8_t outcome; /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all
                         members from `entries` on are 0 */
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
-    uint32_t row; /* index of the case in fab_repair_contingencies.row[] */
-    /* numbers of endports and switches that the failure cuts off from the component with the most
-     * endports */
+    uint32_t row; /* index of this contingency in fab_repair_contingencies.row[] */
+    /* numbers of endports and switches that the failure separates from the connected component with
+     * the most endports */
     uint32_t lost_ends, lost_switches;
-    /* size of the plan: table entries that change, LFT blocks to write, switches to write, and
-     * steps of the writes */
+    /* size of the plan: numbers of table entries that change, of LFT blocks and of switches to
+     * write, and of steps of the writes */
     uint32_t entries, blocks, switches, steps;
-    /* load: number of paths on the most loaded channel after the repair. Each pair of an endport
-     * and a LID of another endport counts as one path. busiest: port id of that channel. Paths of
-     * lost endports count as if the dead links still worked. Both values are for the tables for
-     * which the case was computed; a recheck does not change them. */
+    /* load: number of paths over the channel with the most paths after the repair. Each pair of an
+     * endport and a LID of another endport counts as one path. busiest: id of the port at which
+     * this channel begins. Paths of endports that the failure cuts off count as if the dead links
+     * still worked. A recheck does not update these two values, so they may describe earlier
+     * tables. */
     uint64_t load;
     uint32_t busiest;
     struct fab_repair_stored_plan *plan; /* NULL: not kept */
     uint32_t plan_len;
-    /* the state (number of commits) for which the case was computed or last rechecked */
+    /* the state of the repair (number of its commits) for which the contingency was computed or
+     * last rechecked */
     uint64_t commits;
 };
 
@@ -85,100 +88,109 @@ struct fab_repair_contingency_maker;
 int fab_repair_contingency_begin(const struct fab_repair *r,
                                  struct fab_repair_contingency_maker **ret); /*NOMEM*/
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
-/* Returns the number of cases, which are all living links and all switches that have links. */
+/* Returns the number of possible failures that the maker examines: one for each living link, and
+ * one for each switch that has links. */
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
 /* Returns the size of the memory that the maker holds, in bytes. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                        const struct fab_lft *lft);
-/* Brings the maker to a later state, and begins with the first case again. If the state is one of
- * the same repair, the time is proportional to the change. Takes over `later`, a clone of the
- * repair, and *tables, its tables (fab_target_lft_share), even if it fails. Returns INVAL (the
- * networks of both states do not agree, see fab_repair_contingencies_adopt) or NOMEM; the maker can
- * then only be freed. */
+/* Brings the maker to a later state of the repair, and begins with the first contingency again. If
+ * `later` is a clone of the same repair, the time is proportional to the change between both
+ * states. Takes ownership of `later` and of *tables, the tables of that state
+ * (fab_target_lft_share), even if it fails. Returns INVAL (the networks of both states do not
+ * agree, see fab_repair_contingencies_adopt) or NOMEM; the maker can then only be freed. */
 int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
                                   struct fab_lft *tables);
-/* Names links that are more likely to fail than others, each by the id of either port, the
- * likeliest first. They come first in the order of the cases. They take effect when the maker
- * begins, or with the next call of fab_repair_contingency_follow. Returns NOMEM. */
+/* Names links that are more likely to fail than others. Each is named by the id of either of its
+ * ports, the likeliest first. Their contingencies are computed first. The list takes effect when
+ * the maker begins, or with the next call of fab_repair_contingency_follow. Returns NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
-/* While *stop is not 0, fab_repair_contingency_next returns BUSY after at most about one more
- * column. Another thread may set *stop with __atomic_store_n. NULL: the maker cannot be stopped. */
+/* Lets another thread interrupt the maker. If *stop is not 0, fab_repair_contingency_next returns
+ * BUSY after it has computed the entries for at most about one more LID. The other thread sets
+ * *stop with __atomic_store_n. NULL: the maker cannot be interrupted. */
 void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, const int *stop);
-/* Counts the paths to the next block of LIDs, or puts the cases in order. Returns true if the
- * caller must call again. */
+/* Does the next part of the work that must precede the first contingency: counts the paths to the
+ * next block of LIDs, or sorts the contingencies by priority. Returns true if the caller must call
+ * again. */
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
-/* Returns the number of paths on the most loaded channel, with the active tables. */
+/* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the row of the next case (ahead 0), or of a later one (ahead: number of cases between).
- * FAB_NONE: there are fewer cases. fab_repair_contingency_prepare must have returned false
- * before. */
+/* Returns the row (index in struct fab_repair_contingencies) of the contingency that will be
+ * computed next, if `ahead` is 0, or of the one that follows `ahead` contingencies later. Returns
+ * FAB_NONE if so many are not left. fab_repair_contingency_prepare must have returned false before.
+ */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
-/* Returns the number of cases that fab_repair_contingency_next has not yet computed. */
+/* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan of the next case, which was valid for the state with `commits` commits, is
- * still valid. If it is, the maker does not compute this case, and goes on to the case after it.
- * Returns NOT_FOUND (the plan is no longer valid, or there are no more cases), NOMEM or BUSY. */
+/* Checks whether a plan that was valid for the state with `commits` commits is still valid; it is a
+ * plan for the failure that fab_repair_contingency_next would compute next. If the plan is valid,
+ * the maker skips this failure. Returns NOT_FOUND (the plan is no longer valid, or nothing is left
+ * to compute), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
-/* Returns the number of plans that the maker found valid for its present state without a proof,
- * because the changes do not touch them. */
+/* Returns the number of plans that the maker found valid for its present state without a new proof,
+ * because the changes of the tables do not touch them. */
 uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
-/* Computes the next case. The cases come in the order of order.c. With `keep`, stores the plan in
- * ret->plan, which the caller unrefs. Returns NOT_FOUND (there are no more cases), NOMEM, BUSY
- * (fab_repair_contingency_stop_at; the case is computed by a later call), or the error of a proof
- * that failed (fab_repair_prove). */
+/* Computes the contingency of the next failure, in the order of order.c. With `keep`, stores the
+ * plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (nothing is left to compute),
+ * NOMEM, BUSY (interrupted by fab_repair_contingency_stop_at; a later call computes this
+ * contingency), or the error of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    /* [rows] the links by port id, then the switches by id; rows of links that are dead, or that
-     * are not computed yet, are not `known` */
+    /* [rows] the contingencies of links by port id, then those of switches by switch id. If a link
+     * is dead, or its contingency is not computed yet, `known` is false. */
     struct fab_repair_contingency *row;
-    size_t rows, links; /* number of rows; the first `links` rows are those of links */
-    size_t cases;       /* number of rows of living links and of switches */
-    size_t count;       /* number of known rows */
-    /* number of known rows that were computed or rechecked for the state `commits` */
+    /* number of elements of row[]; the first `links` of them are those of links */
+    size_t rows, links;
+    /* number of elements of row[] for links that are not dead, and for switches */
+    size_t cases;
+    size_t count; /* number of elements of row[] that are `known` */
+    /* number of `known` elements that were computed or rechecked for the state `commits` */
     size_t current;
-    size_t plans;                       /* number of rows whose plan is stored */
+    size_t plans;                       /* number of elements of row[] that have a stored plan */
     size_t memory;                      /* size of the collection in memory, in bytes */
     struct fab_repair_network *network; /* NULL: the collection is empty */
-    /* The state of the repair to which the collection was last brought
-     * (fab_repair_contingencies_follow), as the number of commits. Cases for other states are
-     * earlier ones. */
+    /* The state of the repair, as its number of commits, to which the collection was last brought
+     * (fab_repair_contingencies_follow). Elements with another number of commits were computed for
+     * an earlier state. */
     uint64_t commits;
 };
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
                                   const struct fab_repair *r); /* returns NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* Returns true as long as the collection belongs to the network of the repair. */
+/* Returns true if the collection describes the network of the repair `r`. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Returns true if the collection was brought to the present state of the repair. */
+/* Returns true if fab_repair_contingencies_follow was called for the present state of the repair.
+ */
 bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
                                       const struct fab_repair *r);
-/* Brings the collection to the present state of the repair. Its cases become cases of an earlier
- * state. Forgets the cases of dead links. */
+/* Brings the collection to the present state of the repair. Its contingencies then belong to an
+ * earlier state and need a recheck. Forgets the contingencies of dead links. */
 void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
                                      const struct fab_repair *r);
-/* Makes the collection that of another repair, which was made for new tables of the same fabric, if
- * the networks of both repairs agree: they have the same switches, ports and highest LID, and the
- * same labels for each link that exists in both. Keeps the cases of these links and of the
- * switches. They are cases of an earlier state, so the number of commits of `r` rises if necessary.
- * Returns NOT_FOUND (the networks do not agree) or NOMEM; the collection is then unchanged. */
+/* Lets the collection describe another repair, `r`, which was made for new tables of the same
+ * fabric. This is possible if the networks of both repairs agree: they have the same switches,
+ * ports and highest LID, and the same labels for each link that exists in both. The contingencies
+ * of these links and of the switches stay. They count as those of an earlier state; the number of
+ * commits of `r` is increased so that this holds. Returns NOT_FOUND (the networks do not agree) or
+ * NOMEM; the collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
-/* Stores a computed case in its row, in place of what was there. The collection becomes the owner
- * of c->plan. */
+/* Stores a computed contingency in its element of row[], in place of the previous one. Takes
+ * ownership of c->plan. */
 void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                   const struct fab_repair_contingency *c);
-/* Notes that the row's plan was rechecked for the state `c->commits`. */
+/* Records that the stored plan of this element of row[] was rechecked, and is valid for the state
+ * `c->commits`. */
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
-/* Frees the plan of a row, and keeps its figures. */
+/* Frees the stored plan of this element of row[], and keeps its other members. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
-/* fab_repair_contingencies_link returns the row of the link of port id `port`, which may be either
- * port of the link; fab_repair_contingencies_switch returns the row of a switch. NULL: there is no
- * such row, or it is not known. */
+/* Return the contingency of the failure of a link or of a switch. A link is named by the id of
+ * either of its ports. NULL: the collection does not have it, or it is not computed yet. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
@@ -194,8 +206,8 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
 
 /* ---- for this folder only -------------------------------------------------------------------- */
 
-/* These functions write and read a number of variable length: 7 bits per byte, the lowest first.
- * The top bit of a byte is set if another byte follows. */
+/* These functions encode and decode a number in a variable number of bytes: 7 bits per byte, the
+ * lowest bits first. The top bit of a byte is set if another byte follows. */
 static inline uint8_t *fab_repair_put_number(uint8_t *at, uint64_t n)
 {
     for (; n >= 0x80; n >>= 7)
@@ -218,21 +230,22 @@ int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
 /* stored_plan.c */
-/* Encodes a delta that was made for the state `r` with the tables `lft`. Returns NOMEM. */
+/* Encodes a delta that was made for the present state of `r`, with its active tables `lft`. Returns
+ * NOMEM. */
 int fab_repair_stored_plan_new(const struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d,
                                struct fab_repair_stored_plan **ret);
 /* Checks whether a plan that was made for an earlier state of `r` is valid for the present state,
- * and proves it. d: the plan, decoded for the present state, with all dead links. Returns NOT_FOUND
- * (the plan is not valid), NOMEM or BUSY. */
+ * and proves it. d: the decoded plan; its dead[] has all links that are dead after the failure.
+ * Returns NOT_FOUND (the plan is not valid), NOMEM or BUSY. */
 int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft,
                                  const struct fab_repair_stored_plan *p,
                                  const struct fab_repair_delta *d);
 
 /* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
-/* Fills all members of *ret except dead[] and relabel[]. `packed` is trusted data of
- * fab_repair_encode and is not checked. Returns NOMEM. */
+/* Decodes a delta that fab_repair_encode made. Fills all members of *ret except dead[] and
+ * relabel[]. `packed` is trusted, and its bytes are not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 /* Like fab_repair_decode, but does not fill entry[]. lft NULL: reads no tables, and leaves the old
@@ -240,19 +253,22 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 
-/* The number of paths on each channel, and by how much the current case changes this number. */
+/* The number of paths over each channel, and by how much the failure under examination changes this
+ * number. Functions that work on it are in link_load.c. */
 struct fab_repair_load {
-    uint64_t *load;   /* [ports] number of paths over each channel with the active tables */
-    uint64_t *change; /* [ports] paths that the current case adds; if it removes paths, the negative
-                         number modulo 2^64 */
+    uint64_t *load; /* [ports] number of paths over each channel with the active tables */
+    /* [ports] number of paths that the failure adds to each channel, modulo 2^64; so a decrease by
+     * 1 is UINT64_MAX */
+    uint64_t *change;
     uint32_t *order;  /* [channels] port ids of all channels, those with the most paths first */
     uint32_t *marked; /* [marks] channels whose `change` was modified; a channel may occur several
                          times */
     size_t marks, mark_room, channels;
     uint32_t *index; /* [n] index of each switch's change for the current LID, or FAB_NONE */
     uint32_t *stack; /* [n] scratch memory of link_load.c */
-    uint32_t next;   /* the first LID to which paths are not counted yet; the blocks of LIDs are
-                        counted in turn */
+    /* paths to the LIDs from this one on are not counted yet; fab_repair_load_count counts one
+     * block of LIDs after the other */
+    uint32_t next;
 };
 /* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
@@ -260,12 +276,12 @@ void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Updates the numbers of paths after a delta, whose change[] is sorted by LID. `lft`: the tables
- * before the delta. Returns NOMEM; the numbers are then unusable. */
+/* Adds the change that a delta makes to the numbers of paths. The delta's change[] is sorted by
+ * LID, and `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
-/* Finds the channel with the most paths after a delta, without changing the numbers. Returns
- * NOMEM. */
+/* Finds the channel that will have the most paths after a delta. The stored numbers of paths
+ * (load[]) do not change. Returns NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

@@ -32,12 +32,13 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Flags of a write. */
-#define SHARES 1 /* the write refers to the changes of an earlier write */
-#define KEEPS 2  /* keep is not 0 */
-#define DRAINS 4 /* drain is not 0 */
+/* Flags in the first byte of an encoded write. */
+#define SHARES 1 /* an earlier write of the same LFT block contains the changes of this write */
+#define KEEPS 2  /* the mask `keep` of struct fab_repair_write is not 0, and follows */
+#define DRAINS 4 /* the mask `drain` of struct fab_repair_write is not 0, and follows */
 #define EARLY 8  /* the write sets stale entries to NO_ROUTE (struct fab_repair_write) */
-/* limit of the bytes of a write without its changes: flags, six 32-bit and two 64-bit numbers */
+/* maximum size in bytes of an encoded write without its changes: flags, six 32-bit and two 64-bit
+ * numbers */
 #define WRITE_BYTES 64
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -71,9 +72,9 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* Appends a write. Writes of the same block have the same `first`. moved[first] is the index at
- * which decoding stores the changes of this block; FAB_NONE: they are not encoded yet. *placed: the
- * number of changes encoded so far. */
+/* Appends a write to the encoded delta. Writes of the same LFT block have the same `first`.
+ * moved[first] is the index at which decoding stores the changes of this block; FAB_NONE if they
+ * are not encoded yet. *placed: the number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {
@@ -218,8 +219,9 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
     return kept;
 }
 
-/* Fills d->entry with the overlay as it is after the delta. key[]: for each change its LID << 32 |
- * index in change[], sorted by LID. */
+/* Fills d->entry with all entries that will differ from the baseline after the delta: the present
+ * overlay, merged with the changes. key[]: LID << 32 | index in change[] for each change, sorted by
+ * LID. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
     /* Usually there was no overlay before the delta. The changes are then its only entries. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Brings a maker to a later state. Within one network, the two overlays, of the maker's state and
- * of the later one, say which entries differ, so no tables are read as a whole. New tables of an
- * engine have a network of their own; their entries are compared with the earlier ones.
+ * Brings a maker of contingencies to a later state of the repair. If both states belong to the same
+ * baseline, their overlays tell which table entries differ, so the tables are not read as a whole.
+ * If an engine has computed a new baseline, all entries of the new tables are compared with the old
+ * ones.
  */
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void compare(const struct fab_repair_entry *old, size_t olds,
     }
 }
 
-/* Lists the entries that differ, by LID. */
+/* Lists the table entries that differ between two states of the same repair, by LID. */
 static int list_changes(const struct fab_repair *old, const struct fab_repair *new, uint32_t *index,
                         struct fab_repair_delta *d)
 {
@@ -61,7 +62,8 @@ static int list_changes(const struct fab_repair *old, const struct fab_repair *n
     return FAB_OK;
 }
 
-/* Takes the changes within one network into account. */
+/* Updates the maker's numbers of paths and its record of changes, for a later state with the same
+ * baseline. */
 static int note_changes(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                         const struct fab_lft *tables)
 {
@@ -75,7 +77,8 @@ static int note_changes(struct fab_repair_contingency_maker *m, const struct fab
     return status;
 }
 
-/* Changes over to another network. All paths are counted again. */
+/* Updates the maker for a state with a new baseline, whose network `m` does not share. All paths
+ * are counted again. */
 static int change_network(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                           const struct fab_lft *tables)
 {

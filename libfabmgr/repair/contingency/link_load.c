@@ -71,8 +71,9 @@ static int by_load(const void *a, const void *b)
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* Sorts the channels by their number of paths. If memory runs out, order[] stays empty. The search
- * for the busiest channel then considers only channels that the case changes. */
+/* Sorts the channels by their number of paths into order[]. If memory runs out, order[] stays
+ * empty; the search for the busiest channel then considers only channels whose number of paths the
+ * failure changes. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
     struct channel_load *channel_load = fab_base_alloc_array(b->ports, sizeof(*channel_load));
@@ -118,8 +119,8 @@ struct moving {
     uint32_t lid, home;
 };
 
-/* Returns the number of endports whose packets to m->lid reach switch `sw` without meeting a
- * changed entry before. */
+/* Returns the number of endports whose packets to m->lid reach switch `sw` without passing another
+ * switch whose entry changes. */
 static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -139,8 +140,8 @@ static uint32_t endports_behind(const struct moving *m, uint32_t sw)
     return ends;
 }
 
-/* Computes endports_behind for all changed entries of the LID at once, by following every path.
- * stack[i] receives the number of endports for change i. */
+/* Computes endports_behind for all changed entries of the current LID at once, by following the
+ * path of every switch. stack[i] receives the number of endports for change i. */
 static void find_endports_behind(const struct moving *m, size_t changes)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -173,9 +174,9 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
     return FAB_OK;
 }
 
-/* Adds `paths` to the change of each channel on the path from switch `sw` to the destination. now:
- * follows the new tables instead of the old ones. To subtract, the caller passes the negative
- * number modulo 2^64. */
+/* Adds `paths` to the change (l->change[]) of each channel on the path from switch `sw` to the
+ * destination. If `now`, the path follows the new tables, otherwise the old ones. To subtract, the
+ * caller passes the negative number modulo 2^64. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;

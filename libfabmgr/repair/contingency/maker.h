@@ -6,29 +6,31 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-/* What changed from an earlier state of the repair to the present one (touched.c). since: number of
- * commits of the earlier state. */
+/* Which table entries changed from an earlier state of the repair to the present one (touched.c).
+ * since: the number of commits of the earlier state. */
 struct fab_repair_touched {
     uint64_t since;
-    uint64_t *lid;     /* bitset of LIDs; NULL: nothing changed yet, or no memory */
-    uint64_t *channel; /* bitset of channels over which entries lead that changed */
-    bool any;          /* the maker has followed a change */
+    /* bitset of the LIDs with changes; NULL: there are none yet, or memory ran out */
+    uint64_t *lid;
+    uint64_t *channel; /* bitset of the channels over which changed entries forward packets */
+    bool any;          /* fab_repair_contingency_follow has recorded a change */
 };
 
 struct fab_repair_contingency_maker {
     struct fab_repair *r; /* a clone */
     struct fab_lft lft;   /* the active tables of the state `r` */
     struct fab_repair_load load;
-    /* [rows] what fails in the case of each row of the collection: the lower port id of the link,
-     * or the switch */
+    /* [rows] the link (its lower port id) or switch whose failure each row of the collection
+     * describes */
     uint32_t *id;
     size_t rows, links, cases; /* as in struct fab_repair_contingencies */
-    /* [queued] rows of the cases, in the order in which they are computed */
+    /* [queued] the rows of the failures to examine, in the order in which they are examined */
     uint32_t *queue;
-    size_t queued, next; /* next: index in queue[] of the next case */
-    uint32_t *likely;    /* [likelies] ports of the links that come first */
+    size_t queued, next; /* next: index in queue[] of the failure that is examined next */
+    /* [likelies] ports of the links that are likely to fail, which are examined first */
+    uint32_t *likely;
     size_t likelies;
-    bool ordered; /* queue[] is made for the present state */
+    bool ordered; /* queue[] was filled for the present state of the repair */
     struct fab_repair_touched touched;
     uint32_t untouched; /* what fab_repair_contingency_untouched returns */
     const int *stop;
@@ -42,7 +44,7 @@ static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t por
 }
 
 /* collection.c */
-/* Lists what fails in the case of each row of the collection: the lower port id of each ISL, then
+/* Lists what fails in each row of the collection: the lower port id of each ISL, then the ids of
  * the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
                                      size_t *ret_rows, size_t *ret_links);
@@ -50,18 +52,19 @@ size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint
                                           size_t rows, size_t links);
 
 /* touched.c */
-/* Adds the change from the state `old` to the state `new` of the same network, with their tables.
- * d: the entries that differ. If memory runs out, every plan counts as touched. */
+/* Records the change from the state `old` of a repair to its state `new`, which have the same
+ * network. d: the entries that differ. If memory runs out, every plan later counts as touched by
+ * the changes. */
 void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repair *old,
                             const struct fab_lft *old_lft, const struct fab_repair *new,
                             const struct fab_lft *new_lft, const struct fab_repair_delta *d);
-/* The same for a state of another network, with which the network of `old` agrees
- * (fab_repair_networks_agree). Compares all entries of the tables. */
+/* Like fab_repair_touched_add, but the network of `new` is another one that agrees with that of
+ * `old` (fab_repair_networks_agree). Compares all entries of the tables. */
 void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);
-/* Forgets all changes, and begins again at the state with `commits` commits, for which all plans
- * are valid. */
+/* Forgets all recorded changes. Changes are then recorded from the state with `commits` commits on,
+ * for which all plans are valid. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
 /* Returns true if the changes leave a plan valid that was valid for the state with `commits`
  * commits. d: the plan for the state `r`, with all dead links, which must be applied to r
@@ -69,7 +72,8 @@ void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
 bool fab_repair_touched_spares(const struct fab_repair_touched *t, const struct fab_repair *r,
                                const struct fab_repair_delta *d, uint64_t commits);
 
-/* order.c: fills m->queue. If memory runs out, it stays empty. */
+/* Fills m->queue with the failures to examine (order.c). If memory runs out, the queue stays empty.
+ */
 void fab_repair_contingency_order(struct fab_repair_contingency_maker *m);
 
 #endif

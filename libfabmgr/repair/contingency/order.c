@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts the cases in the order in which they are computed. First come the links that the caller
- * thinks likely to fail. The switches follow, because their failure costs most without a plan: at
+ * Decides in which order contingencies are computed. First come the failures of links that the
+ * caller thinks likely. Failures of switches follow, because they cost most without a plan: at
  * 43,904 endports, a repair takes 50 to 700 ms of processor time for a switch, and 4 to 7 ms for a
- * link. The remaining links come last. Switches and remaining links are each in the order of their
- * numbers of paths, because the failure of a link with many paths harms most.
+ * link. The remaining links come last. Among the switches and among the remaining links, those with
+ * the most paths come first, because their failure harms most.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static uint32_t row_of_port(const struct fab_repair_contingency_maker *m, uint32
     return low < m->links && m->id[low] == id ? (uint32_t)low : FAB_NONE;
 }
 
-/* Puts the likely links into the queue, and marks their rows. */
+/* Puts the links that are likely to fail into the queue, and sets their bits in placed[]. */
 static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
 {
     for (size_t i = 0; i < m->likelies; i++) {
@@ -70,8 +70,8 @@ static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
     }
 }
 
-/* Appends to the queue those rows from `first` to end - 1 that are cases and not in the queue yet,
- * by their number of paths. list[]: scratch memory. */
+/* Appends those of the rows first to end - 1 to the queue that can fail and are not queued yet. The
+ * row with the most paths comes first. list[]: scratch memory. */
 static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
                          size_t first, size_t end, struct weighted *list)
 {

@@ -85,7 +85,7 @@ void fab_repair_stored_plan_unref(struct fab_repair_stored_plan *p)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-/* Returns true if the path of the switch to the LID, by the present tables, does not arrive. */
+/* Returns true if packets from the switch do not reach the LID by the present tables. */
 static bool path_is_broken(const struct fab_repair *r, const struct fab_lft *lft, uint32_t lid,
                            uint32_t sw)
 {
@@ -113,8 +113,8 @@ static bool changes_only_broken(struct fab_repair *r, const struct fab_lft *lft,
     return broken;
 }
 
-/* Proves a decoded delta. The proof needs the changes by LID, but they are in the order of the
- * writes. */
+/* Proves a decoded delta by fab_repair_prove, which needs the changes sorted by LID; the decoded
+ * changes are in the order of the writes. */
 static int prove(struct fab_repair *r, const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta sorted = *d;

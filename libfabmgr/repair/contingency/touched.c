@@ -56,7 +56,7 @@ static void add_leading(struct fab_repair_touched *t, const struct fab_lft *lft,
     }
 }
 
-/* Adds the LIDs of entries that lead into lost links. */
+/* Records the LIDs whose entries at switch `sw` lead into links that list_lost found. */
 static void add_lost(struct fab_repair_touched *t, const struct fab_repair *old,
                      const struct fab_lft *old_lft, const struct fab_repair *new,
                      const struct fab_lft *new_lft)

@@ -35,9 +35,10 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Decides which VLs have labels of their own. If the VL of a path depends on the destination alone,
- * each VL has its own labels. If it depends on the source or on port classes, all VLs share one set
- * of labels, because labels that ascend for all VLs together ascend on every VL. */
+/* Decides which VLs get labels of their own. If the destination alone determines the VL of a path,
+ * each VL gets its own labels. If the VL also depends on the source or on port classes, all VLs
+ * share one set of labels, because labels that ascend along the paths of all VLs also ascend on
+ * every single VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -55,8 +56,8 @@ static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 
 /* ---- all dependencies ------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` sends to `lid`. FAB_NONE: sw is the destination switch, or has
- * no entry for the LID. */
+/* Returns the channel by which `sw` forwards packets to `lid`. FAB_NONE: `sw` delivers them to an
+ * endport of its own, or has no entry for the LID. */
 static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_lft *t, uint32_t sw,
                            uint32_t lid)
 {
@@ -70,7 +71,7 @@ static const uint32_t *labels_of(const struct fab_repair_network *b, uint32_t li
     return b->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* Returns true if the labels ascend along every path of the tables `t`, the baseline. */
+/* Returns true if the labels ascend along every path of `t`, the tables of the baseline. */
 static bool all_ascend(const struct fab_repair_network *b, const struct fab_lft *t)
 {
     for (uint32_t sw = 0; sw < b->n; sw++) {
@@ -126,13 +127,13 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 #define SETS (1 + ROOTS + 8)
 
 struct chains {
-    struct fab_arena arena; /* memory of the arrays */
+    struct fab_arena arena; /* holds the memory of the arrays below */
     struct fab_repair_network *b;
     uint32_t words;
-    /* [ports][words] the channels on which packets continue after each channel. Bit i is set for
+    /* [ports][words] for each channel, the channels on which its packets continue. Bit i stands for
      * the channel that leaves the next switch by its port i. */
     uint64_t *next;
-    /* [ports] number of channels from which packets continue on this channel */
+    /* [ports] number of channels from which packets continue on each channel */
     uint32_t *dependants;
     /* [ports] how many of the channels counted in dependants[] have no label yet */
     uint32_t *remaining;
@@ -242,7 +243,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     far[root] = 0;
     queue[tail++] = root;
     for (uint32_t next = 0; head < tail || next < b->n;) {
-        if (head == tail) { /* the next switch begins another component */
+        if (head == tail) { /* `next` belongs to a component that the search has not reached yet */
             if (far[next] == FAB_NONE) {
                 far[next] = 0;
                 queue[tail++] = next;
@@ -257,7 +258,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
             far[b->peer_sw[port]] = 0;
             queue[tail++] = b->peer_sw[port];
         }
-        far[sw] = head++; /* its position in the breadth-first order from the root */
+        far[sw] = head++; /* position of the switch in the breadth-first order from the root */
     }
     for (uint32_t port = 0; port < b->ports; port++) {
         if (b->peer_sw[port] == FAB_NONE)
@@ -267,7 +268,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     }
 }
 
-/* Gives the channels random ranks, which depend on the seed alone. */
+/* Gives the channels random ranks. Equal seeds give equal ranks. */
 static void rank_at_random(struct chains *c, uint32_t seed)
 {
     struct fab_prng prng;

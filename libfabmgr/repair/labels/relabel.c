@@ -42,8 +42,9 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Returns the position of each switch in the order, after the relabellings of lift[]. The result is
- * in r->component, which is unused at the beginning of a call. */
+/* Fills r->component, which is unused at the beginning of a call, with the position of each switch
+ * in the order, and returns this array. Switches of lift[] have the positions that are stored
+ * there. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -54,15 +55,15 @@ static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel
     return place;
 }
 
-/* Returns the switch at the other end of the port's link; FAB_NONE: the link is dead, or is no
- * ISL. */
+/* Returns the switch at the other end of the port's link; FAB_NONE if the link is dead or leads to
+ * no switch. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* Returns the highest position among the neighbours of `sw` over living links, except the switch
- * `but`; 0: there are no such neighbours. */
+/* Returns the highest position in the order among those neighbours of `sw`, except `but`, whose
+ * links are not dead; 0 if there are none. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
@@ -212,14 +213,15 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* Returns true if the channel leads up in the order. To find out, compares its label with that of
- * the channel in the opposite direction. */
+/* Returns true if the channel leads to a switch with a higher position in the order. This is so if
+ * its label is lower than that of the channel in the opposite direction. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
-/* Returns true if all living links of a switch, except those to `but`, lead down. */
+/* Returns true if all living links of the switch `sw` lead to switches with lower positions, except
+ * its links to `but`. */
 static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 {
     for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {

@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_repair_baseline {
-    struct fab_arena arena; /* memory of the arrays */
+    struct fab_arena arena; /* holds the memory of the arrays below */
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
     uint32_t *first; /* [nodes + 1] port id of port 0 of each node */
@@ -86,8 +86,8 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
 }
 
 /* Matches the nodes range[0] to range[1] - 1 of f with the nodes range[2] to range[3] - 1 of the
- * baseline. Both ranges are in the order of GUIDs. Returns false if a node of f is not in the
- * baseline. */
+ * baseline by their GUIDs. Both ranges are sorted by GUID. Returns false if a node of f is not in
+ * the baseline. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {
@@ -119,7 +119,8 @@ uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                   fab_fabric_port(f, port)->num;
 }
 
-/* Returns true if the baseline has all links and LIDs of the present fabric. */
+/* Returns true if all links and LIDs of the present fabric also exist in the fabric of the
+ * baseline. */
 static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                         const struct fab_lids *lids, const struct fab_repair_idmap *c)
 {
@@ -164,8 +165,8 @@ static bool is_dead(const struct fab_repair_baseline *g, const struct fab_fabric
            live_peer(f, f->nodes[now].first_port + (port - g->first[node])) == FAB_NONE;
 }
 
-/* Lists the ISLs of the baseline that are dead now, each by the lower of its port ids, and returns
- * their number. If `dead` is NULL, only counts them. */
+/* Lists the ISLs of the baseline that do not exist or are not up now, each by the lower of its port
+ * ids. Returns their number. If `dead` is NULL, only counts them. */
 static uint32_t list_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_repair_idmap *c, uint32_t *dead)
 {

@@ -23,7 +23,7 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g);
  * had no link that was up. Both are ids of the baseline. */
 uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
-/* Maps between the ids of the present fabric and those of the baseline. */
+/* Maps node and port ids of the present fabric to those of the baseline's fabric, and back. */
 struct fab_repair_idmap {
     bool same;              /* both fabrics have the same ids */
     uint32_t now, baseline; /* number of nodes in the present fabric, and in the baseline's */

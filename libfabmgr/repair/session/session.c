@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs the tables of one baseline for one snapshot after the other (see session.h). */
+/* Repairs the tables that an engine computed once, for each snapshot that follows (session.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +32,15 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Gives the session the tables of `former`, unless it has tables of its own already. */
+/* Gives the session the tables of the target `former`, unless the session already has tables of its
+ * own. */
 static void own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (t->idmap.same)
         t->lft = fab_target_lft_share(&former->lft);
 }
 
-/* Stores the committed delta in `last`, with the switch ids of the present fabric. */
+/* Stores the delta that was just committed in `last`, with the switch ids of the present fabric. */
 static void keep_last(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
                       struct fab_repair_delta *d)
 {
@@ -80,8 +81,9 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* Gives the target the LFT rows of the present switches. If both fabrics have the same ids, these
- * are the session's tables themselves; otherwise they are copies of the rows. */
+/* Puts the LFTs of the present switches into the target. If the present fabric and that of the
+ * baseline have the same ids, the target receives the session's tables; otherwise it receives
+ * copies. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {
     if (t->idmap.same) {

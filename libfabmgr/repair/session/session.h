@@ -16,7 +16,7 @@
 #include "libfabmgr/repair/repair.h"
 #include "libfabmgr/repair/session/idmap.h"
 
-struct fab_repair_session { /* empty if state is NULL */
+struct fab_repair_session { /* the session is empty if `state` is NULL */
     struct fab_repair *state;
     /* describes the baseline's fabric, whose ids `state` uses */
     struct fab_repair_baseline *baseline;
@@ -40,7 +40,8 @@ void fab_repair_session_fini(struct fab_repair_session *t);
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
-/* Moves t->last to *ret, which is empty if there is none. */
+/* Moves the changes of the last fab_repair_session_update to *ret, which is empty if there were
+ * none. */
 void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repair_delta *ret);
 
 /* ---- for repairs in place -------------------------------------------------------------------- */
@@ -59,8 +60,8 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
  * owners of the tables keep their versions. Returns NOMEM, with no entry changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
-/* Prepares memory so that the next fab_repair_session_commit is quicker: about a third of the time
- * at 128,000 hosts. Does nothing if there is no memory. */
+/* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: about a
+ * third at 128,000 hosts. Does nothing if there is no memory. */
 void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target);
 
 #endif
