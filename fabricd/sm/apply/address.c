@@ -32,8 +32,8 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-struct assignment {        /* only the worker task uses this struct while the task runs */
-    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
+struct assignment {        /* while the worker task runs, only it uses this struct */
+    struct sm_model model; /* sm_model_lend lends the model to the task until the task ends */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_address_note *notes;
@@ -100,7 +100,7 @@ static int leave(struct sm *s)
 {
     struct assignment *a = sm_phase_task_take(s);
     if (!a)
-        return FAB_OK; /* no task ran, because enter() kept the active LIDs */
+        return FAB_OK; /* no worker task ran, because enter() kept the active LIDs */
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)

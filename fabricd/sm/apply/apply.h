@@ -2,8 +2,8 @@
 /*
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
  * fabric into service: they assign LIDs, compute routes and partitions, plan and send the writes,
- * read settings back, judge what switches hold after failed writes, publish the view and emit the
- * report.
+ * read settings back, verify the mixture that failed writes leave, publish the view and emit
+ * events.
  *
  * All rounds that change tables use these phases. A local repair makes its own plan and passes it
  * to sm_program_take.
@@ -16,7 +16,8 @@
 
 int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
-/* Notes which port settings change. Call this function before s->policy changes. */
+/* Compares the policy with new settings, to find the port settings that change. Call this function
+ * before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -25,53 +26,56 @@ void sm_apply_reload(struct sm *s);
 bool sm_repair_ready(const struct sm *s);
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
-/* Starts a worker task that makes the repair session for the active tables. */
+/* Starts a worker task that makes the repair session (libfabmgr/repair) of the active tables. Local
+ * repairs need this session. */
 void sm_repair_prepare(struct sm *s);
-/* Prepares memory for the next repair. Takes up to some milliseconds, so it is called when the
- * writes of a repair are over. */
+/* Allocates memory that the next local repair will need. This can take some milliseconds, so the
+ * caller does it after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
-/* Frees the repair session. The next tables are then computed by an engine. */
+/* Frees the repair session. An engine then computes the next tables. */
 void sm_repair_forget(struct sm *s);
 
 /* ---- writes (program.c) ---- */
 
-/* Takes over the plan of a local repair, which sm_phase_program_repair then sends. Returns
- * NOMEM. */
+/* Takes ownership of the plan of a local repair. Phase sm_phase_program_repair sends its writes.
+ * Returns OK or NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
-/* Plans the writes that bring up ISLs. port[count] has the ports at both ends of these ISLs, and
- * the snapshot has their PortInfo as it was read. Then changes this PortInfo to what the writes
- * will establish. Returns NOMEM. */
+/* Plans the writes that bring up ISLs. port[count] has the ids of the ports at both ends of these
+ * ISLs. The snapshot has PortInfo of these ports as it was read; the function replaces it by what
+ * the writes will establish. Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
-/* Call this function when the plan of a local repair begins: emits an event if pairs lose their
- * path while entries drop packets. */
+/* Call this function when the first write of a local repair is sent. It emits paths-paused if pairs
+ * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
+ * drained: number of drained LIDs; rounds: number of rounds of the transition. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 /* Returns the number of failed writes of the last round. */
 uint32_t sm_program_failed(const struct sm *s);
-/* Frees the plan after a round. A plan can have half a million writes, and freeing it later would
- * delay a local repair. */
+/* Frees the plan after a round. A plan can have half a million writes, so freeing it takes
+ * milliseconds, which a later local repair would have to wait. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
 
-/* Publishes the tables and fabric of the model as a view. Returns NOMEM. */
+/* Publishes the tables and fabric of the model as a view. Returns OK or NOMEM. */
 int sm_publish(struct sm *s);
-/* Publishes the tables and fabric of the model after a local repair. active: by how much the repair
- * changed the number of links between Active ports. Returns NOMEM. */
+/* Publishes the tables and fabric of the model after a local repair. active: by how many links the
+ * number of Active links of the fabric changed; negative if links were lost. Returns OK or
+ * NOMEM. */
 int sm_publish_repair(struct sm *s, int64_t active);
 /* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
-/* These functions emit events about links that a port probe found down, or up again. */
+/* Emit events about ISLs that a port probe found down (lost) or up again. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Call this function after a local repair was published. `lost` says that some switches have no
- * route to each other, so that an engine must compute new tables. */
+/* Call this function after the view of a local repair was published. lost: the repair left some
+ * switches without a route to each other, so an engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a round begins that an operator requested, or that computes tables for
  * new settings or after an incomplete local repair. It sets s->run.cause, the text that the record
- * of the reroute shows. */
+ * of the reroute shows as its cause. */
 void sm_reroute_begun(struct sm *s);
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
@@ -87,11 +91,13 @@ const char *sm_rebalance_outcome(const struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* If the background proof is due, starts it QUIET_US after the last local repair (reproof.c). */
+/* Sets the timer that starts the background proof QUIET_US (1 s) after the last local repair, if
+ * tables of a local repair are not yet proved as a whole. */
 void sm_reproof_prepare(struct sm *s);
 /* Call this function when a round has ended, before the next one is chosen. */
 void sm_reproof_round_ended(struct sm *s);
-/* Makes the background proof pause at once, because a fault may have to be handled. */
+/* Pauses the running background proof at once, because the processor may be needed to handle a
+ * fault. */
 void sm_reproof_yield(struct sm *s);
 void sm_reproof_drop(struct sm *s);
 bool sm_reproof_runs(const struct sm *s);
@@ -102,13 +108,14 @@ void sm_pins_attach(struct sm *s);
 
 /* ---- the baseline of approved devices (baseline.c) ---- */
 
-/* Returns the baseline with which sweeps compare devices, to leave out those that are not approved.
- * NULL: sweeps leave none out. */
+/* Returns the baseline of devices, if the settings demand that sweeps leave out devices which the
+ * baseline does not approve. NULL: sweeps leave out no device. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
-/* Call this function after the settings were read again. */
+/* Call this function after the settings were read again, because subnet.unapproved may have
+ * changed. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function when the caller that passed `ctx` ends. The manager does not call its done()
- * any more. */
+/* Call this function when the caller that passed `ctx` with a change of the baseline is freed. Its
+ * done() is then not called any more. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

@@ -23,7 +23,7 @@
 #define TELL_EVERY_US UINT64_C(600000000)
 #define TELL_MOST 64
 #define SUMMARY_EVERY_US UINT64_C(60000000)
-/* Maximum number of switch ports for which the time of the last event is kept. */
+/* Maximum number of switch ports for which the manager remembers the time of the last event. */
 #define TOLD_MOST 65536
 
 /* ---- what is not approved -------------------------------------------------------------------- */
@@ -45,8 +45,8 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* Entries that were also in the previous list keep the time at which they were found and the mark
- * that an event was emitted. Both lists are sorted. */
+/* Copies into the new list, for entries that the previous list also had, the time at which the
+ * device was found and the mark that an event was emitted. Both lists are sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -61,8 +61,8 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns what the manager does with an unapproved device that the sweep left in the fabric. The
- * manager's own port is never restricted. */
+/* Returns what the manager does with a device that is not approved, but that the sweep did not
+ * leave out. The manager's own port is never restricted. */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -79,7 +79,8 @@ static void append(struct sm_baseline_job *j, const struct fab_unapproved *u,
         (struct sm_unapproved){.what = *u, .effect = (uint8_t)effect, .since_us = j->unix_us};
 }
 
-/* Sorts the list, and keeps one entry of each place: a link can be found from both ends. */
+/* Sorts the list by place. Discovery can find a link from both ends and then lists its place twice;
+ * only one of these entries is kept. */
 static void sort(struct sm_baseline_job *j)
 {
     uint32_t kept = 0;
@@ -167,9 +168,9 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Returns whether the caller may mark this device as reported. Notes the time of the event. If
- * too many events were emitted recently, counts the device in b->untold for the summary event
- * instead. */
+/* Returns whether an event about this device may be emitted now, and then notes the time of the
+ * event. If too many events were emitted recently, the device is counted in b->untold for the
+ * summary event instead. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -264,8 +265,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
     return FAB_OK;
 }
 
-/* Counts the quarantined ports. Returns true if other ports than before are quarantined, so that
- * new P_Key tables are needed. */
+/* Counts the quarantined ports in the list. Returns true if the set of quarantined ports changed
+ * since the last call, so that new P_Key tables are needed. */
 static bool count_quarantined(struct sm_baseline *b)
 {
     uint64_t was = b->quarantine, hash = 0;
@@ -300,9 +301,9 @@ static void request_p_keys(struct sm *s)
         sm_request(s, SM_REQUEST_REROUTE);
 }
 
-/* Resets the links of devices that the sweep left out. The link of such a device is still Active if
- * the device was in service before, so the device could send packets. After the reset, the link
- * stays in state Init. */
+/* Resets the links of devices that the sweep left out. If such a device was in service before, its
+ * link is still Active, so the device could send packets. After the reset, the link stays in state
+ * Init. */
 static void reset_links(struct sm *s)
 {
     static const char note[] = ", as the device at it is not approved";
@@ -340,8 +341,9 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     int r = j->status;
-    /* If the baselines differ, an operator changed the baseline during the task, and
-     * baseline_edit.c has compared the fabric with the new one. */
+    /* Takes the result only if the baseline is still the one that the task compared. Otherwise an
+     * operator changed the baseline meanwhile, and baseline_edit.c has compared the fabric with the
+     * new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
         if (sm_baseline_take_list(s, j))
             request_p_keys(s);

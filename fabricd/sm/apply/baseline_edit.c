@@ -8,8 +8,8 @@
  * that no round changes what it reads. When it has ended, the loop thread takes over the new
  * baseline and the new list of devices that are not approved. If a round has replaced the list
  * meanwhile, the worker compares again. If rounds replace the list too often, the change is made
- * without a comparison, and a heavy sweep makes the comparison. done() of a change is called when
- * the change is committed to the database.
+ * without a comparison, and a heavy sweep makes the comparison later. The callback done() of a
+ * change is called when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-/* Interval of the checks whether the database has committed a change. */
+/* interval at which the manager checks whether the database has committed a change */
 #define LOOK_US 200
-#define WAIT_US 5000         /* interval of the checks whether the round has ended */
+#define WAIT_US 5000         /* interval of the checks whether the running round has ended */
 #define WAIT_MOST_US 3000000 /* maximum time that a change waits for the end of a round */
 #define TRIES_MOST 4         /* maximum number of comparisons for one change */
 
@@ -35,21 +35,22 @@ struct sm_baseline_edit { /* while the worker task runs, it owns the members up 
     uint32_t count;
     struct fab_fabric *view;     /* the published snapshot */
     int64_t unix_us;             /* time of the change */
-    struct fab_baseline *before; /* the baseline to be changed; NULL: there is none */
+    struct fab_baseline *before; /* the baseline before the change; NULL: there was none */
     struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
     int status;
 
     struct sm_baseline_edit *next;
-    bool computing;   /* the worker task runs */
-    bool committing;  /* the change is made, and is being written to the database */
-    uint64_t version; /* version of the list with which the comparison began */
+    bool computing;  /* the worker task runs */
+    bool committing; /* the change is in force, and is being written to the database */
+    /* sm_baseline.version of the list of unapproved devices when the comparison began. */
+    uint64_t version;
     uint64_t
         begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
     unsigned tries;
-    uint64_t mark; /* store_mark after the change; the change is committed when
-                      store_is_written(mark) is true */
+    /* The change is committed to the database when store_is_written(mark) is true. */
+    uint64_t mark;
     sm_done *done; /* NULL: nobody waits */
     void *ctx;
 };
@@ -68,7 +69,8 @@ static void sign(const struct sm_baseline_edit *e, const struct fab_place *place
         snprintf(ret->name, sizeof(ret->name), "%s", f->nodes[node].desc);
 }
 
-/* Lists the places of the whole fabric, and counts them. Returns NOMEM. */
+/* Lists the places of all devices and ISLs of the fabric. *ret_count is their number. Returns OK or
+ * NOMEM. */
 static int list_fabric(struct sm_baseline_edit *e, struct fab_approved **ret, size_t *ret_count)
 {
     const struct fab_fabric *f = e->view;
@@ -329,12 +331,13 @@ static void on_dropped(void *owner, void *ctx)
 {
     struct sm_baseline_edit *e = ctx;
     if (owner)
-        e->computing = false; /* no memory for the task; begin() returns NOMEM */
+        e->computing = false; /* no memory for the task, so begin() returns NOMEM */
     else
         edit_free(e);
 }
 
-/* Begins the first change of the queue. Returns DENIED, BUSY or NOMEM. */
+/* Begins to make the first change of the queue. Returns OK; DENIED; BUSY if no view is published;
+ * or NOMEM. */
 static int begin(struct sm *s, struct sm_baseline_edit *e)
 {
     static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};
@@ -443,7 +446,9 @@ void sm_baseline_edit_fini(struct sm *s)
     while (b->edits) {
         struct sm_baseline_edit *e = b->edits;
         b->edits = e->next;
-        if (!e->computing) /* else on_dropped frees it, when model.readers are orphaned */
+        /* If a task runs, on_dropped frees the edit when the tasks in model.readers are
+         * orphaned. */
+        if (!e->computing)
             edit_free(e);
     }
 }

@@ -57,7 +57,8 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
 /* ---- summary events -------------------------------------------------------------------------- */
 
 struct many {
-    const struct fab_fabric *f;      /* the snapshot from which the names are taken */
+    /* The snapshot that has the changed nodes and links, for their names. */
+    const struct fab_fabric *f;
     const struct fab_change *change; /* [count] changes of the same kind */
     size_t count;
 };
@@ -115,7 +116,8 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* Returns the GUID of the node at which all the links end; 0 if there is no such node. */
+/* Returns the GUID of the node at which all links of these changes end; 0: there is no such
+ * node. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -201,7 +203,7 @@ static void report_links(struct sm *s, enum fab_change_kind kind, const struct s
     size_t changed = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            continue; /* link-isolated was emitted when the isolation was requested */
+            continue; /* the event link-isolated was emitted when the isolation was requested */
         const struct fab_port *a = fab_fabric_port(f, link[i].port),
                               *b = fab_fabric_port(f, link[i].peer);
         changes[changed++] = (struct fab_change){.kind = kind,
@@ -225,8 +227,8 @@ void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t c
     report_links(s, FAB_CHANGE_LINK_ADDED, link, count);
 }
 
-/* Emits fabric-partitioned if switches disappeared together with other nodes. The manager can then
- * reach only its own part of the fabric. */
+/* Emits fabric-partitioned if switches disappeared together with other nodes. The cause may be that
+ * the manager can reach only its own part of the fabric. */
 static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                              const struct fab_change *changes, size_t count)
 {
@@ -238,7 +240,7 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    /* If more than SINGLY nodes disappeared, the summary event counts them instead. */
+    /* if more than SINGLY nodes disappeared, a summary event has counted them already */
     if (switches > 0 && nodes > 1 && nodes <= SINGLY)
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
@@ -249,9 +251,9 @@ static bool is_of_silent(const struct sm *s, const struct fab_change *c)
     return is_of_link(c->kind) && sm_silent_has_link(s, c->guid_a, c->port_a);
 }
 
-/* Removes the changes from the list that are removals of isolated links, because link-isolated was
- * already emitted for these links, and changes of links of silent switches, for which switch-silent
- * was emitted. Returns the number of remaining changes. */
+/* Removes from the list the changes that other events have already reported: removals of isolated
+ * links (link-isolated), and changes of links of silent switches (switch-silent). Returns the
+ * number of remaining changes. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;

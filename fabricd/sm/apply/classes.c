@@ -17,8 +17,8 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* Finds, for each class, the lowest share of a link that the VLArbitration tables guarantee, per
- * mille. The minimum is taken over all links examined. */
+/* Finds for each class the lowest share of a link, per mille, that the VLArbitration tables of any
+ * examined link guarantee. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;
@@ -41,7 +41,8 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
 {
-    struct fab_policy whole = of->policy; /* a shallow copy; of->policy owns the memory */
+    /* The policy is a shallow copy, whose memory belongs to of->policy. */
+    struct fab_policy whole = of->policy;
     uint32_t weakest;
     *ret = (struct sm_classes){.report = {.notes = 0}};
     if (fab_policy_classes_count(of->policy.classes) < 2)
@@ -60,8 +61,8 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            /* A deficit of 1 percentage point is tolerated, because the weights of VLArbitration
-             * are coarse. */
+            /* Do not report a class that is short by 1 percentage point: the weights of
+             * VLArbitration tables are too coarse to avoid this. */
             continue;
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);

@@ -3,15 +3,15 @@
  * The fixed tables of silent switches (links/silent.c). Nobody can write them, so new tables get
  * the entries that these switches hold, and the plan has no writes to them.
  *
- * If routes cannot avoid a silent switch, the proof checks the new tables together with the entries
- * of this switch. A loop or a cycle of channel dependencies makes new tables unacceptable. Pairs of
- * endports can be lost only because of a fixed entry, for example an entry that leads to a failed
- * link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a switch
- * cannot change either: tables that need other VLs than the last ones are not accepted.
+ * If routes cannot avoid a silent switch, the proof of the new tables includes the entries that
+ * this switch holds. A loop or a cycle of channel dependencies makes new tables unacceptable. Pairs
+ * of endports can be lost only because of a fixed entry, for example an entry that leads to a
+ * failed link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a
+ * switch cannot change either: new tables that need other VLs than the active tables are not
+ * accepted.
  *
- * Entries that the manager does not know stay as the engine computed them.
- *
- *
+ * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
+ * computed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static bool is_linked(const struct fab_fabric *f, uint32_t sw)
     return linked;
 }
 
-/* Copies the LFT of the switch into element i of *ret: the entries that it is known to hold, and
- * NO_ROUTE for unknown ones. */
+/* Copies the known LFT of the switch into element i of *ret. Entries whose contents are not known
+ * become NO_ROUTE. */
 static void copy_row(const struct fab_observed *o, uint32_t sw, struct sm_fixed *ret, uint32_t i)
 {
     uint8_t *row = ret->entry + (size_t)i * (ret->top + 1), *known = ret->known + i;

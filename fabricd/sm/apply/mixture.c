@@ -28,7 +28,7 @@
 #include "libfabmgr/transition/transition.h"
 #include "libfabmgr/verify/steps.h"
 
-struct sm_judging { /* the worker task owns all members except `stop` */
+struct sm_judging { /* while the worker task runs, it owns all members except `stop` */
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
@@ -41,7 +41,8 @@ struct sm_judging { /* the worker task owns all members except `stop` */
     uint64_t *refused; /* bitset of the switches of these writes */
     struct fab_verdict verdict;
     int status; /* BUSY: the verification was stopped */
-    int stop;   /* not 0: the verification must end; the loop thread sets it */
+    /* The loop thread sets `stop` to a value other than 0 if the verification must end early. */
+    int stop;
 };
 
 static void judging_free(struct sm_judging *j)
@@ -68,8 +69,9 @@ static void drop(struct sm *s, void *ctx)
     judging_free(j);
 }
 
-/* Makes the tables as if all failed writes had taken effect. If no write of this block failed, but
- * the switch's entries are unknown, they could be those of the target. */
+/* Makes the tables that the switches would hold if all failed writes had taken effect. If the
+ * entries of a block are unknown although no write of it failed, the block gets the entries of the
+ * target. */
 static int complete(const struct sm_judging *j, struct fab_lft *ret)
 {
     const struct fab_observed *o = &j->model.observed;
@@ -96,7 +98,8 @@ static bool is_stopped(void *ctx)
     return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether all combinations of uncertain entries are free of cycles. */
+/* Sets *ret_safe to whether every combination of old and new entries in the blocks whose write
+ * failed is free of cycles of channel dependencies. Returns OK or NOMEM. */
 static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 {
     struct fab_transition t = {0};
@@ -120,7 +123,7 @@ static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
     return r;
 }
 
-/* Verifies the entries that the switches hold, as if no failed write had taken effect. */
+/* Verifies the tables that the switches hold if none of the failed writes took effect. */
 static int judge_held(struct sm_judging *j)
 {
     struct fab_lft held = j->model.observed.lft; /* may have room for more switches */

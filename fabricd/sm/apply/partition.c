@@ -49,8 +49,8 @@ static int enter_reading(struct sm *s)
     return FAB_OK;
 }
 
-/* Moves the position to the next P_Key block that is not known. Returns false if no such block is
- * left. */
+/* Moves s->apply->scan to the next P_Key block whose contents are not known. Returns false if all
+ * are known. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;
@@ -129,8 +129,8 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* Emits settings-changed for ports that enforced partitions in the last sweep and no longer do,
- * because another program changed the setting. A sweep may find such a port before the scrub does.
+/* Emits settings-changed for each port that enforced partitions in the last sweep and does not now,
+ * because another program changed the setting. A sweep can find such a port before the scrub does.
  * The plan of this round writes the setting again. */
 static void find_changed(struct sm *s)
 {
@@ -146,8 +146,8 @@ static void find_changed(struct sm *s)
     }
 }
 
-/* Returns whether a switch acknowledged a write of partition enforcement but still reports another
- * value. */
+/* Returns whether a switch acknowledged that it enforces partitions (or that it does not), but its
+ * PortInfo still shows the opposite. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -176,8 +176,8 @@ static void emit_not_enforced(struct sm *s)
     s->apply->unchecked = count;
 }
 
-/* The worker task that computes the P_Key tables. The struct owns all its members except `model`,
- * which sm_model_lend lends, and which the manager takes back when the task ends. */
+/* Input and result of the worker task that computes the P_Key tables. `model` is lent by
+ * sm_model_lend until the task ends; the struct owns all other members. */
 struct members {
     struct sm_model model;
     struct fab_partition_input in;
@@ -254,7 +254,7 @@ static int leave(struct sm *s)
 {
     struct members *m = sm_phase_task_take(s);
     if (!m)
-        return FAB_OK; /* no task ran, because no P_Keys had to be computed */
+        return FAB_OK; /* no worker task ran, because no P_Keys had to be computed */
     int r = m->status;
     sm_model_take_back(&s->model, &m->model);
     if (r == FAB_OK) {

@@ -22,11 +22,12 @@
 
 #define TELL_EVERY_US UINT64_C(600000000)
 
-struct job { /* the worker task owns all members, except where noted */
+struct job { /* While the worker task runs, it owns all members, except where noted. */
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    struct fab_pins_arrivals arrivals; /* moved here from struct sm_pins while the task runs */
+    /* The nodes that arrived are moved here from struct sm_pins while the task runs. */
+    struct fab_pins_arrivals arrivals;
     struct fab_pins_input in;
     int status;
 };
@@ -200,7 +201,8 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     int r = j->status;
-    if (r == FAB_OK && j->was != p->set) { /* an operator changed the pins while the task ran */
+    if (r == FAB_OK && j->was != p->set) {
+        /* An operator changed the pins while the task ran, so its result is dropped. */
         fab_policy_pins_unref(j->made);
         j->made = NULL;
         j->in.was = p->set;
@@ -240,8 +242,8 @@ static int check_role(const struct sm *s)
     return s->model.fabric && s->policy.pin_names != FAB_PIN_OFF ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Requests a reroute, which computes the partitions and classes of all nodes by the changed
- * pins. */
+/* Requests a reroute, which computes the partitions and traffic classes of all nodes with the
+ * changed pins. */
 static int apply_pins(struct sm *s, sm_done *done, void *ctx)
 {
     int r = sm_wait(s, SM_ROUND_REROUTE, done, ctx);

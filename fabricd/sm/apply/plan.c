@@ -30,10 +30,12 @@ struct planning { /* the worker task owns all members */
     struct fab_plan plan;
     struct fab_silent *silent;
     struct fab_view *view; /* the published view; NULL: none with tables */
-    /* the repair that made the target from the former tables; empty: an engine made it */
+    /* the local repair that made the target from the former tables; empty if an engine made the
+     * target */
     struct fab_repair_delta repair;
     struct fab_transition_outcome outcome;
-    bool by_labels; /* the labels of the repair prove the order of the writes */
+    /* The labels of the repair's channels prove that the order of the writes is safe. */
+    bool by_labels;
     const struct fab_pool *pool;
     uint64_t order_us;
     atomic_bool stop; /* the loop no longer wants the plan */
@@ -71,8 +73,9 @@ static bool is_stopped(void *ctx)
     return atomic_load(&p->stop);
 }
 
-/* Proves that the order of the writes is safe, or makes another order. Old entries may lead through
- * silent switches, so the proof includes all links of these switches. */
+/* Proves that the order of the writes is safe, or makes a safe order. Old entries may lead through
+ * silent switches, so the proof includes all links of these switches. `hosts`: the SLs that hosts
+ * use. */
 static int order_change(struct planning *p, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;
@@ -87,10 +90,10 @@ static int order_change(struct planning *p, const struct fab_vls *hosts)
     return r;
 }
 
-/* Proves that the order of the writes is safe, or makes another order. If the new tables are a
- * repair of those that the switches hold, the labels of the repair prove its order. Hosts use the
- * SLs of the published view, from which they got path records. If no view is published yet, the
- * proof assumes that hosts use the SLs of the new tables. */
+/* Proves that the order of the writes is safe, or makes a safe order. If the new tables are a
+ * repair of the tables that the switches hold, the labels of the repair prove its order. Hosts use
+ * the SLs of the published view, because they got their path records from it. If no view is
+ * published yet, the proof assumes that hosts use the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

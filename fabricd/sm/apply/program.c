@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "programming" sends the writes of the plan stage by stage. LFT writes also wait at the
- * barriers of the plan, and where the plan says so, until packets in flight have left the fabric. A
- * payload is encoded when its write is sent, because storing half a million payloads would take
- * too much memory.
+ * Phase "programming" sends the writes of the plan stage by stage (libfabmgr/plan/plan.h). Within
+ * the stage of LFT writes, a write that depends on earlier ones waits until these are answered.
+ * Where the plan demands it, the write also waits until packets in flight have left the fabric. A
+ * payload is encoded when its write is sent, because storing half a million payloads would take too
+ * much memory.
  *
  * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
  * model. A node that refuses or does not answer a write becomes a suspect of a later sweep. After a
- * failed LFT write, the LFT of the switch counts as unknown. SL2VL and VLArbitration tables count
- * as unknown while they are written, because an interrupted round may leave them partly written.
+ * failed LFT write, the LFT of the switch counts as unknown. The SL2VL and VLArbitration tables of
+ * a node count as unknown while they are written, because an interrupted round may leave them
+ * partly written.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define DISCARD_OPS 10000 /* plans with as many writes are freed by a worker thread */
+#define DISCARD_OPS 10000 /* a worker thread frees plans with at least this many writes */
 
 void sm_program_fini(struct sm_programming *p)
 {
@@ -42,9 +44,9 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Marks the switches that had PortStateChange set and a foreign MasterSMLID when the sweep read
- * them. Such a switch sent its traps to another manager, so phase "reading back" checks its
- * ports. */
+/* Marks the switches that had PortStateChange set and the LID of another manager in MasterSMLID
+ * when the sweep read them. Such a switch sent its traps to the other manager. Phase "reading back"
+ * therefore checks its ports. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -58,7 +60,7 @@ static void note_unsure(struct sm *s)
     }
 }
 
-/* The plan of the first tables has millions of writes, and to free it takes milliseconds. */
+/* The plan for a fabric without tables has millions of writes, so freeing it takes milliseconds. */
 void sm_program_tidy(struct sm *s)
 {
     struct fab_plan *plan = &s->apply->program.plan;
@@ -133,8 +135,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* Stops a rebalance if a trap came while the plan was computed. sm_rebalance_yield affects no other
- * round. */
+/* Does not begin the writes of a rebalance if a trap came while its plan was computed.
+ * sm_rebalance_yield does nothing in other rounds. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -148,8 +150,9 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* Returns the directed route for a write. Returns NULL if no route is known, or if the node did not
- * answer an earlier write of this round and further writes would only cost time. */
+/* Returns the directed route for a write; NULL: the write cannot be sent. This is so if no route is
+ * known, or if the node did not answer an earlier write of this round, because further writes would
+ * only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -184,10 +187,11 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* Notes that a write of an LFT block failed. A later write that depends on it could close a
- * forwarding loop. In this round the manager therefore sends no more writes of blocks with this
- * number that wait for other writes. If the plan is stepwise, it sends no more waiting writes of
- * any block. The next round writes the missing blocks. */
+/* Notes that a write of an LFT block failed. Another write may wait for this one, because without
+ * it the entries could form a forwarding loop. In this round the manager therefore sends no more
+ * waiting writes of blocks with this number (LID / 64), of any switch. If the plan is for a
+ * transition in steps, it sends no more waiting writes of any block. The next round writes the
+ * missing blocks. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -205,15 +209,16 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
     return i >= p->plan.stage_start[stage] && i < p->plan.stage_start[stage + 1];
 }
 
-/* Notes that a switch did not accept a table that it must hold before its links become Active. */
+/* Notes that a switch did not accept a table that it must hold before its links become Active.
+ * is_held() then keeps these links below Active. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
     if (is_in_stage(p, op, FAB_STAGE_EARLY))
         fab_base_bits_set(p->held, op->node);
 }
 
-/* Returns whether a write would make a link Active although a table is missing in the switch at one
- * of its ends. The link then stays below Active, and carries no packets, until the next round has
+/* Returns whether the write would make a link Active although a switch at one of its ends lacks a
+ * table. The write is then left out, so that the link carries no packets until the next round has
  * written the table. */
 static bool is_held(const struct sm *s, const struct fab_plan_op *op)
 {
@@ -227,7 +232,7 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
 }
 
 /* Returns whether the write goes to a silent switch, which cannot receive it. The write does not
- * count as failed, because the proof of the new tables used the tables that the switch holds.
+ * count as failed, because the proof of the new tables used the entries that this switch holds.
  * Writes that wait for this one, as in the plan of a local repair, are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
@@ -244,8 +249,8 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Makes an LFT write LID routed if this is safe. The decision is made once for each switch and
- * round. */
+/* Makes an LFT write LID routed if this is safe (lid_routed.c). This is decided once for each
+ * switch in a round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint8_t *touched = &s->apply->program.touched[sw];
@@ -258,8 +263,8 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
     }
 }
 
-/* Returns whether the packets that were sent before the last answered write have left the fabric.
- * Otherwise sets the timer that sends the next writes. */
+/* Returns whether all packets that were in flight at the last answer to a write have left the
+ * fabric. If not, sets the timer that sends the next writes. */
 static bool has_settled(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -271,9 +276,9 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
-/* A link that does not come up must get no packets. If a write failed that precedes the LFT writes
- * of a local repair, the manager therefore sends no further writes. A targeted sweep reads the ends
- * of the link again. */
+/* A local repair that adds a link must not route packets to the link if it does not come up. If a
+ * write before the LFT writes of such a repair failed, the manager sends no further writes. A
+ * targeted sweep then reads both ends of the link again. */
 static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -328,10 +333,10 @@ void sm_program_stop(struct sm *s)
     sm_run_check(s);
 }
 
-/* Returns whether the node is the cause of a failed write. If a write is not answered, its route
- * may lead over a link that has just failed. A sweep then reads the node and its neighbours again,
- * and repeats the write over a new route. The node is the cause if it does not answer this write.
- */
+/* Returns whether the failed write is the fault of the node, and not of the route to it. A write
+ * without an answer may have taken a route over a link that has just failed. In this case a sweep
+ * reads the node and its neighbours again, and repeats the write over a new route. The node is at
+ * fault if it does not answer this second write either. */
 static bool is_to_blame(const struct sm *s, uint64_t guid, const struct fab_mads_answer *a)
 {
     return a->status != FAB_E_TIMEOUT || (s->run.round->targets && sm_is_refusing(s, guid));
@@ -357,7 +362,8 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
                    .attribute = attr);
 }
 
-/* Notes the entries of a failed LFT write, which the switch may hold now. Returns NOMEM. */
+/* Notes the entries of a failed LFT write, because the switch may have accepted them. Returns OK or
+ * NOMEM. */
 static int note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_apply *a = s->apply;
@@ -427,18 +433,18 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* Returns the M_Key of a port after the answer to a write of PortInfo. A key that the write did not
- * contain is ignored. A faulty device may answer with random data; a later write would then set
- * this key. */
+/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer is
+ * taken only if it is the key that the port must have: a faulty device may answer with random data,
+ * and a later write would then set such a key. */
 static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
 {
     uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
     return answered == sm_m_key_wanted(s, port) ? answered : known;
 }
 
-/* Updates the PortInfo of a port in the snapshot after an acknowledged write. A local repair is an
- * exception: it publishes the snapshot before its writes, with the PortInfo that these writes will
- * establish. An acknowledged write then does not change the snapshot. */
+/* Updates the PortInfo of a port in the snapshot after an acknowledged write. In a local repair the
+ * snapshot does not change, because it was published before the writes with the PortInfo that they
+ * establish. */
 static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
                               const struct fab_port_info *port)
 {
@@ -447,7 +453,7 @@ static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
         struct fab_port_info now = *port;
         now.m_key = key_after_write(s, op->port, port->m_key);
         (void)fab_fabric_set_port_info(
-            f, op->port, &now); /* if memory runs out, the next sweep updates the port */
+            f, op->port, &now); /* if memory runs out here, the next sweep updates the port */
     } else if (port->port_state < op->state) {
         log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
                  f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,
@@ -504,8 +510,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* Begins to check whether the switches that have not answered are silent. Returns whether all of
- * them are known to be silent. */
+/* Starts the check whether the switches with unanswered writes are silent (links/silent_check.c).
+ * Returns whether all of them are already known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -520,9 +526,9 @@ static bool suspect_awaited(struct sm *s)
     return only_silent;
 }
 
-/* If another fault waits for this round, or only silent switches have not answered, gives up writes
- * that were not answered within the time of one try. Otherwise the MAD session retries all
- * writes. */
+/* Gives up writes that were not answered within the time of one try, if another fault waits for the
+ * end of this round, or if only silent switches have not answered. Otherwise the MAD session
+ * continues its retries. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
@@ -546,8 +552,8 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Notes at which nodes the writes of this round failed. A heavy sweep writes to all nodes that need
- * it, so it forgets the other nodes. */
+/* Notes the nodes at which writes of this round failed. A heavy sweep writes to all nodes that need
+ * a write, so nodes that were noted before are forgotten then. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -563,8 +569,8 @@ static void note_refusing(struct sm *s)
         sm_refusing_keep(s, &refused);
 }
 
-/* Ends the writes of the round: notes the time of the last write, and emits the events about failed
- * writes and about the end of the transition. */
+/* Call this function after the last write of the round. It notes the time, and emits the events
+ * about failed writes and about the end of the transition. */
 static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -578,9 +584,9 @@ static void end_writes(struct sm *s)
               p->switches, p->failed);
 }
 
-/* After a local repair: if table writes failed, the switches hold a mixture without a verdict. If
- * the repair wrote SL2VL or VLArbitration tables, marks these tables of the written switches as
- * known. */
+/* Ends phase "programming" of a local repair. If table writes failed, the switches hold a mixture
+ * of tables that is not verified yet (mixture.c). If the repair wrote SL2VL or VLArbitration
+ * tables, their contents are known again, except at nodes where a write failed. */
 static int leave_repair(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -601,7 +607,7 @@ static int leave(struct sm *s)
     return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
-/* The programming phase of a local repair. sm_program_take has set its plan. */
+/* Phase "programming" of a local repair sends the plan that sm_program_take got. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

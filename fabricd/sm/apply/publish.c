@@ -4,8 +4,8 @@
  * Readers get this view, and the store saves it later. The phase also emits events about changes.
  * If a round found and changed nothing, it publishes nothing.
  *
- * A worker task compares the snapshot with the published one and counts it, because that takes time
- * in proportion to the fabric.
+ * A worker task compares the snapshot with the published one, and counts its nodes, ports and
+ * links. The time for this grows with the size of the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,9 +31,8 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view; /* a reference; NULL: no view is published */
-    const struct fab_fabric
-        *old; /* the snapshot of `view`; NULL: there is no view to compare with */
+    struct fab_view *view;        /* a reference; NULL: no view is published */
+    const struct fab_fabric *old; /* the snapshot of `view`; NULL: no view is published yet */
     struct fab_fabric *now;
     struct fab_change *changes;
     size_t count;
@@ -83,8 +82,9 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    /* The view has no witness: tables that failed their proof are not published. If table writes
-     * failed, the verdict is that of a mixture that the next round replaces. */
+    /* The verdict has no witness, because tables that failed their proof are not published. If
+     * table writes failed, the verdict is that of the mixture, until the next round has repeated
+     * the writes. */
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
@@ -159,8 +159,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* Emits the event for a reroute that changed no table. An operator who requested the reroute learns
- * from it how long the reroute took. */
+/* Emits the event about a reroute that changed no table. The event tells the operator who requested
+ * the reroute how long it took. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -168,8 +168,9 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* Emits the event for a reroute in which an engine refined the tables of a local repair. The local
- * repair had restored traffic, so the status keeps showing the duration of the local repair. */
+/* Emits the event about a reroute in which an engine replaced the tables of a local repair by
+ * better balanced ones. The status keeps showing the duration of the local repair, because that is
+ * how long traffic was interrupted. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -223,8 +224,8 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Notes in the store that all ports were asked to register again (ClientReregister). Ports that
- * could not be reached are asked when they come up. */
+/* Notes in the store that all reachable ports were asked to register again (ClientReregister). The
+ * manager asks the other ports when they come up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -251,7 +252,7 @@ static int enter(struct sm *s)
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;
-    /* True if a fault interrupted the last round before it published its tables. */
+    /* true if the last round was interrupted before it published its tables */
     bool others = old && old->target != s->model.target;
     if (old && !others && !c->count && !s->run.computed && !s->apply->program.writes)
         return FAB_OK;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading back" finds port changes that no trap reported. A switch that did not know this
- * manager during the sweep sent it no traps. PortStateChange would have shown the changes, but
- * programming the switch cleared it.
+ * Phase "reading back" finds port changes that no trap reported. Until this round wrote its LID to
+ * a switch as MasterSMLID, the switch sent no traps to this manager. The bit PortStateChange would
+ * have shown the changes, but the writes of this round cleared it.
  *
- * The phase reads the ports of these switches once more, except ports whose state was just written,
- * because a port that went down refuses such a write. If the state of a port has changed, a
- * targeted sweep reads its switch again.
+ * The phase reads the ports of these switches once more. It leaves out ports whose state this round
+ * wrote, because a port that had gone down would have refused the write. If the state of a port has
+ * changed, a targeted sweep reads its switch again.
  */
 #include "fabricd/sm/apply/state.h"
 

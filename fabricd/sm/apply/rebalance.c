@@ -6,17 +6,17 @@
  * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
  * The new tables replace the active tables only if their congestion product is lower. The
  * congestion product is the maximum link load of all-to-all traffic, times the maximum link load of
- * the worst shift permutation; "auto" compares engines by it, too. As always, the tables are proved
- * and their writes are ordered.
+ * the worst shift permutation. The setting routing.engine: auto compares engines by the same
+ * product. The new tables are proved like all others.
  *
- * The new tables replace the active tables only if libfabmgr/transition finds an order of the
- * writes in which no mixture of old and new entries has a forwarding loop or a cycle of channel
- * dependencies, no destination is drained, and hosts may keep the SLs that path records gave them.
- * Phase "planning" finds the order again for the tables that switches hold.
+ * They also replace the active tables only if libfabmgr/transition finds an order of the writes in
+ * which no mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
+ * no destination is drained, and hosts may keep the SLs that path records gave them. Phase
+ * "planning" finds the order again for the tables that switches hold.
  *
  * A trap ends a rebalance that computes routes or writes tables, so that it does not delay the
- * answer to a fault. It may end after any write, because every mixture is safe. The sweep after the
- * trap completes or replaces the tables.
+ * repair after a fault. The rebalance may end after any write, because every mixture of old and new
+ * tables is safe. The sweep after the trap completes or replaces the tables.
  *
  * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
  * the engine does not run again until the active tables change.
@@ -67,7 +67,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        return; /* the timer is set when the running round ends */
+        return; /* if a round runs, its end sets the timer */
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
     else
@@ -88,8 +88,8 @@ void sm_rebalance_begun(struct sm *s)
     b->outcome[0] = 0;
 }
 
-/* Handles a postponed rebalance. If a caller waits for it, the rebalance is requested again at
- * once. Otherwise the timer requests it after the next quiet time. */
+/* Call this function when a fault has postponed a rebalance. If a caller waits for the rebalance,
+ * it is requested again at once. Otherwise the timer requests it after the next quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;
@@ -115,8 +115,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Call this function after a trap or a fault. The quiet time starts again. A rebalance that
- * computes routes is postponed; a rebalance that writes tables stops. */
+/* Call this function after a trap or a fault. The quiet time begins anew. A rebalance that computes
+ * routes is postponed, and a rebalance that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.stirred_us = clock_now_us();

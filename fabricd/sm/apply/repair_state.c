@@ -5,11 +5,11 @@
  * failed links, and not on the size of the fabric.
  *
  * The task begins together with the writes of new tables, so that a fault soon after the round
- * finds a session. The writes change the snapshot in place, so the input of the task is sealed
- * before phase "planning", which then copies the snapshot for the writes.
+ * finds a session. The writes change the snapshot in place. The task therefore takes a reference to
+ * the snapshot before phase "planning", and that phase makes a copy for the writes.
  *
- * A session is valid for one set of tables (model.tables). The routing task that replaces the
- * tables borrows the session, and updates it for the new tables if it can
+ * A session is valid for one set of tables, which model.tables numbers. The routing task that
+ * replaces the tables borrows the session, and updates it for the new tables if it can
  * (fab_repair_session_update).
  */
 #include <stdlib.h>
@@ -78,7 +78,8 @@ static void done(void *owner, void *ctx)
     go_on(s);
 }
 
-/* Called instead of done() if the tables are no longer active or memory ran out. */
+/* The loop calls drop() instead of done() if the result is not needed any more, because other
+ * tables became active or memory ran out. */
 static void drop(void *owner, void *ctx)
 {
     struct sm *s = owner;
@@ -87,7 +88,8 @@ static void drop(void *owner, void *ctx)
         go_on(s);
 }
 
-/* Takes references to the snapshot and the active tables. NULL: no memory. */
+/* Takes references to the snapshot and the active tables as the input of the task. Returns NULL if
+ * there is no memory. */
 static struct sm_repair_making *seal(const struct sm *s)
 {
     struct sm_repair_making *j = calloc(1, sizeof(*j));
@@ -160,8 +162,8 @@ void sm_repair_prepare(struct sm *s)
 }
 
 /* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
- * packets may loop or deadlock. A repair is proved for the new tables, so it does not apply to such
- * a mixture. Instead, a sweep orders all writes that the switches still lack. */
+ * packets may loop or deadlock. No local repair may begin then, because it is proved only for the
+ * new tables. Instead, a sweep plans all writes that the switches still lack. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     return s->apply->mixed && !fab_verify_verdict_good(&s->apply->verdict);

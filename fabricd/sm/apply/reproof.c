@@ -2,18 +2,20 @@
 /*
  * The background proof. A local repair proves only the paths that it changes, and relies on what
  * the repair session knows of the other paths. After local repairs, a worker task therefore proves
- * all published tables (libfabmgr/verify/steps.h), and uses nothing but the tables. So a defect of
- * the incremental proof and damaged memory are both noticed.
+ * all published tables (libfabmgr/verify/steps.h), and uses nothing but these tables. The manager
+ * thus notices a defect of the incremental proof or damaged memory.
  *
  * The proof begins QUIET_US after the last local repair. If another local repair is published
  * meanwhile, the proof ends, and a proof of the new tables follows. If local repairs keep coming, a
  * proof begins LONGEST_US after the first local repair that no proof covers; later local repairs do
- * not end this proof. If a round proves all tables (route.c), no background proof is needed.
+ * not end this proof. A round that computes tables proves all of them (route.c), so it needs no
+ * background proof.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
  * time, and takes at most contingency.cpu percent of one core. Meanwhile, no contingencies are
- * computed. A trap ends the slice after at most 256 further LIDs (sm_reproof_yield). While a round
- * runs, no slice begins, unless the first local repair is more than LONGEST_US ago.
+ * computed. A trap ends the running slice after at most 256 further destination LIDs
+ * (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local repair
+ * is more than LONGEST_US ago.
  *
  * If the background proof finds a failure that the incremental proofs did not find, the manager
  * emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and lets
@@ -33,19 +35,22 @@
 #define QUIET_US 1000000u
 #define LONGEST_US 10000000u
 #define SLICE_US 4000u
-#define PAUSE_US 4000u    /* the shortest pause, and the pause in virtual time */
-#define SLICE_PIECES 64   /* maximum number of steps in a slice; in virtual time, its only limit */
-#define RETRY_US 10000000 /* delay until the next try after memory ran out */
+#define PAUSE_US 4000u /* minimum pause between two slices; in virtual time, always this pause */
+/* Maximum number of steps in a slice; in virtual time, the only limit of a slice. */
+#define SLICE_PIECES 64
+#define RETRY_US 10000000 /* delay until the next try to start a proof after memory ran out */
 
 struct sm_reproof_job {
     struct fab_view *view;
-    uint64_t repairs; /* value of sm_reproof.repairs when the view was published */
+    /* Number of local repairs since the start (sm_reproof.repairs) when the view was published. */
+    uint64_t repairs;
     struct fab_verify_steps *steps;
     struct fab_verdict verdict;
     char *witness;
-    bool timed;        /* a slice ends after SLICE_US; false: in virtual time */
-    int stop;          /* not 0: the slice must end; the loop thread sets it */
-    bool over;         /* `status` and `verdict` are those of the proof */
+    /* True: a slice ends after SLICE_US; false (virtual time): only SLICE_PIECES limits a slice. */
+    bool timed;
+    int stop;          /* the loop thread sets `stop` to end the running slice */
+    bool over;         /* the proof has ended, and `status` and `verdict` are its result */
     int status;        /* status of the proof so far */
     uint64_t slice_ns; /* processor time of the last slice */
     uint64_t began_us; /* manager's clock when the proof began */
@@ -80,7 +85,7 @@ static void work(void *ctx, struct loop_task *task)
     bool more = !j->over;
     for (unsigned i = 0; i < SLICE_PIECES && more && !slice_is_over(j, start_ns); i++) {
         more = fab_verify_steps_next(j->steps);
-        /* Gives the processor to the loop thread, which may have to handle a fault. */
+        /* gives the processor to the loop thread, which may have to handle a fault */
         (void)sched_yield();
     }
     if (!j->over && !more)
@@ -105,7 +110,7 @@ static bool is_overdue(const struct sm_reproof *r, uint64_t now)
     return r->due_us && now - r->due_us >= LONGEST_US;
 }
 
-/* Returns the time until a proof may begin. */
+/* Returns how long a due background proof must still wait until it may begin, in microseconds. */
 static uint64_t wait_us(const struct sm_reproof *r)
 {
     uint64_t now = clock_now_us(), quiet = r->repaired_us + QUIET_US,
@@ -113,7 +118,8 @@ static uint64_t wait_us(const struct sm_reproof *r)
     return at > now ? at - now : 0;
 }
 
-/* Drops the running proof. If a slice runs on the worker, the slice ends early. */
+/* Drops the running background proof. If a worker is in the middle of a slice, the slice ends
+ * early. */
 static void drop_job(struct sm *s)
 {
     struct sm_reproof *r = &s->apply->reproof;
@@ -165,8 +171,8 @@ static const char *failure(const struct fab_verdict *v)
                                          : "they exceed the limits of a device";
 }
 
-/* Publishes the verdict of the proof as the verdict of the active tables. If the switches hold a
- * mixture of tables, the mixture has a verdict of its own, which stays. */
+/* Publishes the verdict of the proof as the verdict of the active tables. If failed writes left a
+ * mixture of tables, the published verdict is that of the mixture and does not change. */
 static void take_over(struct sm *s, struct sm_reproof_job *j)
 {
     if (s->apply->mixed)
@@ -192,7 +198,8 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
                .reason = what, .witness = j->witness ? j->witness : "none",
                .pairs = j->verdict.unreachable_pairs);
     take_over(s, j);
-    sm_repair_forget(s); /* the state of the repair session may be wrong, too */
+    /* An engine computes the new tables, because the repair session may be wrong, too. */
+    sm_repair_forget(s);
     sm_request(s, SM_REQUEST_REROUTE);
 }
 
@@ -209,11 +216,11 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
 {
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
-    /* Pairs without a path are no failure if the local repair has reported them: an engine then
-     * computes new tables next. */
+    /* Pairs without a path are no failure of the proof if the local repair has already reported
+     * them. An engine computes new tables next. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
-    /* Pairs that only the tables of silent switches separate were announced, too. */
+    /* the same holds for pairs that only the tables of silent switches separate */
     announced |= sm_silent_count(s) > 0 && v->deadlock_free && v->beyond == 0 &&
                  v->witness.kind != FAB_E_LOOP;
     bool good = fab_verify_verdict_good(v);
@@ -251,7 +258,7 @@ void sm_reproof_round_ended(struct sm *s)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* Returns the pause after a slice that took `cpu_ns` of processor time. */
+/* Returns how long to pause after a slice that took `cpu_ns` of processor time, in microseconds. */
 static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
 {
     uint64_t percent = s->in.config->contingency_cpu;
@@ -323,7 +330,7 @@ static void on_time(void *ctx)
     struct sm_reproof *r = &s->apply->reproof;
     loop_at(s->in.loop, "proving all tables");
     if (!r->due_us || r->task || (r->job && r->job->over) || !may_run(s))
-        return; /* sm_reproof_prepare sets the timer again when the round has ended */
+        return; /* when the running round ends, sm_reproof_prepare sets the timer again */
     if (r->job && r->job->repairs != r->repairs && !is_overdue(r, clock_now_us()))
         drop_job(s);
     if (!r->job && wait_us(r) > 0)
@@ -375,7 +382,8 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* If a slice still runs, the worker task owns the job, and frees it after loop_tasks_orphan. */
+/* If a worker is in the middle of a slice, its task owns the job. The job is freed after
+ * loop_tasks_orphan. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -121,9 +121,9 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Returns the measured rate of LFT writes in blocks per second: all blocks written by the reroutes
- * in memory, divided by the sum of the times between first and last write. Reroutes with failed
- * writes or fewer than 8 blocks are ignored. */
+/* Returns the measured rate of LFT writes in blocks per second; 0: not known. The rate is the
+ * number of blocks written by the reroutes in memory, divided by the sum of their times between
+ * first and last write. Reroutes with failed writes or fewer than 8 blocks are left out. */
 uint32_t sm_table_write_rate(const struct sm *s)
 {
     uint64_t blocks = 0, us = 0;

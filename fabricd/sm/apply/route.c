@@ -21,19 +21,22 @@
 
 struct sm_route_job {
     struct loop_task *task; /* the worker task; NULL: it has ended */
-    /* The LIDs are set in of.target; the task adds tables, VLs and the name of the engine. */
+    /* The snapshot and policy of this task; of.target has the LIDs, and the task adds tables, VLs
+     * and the name of the engine. */
     struct sm_sealed of;
     struct fab_target *former; /* the previous tables; NULL: none */
-    struct fab_target *active; /* in a rebalance: the active tables, for comparison; else NULL */
+    /* The active tables, with which a rebalance compares the new ones; NULL in other rounds. */
+    struct fab_target *active;
     struct sm_gain gain;
     struct fab_repair_session session; /* repair session of `former`; empty: none */
     struct sm_fixed fixed;             /* the tables of silent switches */
-    uint64_t lost_pairs;               /* number of pairs without a path because of these tables */
+    /* Number of pairs without a path because of the fixed tables of silent switches. */
+    uint64_t lost_pairs;
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[300];    /* reason given by the engine that ran last or that was chosen */
+    char why[300];    /* explanation by the engine that ran last or that was chosen */
     char passed[800]; /* names of the engines that were passed over, with reasons */
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended, and when its proof ended. */
@@ -41,7 +44,7 @@ struct sm_route_job {
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;
     bool composed; /* the task has set `classes` */
-    bool flawed;   /* the engine reports that other engines may do better */
+    bool flawed; /* the engine reports that another engine may spread load better on this fabric */
     bool over;
 };
 
@@ -81,8 +84,8 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
-/* Returns whether the tables passed their proof. Pairs that have no path because of tables that
- * nobody can write do not count as a failure. */
+/* Returns whether the tables passed their proof. Pairs that have no path only because of the fixed
+ * tables of a silent switch do not count as a failure. */
 static bool is_good(const struct sm_route_job *j)
 {
     const struct fab_verdict *v = &j->verdict;
@@ -91,8 +94,8 @@ static bool is_good(const struct sm_route_job *j)
             v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
 }
 
-/* Gives silent switches the entries that they hold, and proves the tables again. The pairs that are
- * lost then, but were connected before, are lost because of these entries. */
+/* Gives silent switches the entries that they hold, and proves the tables again. Pairs that were
+ * connected before this and are not now are counted as lost because of these entries. */
 static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
 {
     *ret_changed = false;
@@ -116,7 +119,7 @@ static struct fab_route_input input(struct sm_route_job *j)
                                     .flawed = &j->flawed};
 }
 
-/* Drops the tables of an engine that is passed over. */
+/* Drops the tables of an engine whose tables will not be used. */
 static void discard(struct sm_route_job *j)
 {
     fab_verify_verdict_fini(&j->verdict);
@@ -147,8 +150,8 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
-/* Replaces the first proved tables by the tables of a later engine if those are better. Only "auto"
- * on a damaged fabric does so. */
+/* Runs the later engines of the chain, and takes their tables instead of the first proved ones if
+ * they are better. This happens only with engine "auto" on a damaged fabric. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -202,8 +205,8 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
-/* Repairs the former tables for the new fabric. Returns false if an engine must compute new
- * tables. */
+/* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
+ * is not possible, and an engine must compute them. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -227,7 +230,8 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* Divides the VLs among all traffic classes, and proves the tables with the VLs of all classes. */
+/* Divides the VLs that the engine left free among the traffic classes, and proves the tables on the
+ * VLs of all classes. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -238,8 +242,8 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Gives every traffic class its own set of VLs if an engine can route with the VLs of one set.
- * Otherwise halves the number of sets until an engine can. Classes then share sets. */
+/* Gives every traffic class its own set of VLs, if an engine can route with the VLs of a single
+ * set. Otherwise halves the number of sets until an engine can; classes then share sets. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
@@ -301,7 +305,7 @@ static void drop(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Drops the routing job. If a worker still runs the job, its result is dropped when it arrives. */
+/* Drops the routing task. If a worker still computes, its result is dropped when it arrives. */
 static void drop_job(struct sm *s)
 {
     struct sm_route_job *j = s->apply->job;
@@ -352,7 +356,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    drop_job(s); /* an aborted round may have left its job */
+    drop_job(s); /* A job may be left from an aborted round. */
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 
@@ -410,7 +414,7 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
 }
 
 /* Returns FAB_OK if the new tables passed their proof, SM_ROUND_OVER if the active tables stay, or
- * the error of the routing task. */
+ * the error of the routing task, such as FAB_E_NOMEM. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))

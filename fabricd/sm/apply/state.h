@@ -12,11 +12,13 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-/* Maximum number of LFT entries and channels that the search for an order of the writes visits.
- * This takes about 1.5 s of CPU time, during which a local repair must wait. */
+/* Limit of the search for a safe order of the writes: the number of LFT entries and channels that
+ * it visits. At this limit the search has taken about 1.5 s of CPU time, during which a local
+ * repair must wait. */
 #define SM_TRANSITION_VISITS 100000000u
 
-struct sm_scan { /* how far a phase has come: index of the port or switch, and of its table block */
+/* Position of the running phase: index of the port or switch, and number of its table block. */
+struct sm_scan {
     uint32_t index, block;
 };
 enum sm_touched {
@@ -30,59 +32,64 @@ enum sm_touched {
     SM_REFUSED = 64, /* a write to this node failed */
     SM_TOOK = 128    /* the node acknowledged a write */
 };
-struct sm_failed_block { /* an LFT block whose write failed: the switch may hold these entries */
+/* An LFT block whose write failed; the switch may hold these entries or its former ones. */
+struct sm_failed_block {
     uint32_t sw, block;
     uint8_t entries[FAB_LFT_BLOCK];
 };
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
-    uint32_t next; /* index in the plan of the next write to send */
+    uint32_t next; /* index in the plan of the next write that may be sent */
     int stage;
-    bool tables_wait; /* LFT writes wait until all writes of stage SWITCH (plan.h) are answered */
-    uint32_t awaited; /* unanswered LFT writes that other writes wait for */
-    /* Manager's clock at the last answer to such a write; 0: none yet. */
+    /* LFT writes wait until all SwitchInfo writes (stage SWITCH, plan.h) are answered. */
+    bool tables_wait;
+    uint32_t awaited; /* number of sent LFT writes without an answer for which other writes wait */
+    /* Manager's clock at the last answer to an LFT write for which other writes wait; 0: none
+     * yet. */
     uint64_t awaited_us;
     /* If pairs have no path while tables change: lossy_us is the manager's clock at the first write
-     * that causes this, and lost_us is how long it lasted. Otherwise both are 0. */
+     * after which they have none, and lost_us is the duration in microseconds. Otherwise both are
+     * 0. */
     uint64_t lossy_us, lost_us;
-    uint64_t lost_pairs; /* number of pairs that may have no path meanwhile */
-    uint64_t *asked;     /* bitset of writes that are sent and not answered */
-    /* Bitset of LFT block numbers, for all switches together. A write of such a block failed, so
-     * later writes of this block that wait for other writes are not sent. */
+    uint64_t lost_pairs; /* number of pairs that may have no path while tables change */
+    uint64_t *asked; /* bitset, by index in the plan, of writes that are sent and not answered */
+    /* Bitset of LFT block numbers (LID / 64), for all switches together. A write of such a block
+     * failed, so later writes of blocks with this number that wait for other writes are not
+     * sent. */
     uint64_t torn[16];
-    bool stopped;           /* no further writes are sent; a later round sends them */
+    bool stopped;           /* the round sends no further writes; a later round sends the rest */
     uint32_t failed_tables; /* number of LFT writes that failed or were not sent */
     uint32_t failed, reported, blocks, switches, writes;
-    /* Number of switches whose ports may have changed without a trap. After the readback: number of
-     * ports that have changed. */
+    /* During the writes: number of switches whose ports may have changed without a trap. After the
+     * readback: number of ports that have changed. */
     uint32_t unsure;
-    /* bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h) */
+    /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h), whose
+     * entries they need before their links become Active. */
     uint64_t *held;
     uint8_t *touched; /* [node_count] bits of enum sm_touched for each node */
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;
-    uint32_t entries; /* number of LFT entries that this round changed */
-    uint32_t to_ends; /* number of these entries whose LIDs belong to adapters or routers */
+    uint32_t entries; /* number of LFT entries that this round has changed */
+    uint32_t to_ends; /* those of these entries whose LIDs belong to adapters or routers */
     uint64_t first_write_us, last_write_us;
 };
-struct sm_gain { /* comparison of an engine's tables with the active tables; less is better */
+struct sm_gain { /* comparison of an engine's tables with the active tables, by a rebalance */
     bool same;
-    /* Congestion products of the active tables (was) and of the engine's tables (now). The
-     * congestion product is the maximum link load of all-to-all traffic, multiplied by the maximum
-     * link load of the worst shift permutation. */
+    /* Congestion products (doc/glossary.md) of the active tables (`was`) and of the engine's tables
+     * (`now`); the lower one is better. */
     uint64_t was, now;
-    /* True if no order of the writes is free of deadlocks, or if every such order takes away paths
-     * or needs new SLs at hosts. */
+    /* No order of the writes is safe: in every order some mixture may deadlock, or pairs lose their
+     * path for a while, or hosts need new SLs. */
     bool unsafe;
 };
 struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
-    uint64_t stirred_us; /* manager's clock when the fabric last changed or a trap came */
+    uint64_t stirred_us; /* manager's clock when the fabric last changed or a trap last came */
     /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
     uint64_t ended_us;
-    /* Generation of the view after the last rebalance. While this view is published, no rebalance
-     * starts by itself. */
+    /* Generation of the view at the end of the last rebalance. While this view stays published, no
+     * rebalance starts by itself. */
     uint64_t judged;
     bool asked;          /* a caller requested the next rebalance */
     struct sm_gain gain; /* the gain of the running rebalance */
@@ -91,24 +98,28 @@ struct sm_rebalance { /* state of rebalance.c */
 struct sm_repair_making; /* input of the task that makes a repair session */
 struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
-    uint64_t tables;                 /* value of model.tables to which the session belongs */
-    uint64_t asked;                  /* value of model.tables when a session was last requested */
-    struct loop_task *task;          /* the worker task that makes a session; NULL: none runs */
-    struct sm_repair_making *sealed; /* input of a task that begins with the writes; or NULL */
+    /* The value of model.tables, which numbers the active tables, for which the session was
+     * made. */
+    uint64_t tables;
+    uint64_t asked;         /* the value of model.tables for which a session was last requested */
+    struct loop_task *task; /* the worker task that makes a session; NULL: none runs */
+    /* The input of a task that will begin together with the writes; NULL: none. */
+    struct sm_repair_making *sealed;
 };
 struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
     struct fab_qos_report report;
-    /* By class: lowest guaranteed share of a link, per mille. */
+    /* By traffic class: the lowest guaranteed share of a link, per mille. */
     uint16_t guaranteed[FAB_CLASSES_MAX];
 };
 struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
     struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
-    /* Map from node GUID to the time of the last event about this node, in seconds of the manager's
-     * clock. At most FAB_PINS_MAX entries. */
+    /* The time of the last event about each node, by node GUID, in seconds of the manager's clock.
+     * At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
-/* A comparison of the fabric with a baseline. A worker task owns all members. */
+/* Input and result of a comparison of the fabric with a baseline of devices. While the worker task
+ * runs, it owns all members. */
 struct sm_baseline_job {
     struct fab_fabric *fabric;
     struct fab_baseline *set;
@@ -120,41 +131,48 @@ struct sm_baseline_job {
     int64_t unix_us;
     int status;
 };
-struct sm_baseline_edit;        /* a change of the baseline, defined in baseline_edit.c */
-struct sm_baseline {            /* state of baseline.c and baseline_edit.c */
-    struct fab_baseline *set;   /* the baseline; NULL: there is none */
-    struct sm_unapproved *list; /* [count] devices that are not approved, sorted by place */
+struct sm_baseline_edit;      /* a change of the baseline, defined in baseline_edit.c */
+struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
+    struct fab_baseline *set; /* the baseline; NULL: there is none */
+    /* Devices that are not approved: a list of `count` elements, sorted by place. */
+    struct sm_unapproved *list;
     uint32_t count;
-    uint64_t version;     /* number of times that the list was replaced */
+    uint64_t version;     /* how often the list has been replaced */
     uint32_t quarantined; /* number of quarantined ports in the list */
-    uint64_t quarantine;  /* hash of the port GUIDs of the quarantined ports; 0: there are none */
+    /* Hash of the port GUIDs of the quarantined ports; 0: no port is quarantined. */
+    uint64_t quarantine;
     uint8_t mode; /* enum config_unapproved: value of the setting subnet.unapproved before the last
                      reload */
-    /* Map from the hash of a switch port to the time of the last event about this port, in seconds
-     * of the manager's clock. */
+    /* The time of the last event about each switch port, by a hash of the port, in seconds of the
+     * manager's clock. */
     struct fab_map told;
-    /* Manager's clock at the start of the period in which window_told counts events; 0: no event
-     * yet. */
+    /* Manager's clock at the start of the period in which window_told counts the emitted events; 0:
+     * no event yet. */
     uint64_t window_us;
     uint32_t window_told, untold;
-    /* Manager's clock at the last summary event; 0: none yet. */
+    /* Manager's clock at the last event nodes-unapproved, which sums up many devices; 0: none
+     * yet. */
     uint64_t summary_us;
-    struct sm_baseline_edit *edits; /* queue of changes; the first one is being made */
-    struct loop_timer *timer;       /* the first change waits for a round, or for the database */
+    /* Queue of changes of the baseline; the first one is being made. */
+    struct sm_baseline_edit *edits;
+    /* Set while the first change waits for the end of a round, or for the database. */
+    struct loop_timer *timer;
 };
-struct sm_judging;     /* the proof of a mixture, defined in mixture.c */
+struct sm_judging;     /* the verification of a mixture of tables, defined in mixture.c */
 struct sm_reproof_job; /* a background proof, defined in reproof.c */
 struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
-    struct loop_task *task;     /* the worker task that has `job`; NULL: none runs */
-    /* Local repairs published since the last proof of all tables. due_us: manager's clock at the
-     * first of them, 0: there is none. repaired_us: manager's clock at the last of them. */
+    /* The worker task that computes a slice of `job`; NULL: no slice runs. */
+    struct loop_task *task;
+    /* Manager's clock at the publication of the first (due_us) and the last (repaired_us) local
+     * repair since all tables were last proved. due_us is 0 if there was no local repair since
+     * then. */
     uint64_t due_us, repaired_us;
-    uint64_t repairs;           /* number of local repairs published since the start */
+    uint64_t repairs;           /* number of local repairs published since the manager started */
     struct sm_whole_proof last; /* the last proof of published tables */
     struct sm_whole_proof
-        fresh; /* proof of tables that are not yet published; time_us 0: there is none */
+        fresh; /* proof of all tables that are not yet published; time_us is 0 if there is none */
     uint64_t proofs, failures; /* numbers of background proofs */
     uint64_t cpu_ns;           /* processor time of the background proofs */
 };
@@ -171,7 +189,8 @@ struct sm_apply {
     struct planning *planning;  /* planning task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;
-    struct loop_timer *settle; /* sends the next writes when packets have left the fabric */
+    /* Fires when packets have left the fabric and the next writes may be sent. */
+    struct loop_timer *settle;
     struct sm_rebalance rebalance;
     struct sm_reproof reproof;
     struct sm_pins pins;
@@ -179,47 +198,52 @@ struct sm_apply {
     /* VLs and guaranteed shares of the traffic classes, as sm_classes_report last got them; all
      * zero: none yet. */
     struct sm_classes classes;
-    uint64_t lost_pairs; /* pairs that the active tables lose because of silent switches */
-    /* Generation of the local repair that left some switches without a route to each other, or that
-     * would have had to write fixed tables, so that an engine must compute tables; 0: none. */
+    /* Number of pairs without a path in the active tables because of the entries of silent
+     * switches. */
+    uint64_t lost_pairs;
+    /* Generation of a local repair after which an engine must compute tables, because the repair
+     * left some switches without a route to each other or would have had to write fixed tables; 0:
+     * none. */
     uint64_t left_out;
-    /* Number of switches that did not enforce partitions as written, when last checked. */
+    /* Number of switches that did not enforce partitions as written, at the last check. */
     uint32_t unchecked;
-    /* The policy changed, so the next plan also writes port timers and error thresholds. */
+    /* The policy changed, so the next plan also writes the timers (for example HOQLife) and the
+     * error thresholds of ports. */
     bool tune;
-    /* The next plan sets ClientReregister, because the store has no registrations of the hosts. */
+    /* The next plan sets ClientReregister at all hosts, because the store does not have their
+     * registrations. */
     bool ask;
     bool asking; /* the running plan sets ClientReregister */
 
     /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
-     * mixture_alarm: the alarm is about this mixture. */
+     * mixture_alarm: s->alarm is about this mixture. */
     bool mixed, mixture_alarm;
-    /* Table writes of a local repair failed, and `verdict` does not yet say what this mixture does.
-     */
+    /* Table writes of a local repair failed, and the mixture that the switches now hold is not yet
+     * verified. */
     bool unjudged;
-    /* [failed_count] the LFT writes that failed since a plan for the whole fabric was last
-     * programmed, in this plan and in later local repairs */
+    /* The LFT writes that failed since a plan for the whole fabric was last programmed, in this
+     * plan and in later local repairs; failed_count elements. */
     struct sm_failed_block *failed;
     uint32_t failed_count;
-    struct sm_judging *judging; /* the proof that the worker task makes; NULL: none */
+    struct sm_judging *judging; /* the verification of a mixture on the worker; NULL: none runs */
 
     uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
     uint64_t links_lost, links_gained; /* numbers since the start */
-    struct reroute *reroutes;          /* ring of SM_REROUTES records; NULL: no reroute yet */
+    struct reroute *reroutes; /* ring buffer of SM_REROUTES records; NULL: no reroute yet */
     uint64_t reroute_count;
     struct sm_reroute_times reroute_times;
     struct fab_census census;
-    /* Generation of the view whose nodes, ports and links `census` has; 0: none. */
+    /* Generation of the view whose nodes, ports and links `census` counts; 0: none. */
     uint64_t counted;
     void (*on_publish)(void *ctx); /* the listener of sm_on_publish, or NULL */
     void *on_publish_ctx;
 };
 
 /* Functions of repair_state.c. */
-/* sm_repair_lend gives the routing task the repair session, which the task updates for the new
- * tables; sm_repair_give_back returns it. The session is empty if it does not belong to the
- * previous tables. */
+/* sm_repair_lend moves the repair session to the routing task, which updates it for the new tables.
+ * sm_repair_give_back takes it back. The session is empty if it does not belong to the tables that
+ * the routing task replaces. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 /* sm_repair_seal collects the input for a new repair session, unless the present session belongs to
@@ -229,8 +253,8 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 void sm_repair_seal(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
-/* Moves what the repair session changed last to *ret, if it made the active tables. Otherwise *ret
- * is empty. */
+/* Moves the delta of the last update of the repair session to *ret, if this update made the active
+ * tables. Otherwise *ret is empty. */
 void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret);
 void sm_repair_state_fini(struct sm *s);
 
@@ -241,17 +265,19 @@ void sm_pins_fini(struct sm *s);
 /* Functions of baseline.c. */
 int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
-/* Copies the port GUIDs of quarantined ports, in ascending order. Returns OK or NOMEM. */
+/* Copies the port GUIDs of the quarantined ports, in ascending order, to a new array *ret. Returns
+ * OK or NOMEM. */
 int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
 
-/* sm_baseline_job_new makes the input of a comparison; sm_baseline_job_run compares, on a worker
- * thread. job_new returns NOMEM. */
+/* sm_baseline_job_new makes the input of a comparison, and returns OK or NOMEM. sm_baseline_job_run
+ * makes the comparison, on a worker thread. */
 int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_baseline *set,
                         struct sm_baseline_job **ret);
 void sm_baseline_job_run(struct sm_baseline_job *j);
 void sm_baseline_job_free(struct sm_baseline_job *j); /* j may be NULL */
-/* Takes over the list that the job made. NULL: no device is unapproved. Returns whether other ports
- * than before are quarantined, so that new P_Key tables are needed. */
+/* Takes over the list of unapproved devices that the job made; if `j` is NULL, no device is
+ * unapproved. Returns whether the set of quarantined ports changed, so that new P_Key tables are
+ * needed. */
 bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
 
 /* Functions of baseline_edit.c. */
@@ -268,10 +294,10 @@ void sm_route_one_line(char *text);
 /* Functions of program.c. */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
-/* Sets the plan for phase "programming". Returns NOMEM. */
+/* Takes ownership of the plan that phase "programming" will send. Returns OK or NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
-/* Stops sending writes. The round ends when all sent writes are answered. Some switches do not hold
- * the new tables until another round completes the writes. */
+/* Stops sending writes. The round ends when the writes that are in flight are answered. Another
+ * round must complete the plan, because some switches do not hold the new tables yet. */
 void sm_program_stop(struct sm *s);
 
 /* plan.c: ends phase "planning" early. Phase "programming" then sends no writes, as after
@@ -282,33 +308,33 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when the writes of a plan begin. It emits events if mixtures of old and new
- * tables may have a loop or a cycle of channel dependencies, or if pairs lose their path. order_us:
- * how long it took to prove and order the writes; by_labels: the labels of a repair proved the
- * order. */
+/* Call this function when the first write of a plan is sent. It emits an event if mixtures of old
+ * and new tables may have a loop or a cycle of channel dependencies, and an event if pairs lose
+ * their path for a while. order_us: how long it took to prove and order the writes, in
+ * microseconds; by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
-/* Returns how long packets may need to leave the fabric. */
+/* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
 uint64_t sm_transition_settle_us(const struct sm *s);
-/* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when the
- * last write has been answered. They measure how long pairs have no path. */
+/* Measure how long pairs have no path during a transition: call sm_transition_sending when write
+ * `op` of the plan is sent, and sm_transition_ended when the last write has been answered. */
 void sm_transition_sending(struct sm *s, uint32_t op);
 void sm_transition_ended(struct sm *s);
 
-/* lid_routed.c: returns the LID for LID-routed writes to a switch. 0: only a directed route is
+/* Returns the LID for LID-routed writes to switch `sw` (lid_routed.c); 0: only a directed route is
  * safe, because an LFT entry on the path to the switch or back is unknown or changes. */
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
 /* Functions of publish.c. */
-/* Publishes the fabric without tables, unless tables exist already. Returns NOMEM. */
-int sm_publish_fabric(struct sm *s);
-/* Publishes the view again, under its generation, with another verdict of its tables. Returns
+/* Publishes the fabric without tables; does nothing if tables exist already. Returns OK or
  * NOMEM. */
+int sm_publish_fabric(struct sm *s);
+/* Replaces the verdict of the published view, which keeps its generation. Returns OK or NOMEM. */
 int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
 
 /* Functions of changes.c. */
-/* Emits events about the changes from the published snapshot to the new one, as fab_fabric_diff
- * returned them. Changes the order of the list. */
+/* Emits events about the changes from snapshot `old` to snapshot `now`, as fab_fabric_diff returned
+ * them. Reorders the list of changes. */
 void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                        struct fab_change *changes, size_t count);
 
@@ -322,13 +348,14 @@ void sm_rebalance_fini(struct sm *s);
  * the tables. */
 uint64_t sm_rebalance_entries(const struct sm *s);
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
-void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance will be due later */
-/* Compares the load of two sets of tables; called on a worker thread. Returns BUSY if the task was
- * cancelled. */
+/* Sets the timer of the next rebalance, if one will be due later. */
+void sm_rebalance_prepare(struct sm *s);
+/* Compares how evenly two sets of tables spread load. Runs on a worker thread. Returns OK, NOMEM,
+ * or BUSY if the task was cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
-/* Checks whether the writes of the new tables have a safe order, and sets gain->unsafe if not.
- * Called on a worker thread if the new tables are better. Returns NOMEM or INVAL. */
+/* Checks whether the writes of the new tables have a safe order, and sets gain->unsafe if not. Runs
+ * on a worker thread, only if the new tables spread load better. Returns OK, NOMEM or INVAL. */
 int sm_rebalance_order(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, const struct fab_pool *pool,
                        struct sm_gain *gain);
@@ -336,15 +363,15 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was && !g->unsafe;
 }
-/* Emits rebalance-skipped. `why` gives the reasons why no engine could compute tables; NULL: the
- * tables were no better. */
+/* Emits rebalance-skipped. why: the reasons why no engine could compute tables; NULL: an engine
+ * did, but its tables were no better or had no safe order. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
 
 /* Functions of reproof.c. */
 int sm_reproof_init(struct sm *s); /* returns OK or NOMEM */
 void sm_reproof_fini(struct sm *s);
-/* Call this function when a local repair was published. */
+/* Call this function when the view of a local repair was published. */
 void sm_reproof_repaired(struct sm *s);
 /* Call sm_reproof_whole when a round has proved all new tables, and sm_reproof_published when a
  * view was published. */
@@ -352,8 +379,8 @@ void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);
 
-/* partition.c: notes whether a switch port enforces partitions, from its answer to a PortInfo
- * write. */
+/* Notes whether a switch port enforces partitions (partition.c), after its answer to a PortInfo
+ * write has updated the snapshot. */
 void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
 /* Functions of classes.c. */
@@ -361,12 +388,12 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Divides the VLs of the engine in of->target among all traffic classes. Returns NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-/* fixed.c: the entries that silent switches hold, by the ids of a snapshot. */
+/* The entries that silent switches hold, by switch ids of a snapshot (fixed.c). */
 struct sm_fixed {
     uint32_t count;  /* number of silent switches */
     uint32_t needed; /* number of those that routes cannot avoid */
     uint32_t *sw;    /* [count] ids of these switches */
-    uint8_t *known;  /* [count] 0: no entry of the switch is known */
+    uint8_t *known;  /* [count] by silent switch; 0: none of its entries is known */
     uint32_t top;
     uint8_t *entry; /* [count][top + 1] */
 };
@@ -376,8 +403,9 @@ void sm_fixed_fini(struct sm_fixed *x);
  * this changed an entry of a switch that routes cannot avoid. Returns NOMEM. */
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
-/* Returns whether new VLs are acceptable. If routes cannot avoid a silent switch, the VLs must be
- * the same as before, because the SL-to-VL tables of this switch cannot be written. */
+/* Returns whether the fabric can use the VLs `now` instead of `was`. If routes cannot avoid a
+ * silent switch, both must be the same, because the SL-to-VL tables of this switch cannot be
+ * written. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);
 

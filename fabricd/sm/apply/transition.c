@@ -18,7 +18,8 @@
 #include "libfabmgr/transition/plan_order.h"
 
 #define SETTLE_MOST_US 10000u
-#define HOQ_LIFE_LONGEST 11u /* 4.096 us times 2 to this power is less than SETTLE_MOST_US */
+/* 4.096 us times 2 to the power of this number is less than SETTLE_MOST_US. */
+#define HOQ_LIFE_LONGEST 11u
 
 uint64_t sm_transition_settle_us(const struct sm *s)
 {
