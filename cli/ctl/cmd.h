@@ -16,7 +16,8 @@
 /* Exit codes, as documented in fabricctl(1). */
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,      /* the manager refused the request, or an error occurred */
+    /* the manager refused the request, or an error occurred */
+    EXIT_FAILED = 1,
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
@@ -27,39 +28,48 @@ struct session {
     struct fab_client *client;
     struct out *out;
     enum out_format out_format;
-    int argc; /* number of arguments after the noun and the verb */
+    /* number of arguments after the noun and the verb */
+    int argc;
     char **argv;
     /* The node name that parse_port found; owned by the session. */
     char *node;
     uint32_t count; /* option -n: maximum number of items */
     /* Option --after: sequence number of an event; 0: not given. */
     uint64_t after;
-    int severity;                     /* option --severity, as the number that the API uses */
-    const char *hosts, *job, *engine; /* options --hosts, --job and --engine; NULL: not given */
-    uint32_t samples;                 /* option --samples; 0: not given */
+    /* option --severity, as the number that the API uses */
+    int severity;
+    /* options --hosts, --job and --engine; NULL: not given */
+    const char *hosts, *job, *engine;
+    uint32_t samples; /* option --samples; 0: not given */
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    bool cc, give_up_absent;   /* the options --cc and --give-up-absent were given */
-    bool explain, roce;        /* the options --explain and --roce were given */
-    bool waiting, all, forget; /* the options --waiting, --all and --forget were given */
-    bool dry_run;              /* the option --dry-run was given */
-    uint32_t sl;               /* option --sl: service level */
-    const char *format;        /* option --format; NULL: not given */
+    /* the options --cc and --give-up-absent were given */
+    bool cc, give_up_absent;
+    bool explain, roce; /* the options --explain and --roce were given */
+    /* the options --waiting, --all and --forget were given */
+    bool waiting, all, forget;
+    bool dry_run;       /* the option --dry-run was given */
+    uint32_t sl;        /* option --sl: service level */
+    const char *format; /* option --format; NULL: not given */
     /* Option -o of commands that write files: name of the file; NULL: not given. */
     const char *file;
 };
 
 struct cmd {
-    const char *noun, *verb; /* verb is NULL if the command consists of the noun alone */
-    const char *args;        /* arguments as the help shows them, such as "NODE/PORT" */
+    /* verb is NULL if the command consists of the noun alone */
+    const char *noun, *verb;
+    /* arguments as the help shows them, such as "NODE/PORT" */
+    const char *args;
     const char *summary;
     int min_args, max_args;
     /* Letters of the options that this command takes besides the common ones. own_options in main.c
      * lists these options. */
     const char *options;
-    bool slow;        /* the command may take minutes on a large fabric */
-    bool writes_file; /* the option -o names a file and not an output format */
+    /* the command may take minutes on a large fabric */
+    bool slow;
+    /* the option -o names a file and not an output format */
+    bool writes_file;
     int (*run)(struct session *s);
 };
 

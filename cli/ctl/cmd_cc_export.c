@@ -36,7 +36,8 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-#define PORT_KEYS 3 /* number of key columns, which come first; all other columns are values */
+/* number of key columns, which come first; all other columns are values */
+#define PORT_KEYS 3
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},
     {"ports", "PORTS", true},

@@ -58,8 +58,10 @@ static const struct format *find_format(const struct format *formats, const char
 
 struct sink {
     FILE *to;
-    char part[PATH_MAX]; /* temporary name of the file; "": the output is not a regular file */
-    int error;           /* errno of the first write that failed; 0: none failed */
+    /* temporary name of the file; "": the output is not a regular file */
+    char part[PATH_MAX];
+    /* errno of the first write that failed; 0: none failed */
+    int error;
 };
 
 static int sink_open(struct sink *s, const char *file)

@@ -13,7 +13,8 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-#define NAMED 6 /* maximum number of lost endports that text output names */
+/* maximum number of lost endports that text output names */
+#define NAMED 6
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {

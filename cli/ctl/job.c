@@ -54,7 +54,8 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    if (n.list) { /* job_add has formed this name: prefix[first-last] */
+    /* job_add has formed this name: prefix[first-last] */
+    if (n.list) {
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
             return false;

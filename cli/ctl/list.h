@@ -14,8 +14,10 @@ struct list {
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    const char *none; /* text to print if the list is empty; NULL: nothing */
-    size_t count;     /* maximum number of rows to print without the option -n; 0: all */
+    /* text to print if the list is empty; NULL: nothing */
+    const char *none;
+    /* maximum number of rows to print without the option -n; 0: all */
+    size_t count;
     /* Prints the text after the table. NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);
 };

@@ -60,7 +60,8 @@ struct options {
     bool timeout_given, help, version;
     /* Argument of -o: an output format, or a file if the command writes a file. */
     const char *output;
-    char given[16]; /* letters of the options of own_options that the user gave */
+    /* letters of the options of own_options that the user gave */
+    char given[16];
     struct session session;
 };
 
@@ -151,7 +152,8 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    OPT_OWN, /* OPT_OWN + letter stands for an option of own_options */
+    /* OPT_OWN + letter stands for an option of own_options */
+    OPT_OWN,
 };
 
 /* Options that only some commands take. `options` in struct cmd has the letters of those that a
@@ -497,10 +499,12 @@ int main(int argc, char **argv)
                    .ca = getenv("FABRICCTL_TLS_CA"),
                    .cert = getenv("FABRICCTL_TLS_CERT"),
                    .key = getenv("FABRICCTL_TLS_KEY")},
-        .session.severity = 2, /* by default events of severity info and above are listed */
+        /* by default events of severity info and above are listed */
+        .session.severity = 2,
     };
     signal(SIGPIPE, SIG_IGN);
-    argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its error messages with this name */
+    /* getopt begins its error messages with this name */
+    argv[0] = (char *)(uintptr_t) "fabricctl";
     int rc = obey(&o, argc, argv);
     free(o.session.fails);
     free(o.session.node);

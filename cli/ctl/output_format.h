@@ -33,15 +33,18 @@ struct out {
     const struct out_ops *ops;
     FILE *to;
     bool colour, live;
-    const struct out_column *columns; /* columns of the table that is being printed */
+    /* columns of the table that is being printed */
+    const struct out_column *columns;
     size_t column_count;
     bool in_row, failed;
     /* Only the text format uses the members below. */
-    struct cell *cells; /* [cell_count] cells of the table, row by row */
+    /* [cell_count] cells of the table, row by row */
+    struct cell *cells;
     size_t cell_count, cell_room, row_cell;
     /* Only the JSON format uses the members below. */
     unsigned depth;
-    bool first; /* nothing was written yet at this depth of nesting */
+    /* nothing was written yet at this depth of nesting */
+    bool first;
 };
 
 /* Returns the number of columns that `text` takes on a terminal. */

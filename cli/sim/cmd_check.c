@@ -13,7 +13,8 @@
 
 struct counts {
     uint32_t hosts, aggregation, routers, isls, components;
-    uint32_t radix[256]; /* [n]: number of switches that have n ports */
+    /* [n]: number of switches that have n ports */
+    uint32_t radix[256];
 };
 
 static void count_nodes(const struct fab_fabric *f, struct counts *c)

@@ -20,7 +20,8 @@
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-#define PATIENCE_S 30 /* maximum time to wait for an answer, in seconds */
+/* maximum time to wait for an answer, in seconds */
+#define PATIENCE_S 30
 
 /* Connects to the server and returns the socket. On an error prints the reason and returns -1. */
 static int reach(const char *base)
@@ -69,7 +70,8 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    if (got < 0 && errno == ECONNRESET) /* the answer with the server's refusal can still be read */
+    /* the answer with the server's refusal can still be read */
+    if (got < 0 && errno == ECONNRESET)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)
         return print_answer(answer, (size_t)got);

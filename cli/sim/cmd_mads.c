@@ -14,7 +14,8 @@
 #include "libfabmgr/recording/recording.h"
 
 #define AT_SMP_DATA 64
-#define LONGEST_STRUCT 512 /* bytes of the largest struct of an attribute */
+/* bytes of the largest struct of an attribute */
+#define LONGEST_STRUCT 512
 
 /* Prints a name. Unprintable bytes are printed as "?", because they can control a terminal and the
  * file is not trusted. */
@@ -58,7 +59,8 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* the attribute of a Get has no data */
+    /* the attribute of a Get has no data */
+    if (verbose && e->bytes[3] != FAB_METHOD_GET)
         print_fields(e->bytes);
 }
 

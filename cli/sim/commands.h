@@ -13,14 +13,17 @@
 #include "cli/sim/console.h"
 
 #define COMMANDS_SESSIONS 16
-#define COMMANDS_PACKET_MAX 65536 /* maximum bytes of a command or an answer */
+/* maximum bytes of a command or an answer */
+#define COMMANDS_PACKET_MAX 65536
 
 struct commands {
-    struct console *console;         /* owned by the caller */
-    int listening;                   /* the socket that accepts connections; -1: closed */
-    int sessions[COMMANDS_SESSIONS]; /* sockets of the open sessions; -1: this entry is free */
-    bool at_terminal;                /* standard input is a terminal and needs a prompt */
-    char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
+    struct console *console; /* owned by the caller */
+    int listening;           /* the socket that accepts connections; -1: closed */
+    /* sockets of the open sessions; -1: this entry is free */
+    int sessions[COMMANDS_SESSIONS];
+    /* standard input is a terminal and needs a prompt */
+    bool at_terminal;
+    char line[CONSOLE_LINE_MAX]; /* the current line of standard input */
     size_t line_len;
     char *packet; /* [COMMANDS_PACKET_MAX] the packet that was read */
 };

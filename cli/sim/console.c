@@ -100,7 +100,8 @@ static const struct command {
     /* argument: its name in the help; NULL if the command takes none. */
     const char *name, *argument;
     command_function *run;
-    const char *summary; /* text of the help; NULL: this is another name of the command before */
+    /* text of the help; NULL: this is another name of the command before */
+    const char *summary;
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},
     {"attached", NULL, do_status, NULL},

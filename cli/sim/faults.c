@@ -37,7 +37,8 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    const char *word; /* the extra word; "" if the verb takes none */
+    /* the extra word; "" if the verb takes none */
+    const char *word;
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
     struct fab_text *out;
@@ -46,7 +47,8 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    const char *name, *alias; /* alias: ibsim's name of the fault; NULL: ibsim does not have it */
+    /* alias: ibsim's name of the fault; NULL: ibsim does not have it */
+    const char *name, *alias;
     enum subject subject;
     /* word: how messages name the extra word; NULL: the verb takes none. options: the names of the
      * options, each followed by a space. */

@@ -41,7 +41,8 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    text[len] = '\0'; /* the last read did not fill the buffer, so the NUL fits */
+    /* the last read did not fill the buffer, so the NUL fits */
+    text[len] = '\0';
     *ret_text = text;
     *ret_len = len;
     return 0;

@@ -31,7 +31,8 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    OPT_RADIX, /* this option and the following ones apply to all families */
+    /* this option and the following ones apply to all families */
+    OPT_RADIX,
     OPT_SPEED,
     OPT_WIDTH,
     OPT_AGGREGATION,
@@ -52,7 +53,8 @@ _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    uint32_t ppm; /* for a share such as "5%": parts per million; `number` is then 0 */
+    /* for a share such as "5%": parts per million; `number` is then 0 */
+    uint32_t ppm;
     const char *text;
     bool given;
 };
@@ -70,7 +72,8 @@ struct family {
 };
 extern const struct family families[];
 extern const unsigned family_count;
-const struct family *family_find(const char *name); /* returns NULL if there is no such family */
+/* returns NULL if there is no such family */
+const struct family *family_find(const char *name);
 
 /* Reads the options of a family; argv[0] is the family. The values go to values[OPTION_COUNT], and
  * the output file to *ret_out. Returns 0, or 1 if help was requested. On an error prints the reason

@@ -45,7 +45,8 @@
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
-#define STATUS_LOST 110 /* errno ETIMEDOUT, which libibumad reports for a lost request */
+/* errno ETIMEDOUT, which libibumad reports for a lost request */
+#define STATUS_LOST 110
 #define PKEYS_MEMBER 0xffff
 
 enum control_offset { MAGIC_AT = 0, CLIENT_AT = 4, TYPE_AT = 8, LENGTH_AT = 12, DATA_AT = 16 };

@@ -14,8 +14,10 @@
 #include "cli/sim/place.h"
 #include "libfabmgr/sim/sim.h"
 
-#define HUB_CLIENTS 256 /* maximum number of clients; the protocol permits 65,536 */
-#define HUB_WAITS 256   /* maximum number of pending requests that the hub remembers */
+/* maximum number of clients; the protocol permits 65,536 */
+#define HUB_CLIENTS 256
+/* maximum number of pending requests that the hub remembers */
+#define HUB_WAITS 256
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
@@ -25,11 +27,16 @@ struct hub_client {
     uint32_t pid;
     struct place at;
     bool is_sm;
-    uint64_t classes[4]; /* bitset of the management classes of MADs that the client has sent */
-    uint64_t sent;       /* number of MADs that the client has sent */
-    uint64_t received;   /* number of MADs delivered to the client: answers, requests and traps */
-    uint64_t lost;       /* number of MADs returned to the client as lost */
-    uint64_t unread;     /* number of MADs dropped because the queue to the client was full */
+    /* bitset of the management classes of MADs that the client has sent */
+    uint64_t classes[4];
+    /* number of MADs that the client has sent */
+    uint64_t sent;
+    /* number of MADs delivered to the client: answers, requests and traps */
+    uint64_t received;
+    /* number of MADs returned to the client as lost */
+    uint64_t lost;
+    /* number of MADs dropped because the queue to the client was full */
+    uint64_t unread;
 };
 /* Functions of the hub's owner, which the hub calls. They must not call the hub. */
 struct hub_owner {
@@ -52,9 +59,11 @@ struct hub_wait {
 };
 struct hub {
     struct fab_sim *sim; /* owned by the caller */
-    uint32_t first_node; /* node to which a client is attached that names no node */
+    /* node to which a client is attached that names no node */
+    uint32_t first_node;
     struct hub_owner owner;
-    unsigned top; /* all client ids in use are below this number */
+    /* all client ids in use are below this number */
+    unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */
     unsigned wait_count;

@@ -15,7 +15,8 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    const char *name, *argument; /* argument: its name in the help; NULL if the option takes none */
+    /* argument: its name in the help; NULL if the option takes none */
+    const char *name, *argument;
     enum kind kind;
     uint64_t value; /* default value */
     const char *text, *help;
@@ -188,7 +189,8 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
-    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its error messages with this name */
+    /* getopt begins its error messages with this name */
+    argv[0] = (char *)(uintptr_t) "fabsim";
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')
             return 1;

@@ -13,7 +13,8 @@
 
 #include "libfabmgr/base/status.h"
 
-#define ID_LEN 18 /* length of a node id such as S-0008f10400410015 */
+/* length of a node id such as S-0008f10400410015 */
+#define ID_LEN 18
 
 /* Returns the hexadecimal digits in the id of a node of a topology file, such as
  * S-0008f10400410015. Returns NULL if the name is not such an id. */

@@ -12,7 +12,8 @@
 
 struct place {
     uint32_t node;
-    uint8_t port; /* port number; 0: the name has no port */
+    /* port number; 0: the name has no port */
+    uint8_t port;
 };
 /* Finds the node or port with this name. The name is NODE or NODE/PORT, or in the spelling of
  * ibsim's console "NODE" or "NODE"[PORT]. NODE is the id of a node ("S-..." or "H-..." in the

@@ -8,7 +8,8 @@
 
 #include "cli/sim/hub.h"
 
-#define RING_MAX 4096u /* maximum number of datagrams in a ring; further ones are refused */
+/* maximum number of datagrams in a ring; further ones are refused */
+#define RING_MAX 4096u
 
 struct ring { /* all bytes zero: the ring is empty */
     uint8_t (*slots)[HUB_PACKET_SIZE];

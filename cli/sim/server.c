@@ -40,8 +40,10 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    bool dirty;   /* the client has unsent datagrams, so server.dirty lists it */
-    bool blocked; /* the client's socket is full; epoll reports when it has room */
+    /* the client has unsent datagrams, so server.dirty lists it */
+    bool dirty;
+    /* the client's socket is full; epoll reports when it has room */
+    bool blocked;
     struct ring ring;
 };
 struct server {

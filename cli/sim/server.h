@@ -9,11 +9,13 @@
 #include "libfabmgr/sim/sim.h"
 
 struct server_settings {
-    const char *base;    /* base of the socket names */
-    const char *name;    /* name of the fabric */
-    uint32_t first_node; /* node to which a client is attached that names no node */
-    bool console;        /* read commands from standard input */
-    bool verbose;        /* print a line when a client connects or disconnects */
+    const char *base; /* base of the socket names */
+    const char *name; /* name of the fabric */
+    /* node to which a client is attached that names no node */
+    uint32_t first_node;
+    bool console; /* read commands from standard input */
+    /* print a line when a client connects or disconnects */
+    bool verbose;
 };
 /* Serves the fabric until a command or a signal stops the server. On an error prints the reason.
  * Returns enum cmd_exit. */

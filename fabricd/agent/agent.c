@@ -24,15 +24,17 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at; /* time, on the manager's clock, at which the timer fires; valid only if it
-                          is set */
+    /* time, on the manager's clock, at which the timer fires; valid only if it is set */
+    uint64_t timer_at;
     agent_unsolicited *unsolicited;
     void *ctx;
-    uint8_t mgmt_class;       /* management class of general services; 0: this agent is for SMPs */
+    /* management class of general services; 0: this agent is for SMPs */
+    uint8_t mgmt_class;
     struct transport_mad out; /* the next MAD to be sent */
     bool held;                /* `out` waits because the transport was busy */
     bool pumping;
-    bool io_failed; /* the last send failed, and the failure was logged */
+    /* the last send failed, and the failure was logged */
+    bool io_failed;
 };
 
 static void arm_at(struct agent *a, uint64_t now, uint64_t at)

@@ -31,7 +31,8 @@ struct waiting {
 
 struct bus {
     uint64_t last_seq;
-    uint64_t counted[EVENT_IDS]; /* by event id: how often the event was emitted */
+    /* by event id: how often the event was emitted */
+    uint64_t counted[EVENT_IDS];
     struct subscriber *subscribers;
     size_t count;
     bool handing_out;
@@ -99,7 +100,8 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    size_t count = b->count; /* a subscriber added by a handler gets only later events */
+    /* a subscriber added by a handler gets only later events */
+    size_t count = b->count;
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);
 }

@@ -26,7 +26,8 @@ struct event_field {
     const char *name;
     enum event_field_kind kind;
     const char *text; /* value of a field of kind EVENT_TEXT */
-    uint64_t number;  /* value of a field of any other kind */
+    /* value of a field of any other kind */
+    uint64_t number;
 };
 
 struct event {
@@ -37,7 +38,8 @@ struct event {
     enum event_severity severity;
     /* Type from events.def; a stored event may have a type of another version of fabricd. */
     const char *type;
-    const char *subject; /* what the event is about, for example "leaf-3/12" */
+    /* what the event is about, for example "leaf-3/12" */
+    const char *subject;
     const char *message; /* one sentence for operators */
     uint64_t guid;       /* GUID of the node; 0: none */
     uint32_t port;

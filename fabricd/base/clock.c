@@ -8,9 +8,11 @@
 
 #include <time.h>
 
-#define VIRTUAL_EPOCH_US INT64_C(1767225600000000) /* Unix time in us of 2026-01-01T00:00:00Z */
+/* Unix time in us of 2026-01-01T00:00:00Z */
+#define VIRTUAL_EPOCH_US INT64_C(1767225600000000)
 
-static _Thread_local uint64_t virtual_now; /* virtual time of this thread; 0: real time */
+/* virtual time of this thread; 0: real time */
+static _Thread_local uint64_t virtual_now;
 
 static int64_t microseconds(clockid_t clock)
 {

@@ -68,7 +68,8 @@ enum event_id {
  * meaning, cause and remedy are NULL. */
 struct event_row {
     const char *type;
-    enum event_id of; /* the EVENT row of this event; for an EVENT row, the row itself */
+    /* the EVENT row of this event; for an EVENT row, the row itself */
+    enum event_id of;
     enum event_severity severity;
     const char *about;
     /* The fields, without values; the last entry has the name NULL. */

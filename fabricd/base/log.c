@@ -25,7 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* maximum length of a line in bytes, with prefix and newline */
+/* maximum length of a line in bytes, with prefix and newline */
+#define LINE_MAX_BYTES 4096
 
 static struct {
     enum log_level max;
@@ -68,7 +69,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) /* not a continuation byte; also true for the NUL */
+        /* not a continuation byte; also true for the NUL */
+        if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
     }
@@ -158,5 +160,6 @@ void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     used += log_clean(message, line + used, room - used);
     used += (size_t)sprintf(line + used, wanted >= (int)sizeof(message) ? " ...\n" : "\n");
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* an error of stderr cannot be reported anywhere */
+    /* an error of stderr cannot be reported anywhere */
+    (void)written;
 }

@@ -9,10 +9,12 @@
 #include <stdint.h>
 
 struct reroute {
-    uint64_t generation; /* generation of the resulting view, which identifies the reroute */
+    /* generation of the resulting view, which identifies the reroute */
+    uint64_t generation;
     /* Unix time in microseconds of the trap, or of the start if no trap came. */
     int64_t time_us;
-    char cause[96]; /* for example "trap 128 from leaf-3", "light sweep", "request" */
+    /* for example "trap 128 from leaf-3", "light sweep", "request" */
+    char cause[96];
     char engine[32];
     /* When each step ended, in microseconds after time_us; 0: the reroute did not have this step.
      * known: the manager knew what had changed in the fabric. computed, proved: the tables were
@@ -21,7 +23,8 @@ struct reroute {
     uint64_t known_us, computed_us, proved_us, first_write_us, last_write_us;
     /* Numbers of LFT entries changed, LFT blocks acknowledged, and switches written. */
     uint32_t entries, blocks, switches;
-    uint32_t failed; /* number of failed writes, which a later reroute repeats */
+    /* number of failed writes, which a later reroute repeats */
+    uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* Number of pairs of endports that may have had no path while tables changed, although they
      * have one before and after, and for how long. */

@@ -81,7 +81,8 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        now.port[i].control_type = 0; /* the values are for congestion, not credit starvation */
+        /* the values are for congestion, not credit starvation */
+        now.port[i].control_type = 0;
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
         now.port[i].marking_rate = s->marking_rate;
@@ -117,7 +118,8 @@ static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *da
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    now.port_control = 0; /* 0: control each queue pair, not each SL */
+    /* 0: control each queue pair, not each SL */
+    now.port_control = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;
         now.sl[sl].timer = on ? a->sl[sl].timer : 0;

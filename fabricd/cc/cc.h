@@ -41,11 +41,14 @@ void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* call after the configuration changed */
 
 enum cc_state {
-    CC_PENDING,     /* the device was not read yet */
-    CC_PROGRAMMED,  /* the device has the computed settings */
-    CC_UNSUPPORTED, /* the device does not support congestion control or does not answer */
-    CC_FOREIGN_KEY, /* the device has a CC_Key that the manager does not know */
-    CC_FAILED,      /* the device did not accept the settings, or stopped answering */
+    CC_PENDING,    /* the device was not read yet */
+    CC_PROGRAMMED, /* the device has the computed settings */
+    /* the device does not support congestion control or does not answer */
+    CC_UNSUPPORTED,
+    /* the device has a CC_Key that the manager does not know */
+    CC_FOREIGN_KEY,
+    /* the device did not accept the settings, or stopped answering */
+    CC_FAILED,
     CC_STATES
 };
 /* Returns "pending", "programmed", "unsupported", "foreign-key" or "failed". */
@@ -56,8 +59,9 @@ struct cc_status {
     uint8_t profile; /* enum fab_congestion_profile */
     /* generation of the view for which the settings were computed; 0: no settings yet */
     uint64_t generation;
-    uint32_t settings;           /* number of different settings */
-    uint32_t devices[CC_STATES]; /* number of switches and adapter ports in each state */
+    uint32_t settings; /* number of different settings */
+    /* number of switches and adapter ports in each state */
+    uint32_t devices[CC_STATES];
     /* The largest number of senders to one endport that the settings assume. */
     uint32_t fan_in;
     uint64_t compute_us;    /* duration of the last computation */
@@ -80,9 +84,11 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret);
  * `max` of them. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
-    uint8_t port;  /* port number on an adapter; 0: the device is a switch */
+    /* port number on an adapter; 0: the device is a switch */
+    uint8_t port;
     enum cc_state state;
-    bool unresponsive; /* the device did not answer; false: it refused a request */
+    /* the device did not answer; false: it refused a request */
+    bool unresponsive;
     uint8_t tries;
     /* The manager does not try again until the device has left the fabric and come back. If the
      * state is not UNSUPPORTED, it also tries again when the computed settings of the device
@@ -115,10 +121,12 @@ int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
  * most `max` of them. The manager reads logs only if congestion.apply is set and counters.interval
  * is not 0. */
 struct cc_log_status {
-    uint64_t guid;   /* GUID of the node */
-    uint8_t port;    /* port number on an adapter; 0: the device is a switch */
-    bool none;       /* the device has no log */
-    int64_t read_us; /* Unix time of the last read; 0: not read yet */
+    uint64_t guid; /* GUID of the node */
+    /* port number on an adapter; 0: the device is a switch */
+    uint8_t port;
+    bool none; /* the device has no log */
+    /* Unix time of the last read; 0: not read yet */
+    int64_t read_us;
     /* Valid until the caller returns to the loop. NULL: the log is empty. */
     const struct fab_congestion_log *log;
 };

@@ -10,32 +10,40 @@
 #include "libfabmgr/view/view.h"
 
 struct cc;
-struct cc_told { /* what a device reported about its congestion control table */
+/* what a device reported about its congestion control table */
+struct cc_told {
     uint64_t node_guid;
     uint8_t table_blocks;
 };
 struct cc_wanted { /* a device and its computed settings */
     uint64_t port_guid, node_guid;
     uint64_t digest; /* digest of the computed settings; never 0 */
-    uint32_t port;   /* id of the port that owns the device's LID */
+    /* id of the port that owns the device's LID */
+    uint32_t port;
     uint16_t lid;
-    uint8_t num;   /* port number on an adapter; 0: the device is a switch */
+    /* port number on an adapter; 0: the device is a switch */
+    uint8_t num;
     uint8_t ports; /* number of ports of the node */
 };
 struct cc_work {
-    struct cc *cc; /* gets the result; NULL: the computation was cancelled */
+    /* gets the result; NULL: the computation was cancelled */
+    struct cc *cc;
     /* The input of the task, which the task owns. */
-    struct fab_fabric *fabric; /* a reference, which is released when the computation ends */
+    /* a reference, which is released when the computation ends */
+    struct fab_fabric *fabric;
     struct fab_policy policy;
-    uint32_t *lid; /* [ports] base LID of each port; 0: none */
+    /* [ports] base LID of each port; 0: none */
+    uint32_t *lid;
     struct fab_pkeys pkeys;
-    struct cc_told *told; /* [told_count] reports of devices with congestion control tables */
+    /* [told_count] reports of devices with congestion control tables */
+    struct cc_told *told;
     uint32_t told_count;
     uint16_t sls[FAB_CLASSES_MAX]; /* by traffic class: bitset of its SLs */
     /* Number of traffic classes that have SLs of their own; 0: only one class. */
     uint8_t levels;
-    uint32_t hops;       /* number of hops of the longest path */
-    uint64_t generation; /* generation of the view for which the settings are computed */
+    uint32_t hops; /* number of hops of the longest path */
+    /* generation of the view for which the settings are computed */
+    uint64_t generation;
     /* The result of the task. */
     int status;
     struct fab_congestion settings;
@@ -43,8 +51,9 @@ struct cc_work {
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;
-    uint32_t taken; /* number of devices in `wanted` that the loop has taken */
-    uint64_t us;    /* duration of the computation in microseconds */
+    /* number of devices in `wanted` that the loop has taken */
+    uint32_t taken;
+    uint64_t us; /* duration of the computation in microseconds */
 };
 
 /* Creates a computation. Congestion settings and max_mtu come from the policy `wanted`, everything

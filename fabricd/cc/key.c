@@ -29,7 +29,8 @@
 #define NAME_LEN 96
 /* Minimum time between two counts of the devices that still get the key. */
 #define COUNT_US 250000u
-#define KEY_EVENTS 16 /* maximum number of violation events in a minute */
+/* maximum number of violation events in a minute */
+#define KEY_EVENTS 16
 #define MINUTE_US 60000000u
 
 /* ---- devices --------------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@
 #include "fabricd/cc/private.h"
 #include "libfabmgr/base/status.h"
 
-#define SETS_MOST 4 /* maximum number of Sets of the key in one job */
+/* maximum number of Sets of the key in one job */
+#define SETS_MOST 4
 /* Value of CC_KeyViolations in a Set. A value other than 0 does not change the counter. */
 #define COUNTER_STAYS 0xffff
 /* Seconds between the end of a lease and the next request to the device. */
@@ -75,7 +76,8 @@ static void give(struct cc_job *j, uint64_t key)
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    d->counted = false; /* the Sets of the manager itself were counted as violations */
+    /* the Sets of the manager itself were counted as violations */
+    d->counted = false;
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)
         d->due_us = clock_now_us() + (j->lease_s + LEASE_MARGIN_S) * UINT64_C(1000000);

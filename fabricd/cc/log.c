@@ -19,9 +19,12 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_LOG (FAB_CC_LOG_DATA - 24) /* byte offset in the data after the common MAD header */
-#define TICK_DEVICES 4                /* devices read in a tick, unless the pass is late */
-#define TICK_MOST 8 /* maximum number of requests in a tick while a late pass catches up */
+/* byte offset in the data after the common MAD header */
+#define AT_LOG (FAB_CC_LOG_DATA - 24)
+/* devices read in a tick, unless the pass is late */
+#define TICK_DEVICES 4
+/* maximum number of requests in a tick while a late pass catches up */
+#define TICK_MOST 8
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u

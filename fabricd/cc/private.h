@@ -15,24 +15,31 @@
 /* Byte offset of the key in the data after the common MAD header. */
 #define CC_AT_KEY (FAB_CC_KEY - 24)
 #define CC_AT_ATTR (FAB_CC_DATA - 24)
-#define CC_JOBS 32 /* devices programmed at the same time, each with one request in flight */
+/* devices programmed at the same time, each with one request in flight */
+#define CC_JOBS 32
 #define CC_TRIES 3
 
 /* The CC_Key of a device, as it was last read. */
 enum cc_key {
-    CC_KEY_UNREAD, /* the key was not read, or the device does not support congestion control */
+    /* the key was not read, or the device does not support congestion control */
+    CC_KEY_UNREAD,
     CC_KEY_CURRENT,
-    CC_KEY_FORMER, /* the device has the previous key, or may have it */
+    /* the device has the previous key, or may have it */
+    CC_KEY_FORMER,
     CC_KEY_FOREIGN
 };
 
-struct cc_device { /* a switch, or a port of an adapter */
+/* a switch, or a port of an adapter */
+struct cc_device {
     uint64_t port_guid, node_guid;
-    uint64_t want; /* digest of the computed settings; 0: no settings */
+    /* digest of the computed settings; 0: no settings */
+    uint64_t want;
     /* Digest of the settings that the device has; 0: unknown; 1: the settings are being written. */
     uint64_t stands;
-    uint64_t pass;   /* number of the last computation in which the device was present */
-    uint64_t due_us; /* when the manager may next read the device; UINT64_MAX: never */
+    /* number of the last computation in which the device was present */
+    uint64_t pass;
+    /* when the manager may next read the device; UINT64_MAX: never */
+    uint64_t due_us;
     /* When the manager last read settings that differed from those it had written; 0: never. */
     uint64_t changed_us;
     /* Id of the port that owns the device's LID, in the snapshot for which the settings were
@@ -40,25 +47,33 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint32_t port;
     uint8_t ports; /* number of ports of the node */
     uint16_t lid;
-    uint8_t num; /* port number on an adapter; 0: the device is a switch */
+    /* port number on an adapter; 0: the device is a switch */
+    uint8_t num;
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t key;   /* enum cc_key */
-    uint8_t tries; /* number of failures since the device was last programmed */
+    /* number of failures since the device was last programmed */
+    uint8_t tries;
     bool unresponsive, busy;
     bool counted;        /* `violations` was read */
     uint16_t violations; /* CC_KeyViolations when last read */
-    bool no_log;         /* the manager no longer reads the device's log */
+    /* the manager no longer reads the device's log */
+    bool no_log;
     uint8_t log_tries;
-    uint64_t logged_us;             /* when the log was last read; 0: not yet */
-    struct fab_congestion_log *log; /* owned by this struct; NULL: the device has logged nothing */
+    /* when the log was last read; 0: not yet */
+    uint64_t logged_us;
+    /* owned by this struct; NULL: the device has logged nothing */
+    struct fab_congestion_log *log;
 };
 struct cc_logs {
     struct loop_timer *timer;
-    uint64_t began_us;      /* when the running pass over the devices began */
-    uint32_t cursor;        /* index of the device whose log the pass reads next */
-    uint32_t waiting;       /* requests in flight */
-    uint64_t reads, events; /* logs read since the start, and congestion events in them */
+    /* when the running pass over the devices began */
+    uint64_t began_us;
+    /* index of the device whose log the pass reads next */
+    uint32_t cursor;
+    uint32_t waiting; /* requests in flight */
+    /* logs read since the start, and congestion events in them */
+    uint64_t reads, events;
 };
 
 /* The attributes that a job reads and writes, in this order. */
@@ -77,18 +92,22 @@ struct cc_job {
     uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
-    bool parked; /* the job waits until the subnet manager is idle */
+    /* the job waits until the subnet manager is idle */
+    bool parked;
     /* The members below are only for CC_STEP_KEY. */
     /* The job ends when the device has the key. It does not read the settings, because they have
      * not changed. */
     bool only_key;
-    bool other_asked; /* the device was asked with the current and with the previous key */
+    /* the device was asked with the current and with the previous key */
+    bool other_asked;
     /* The Set in flight carries a wrong key on purpose, to start the lease. */
     bool starts_lease;
     bool lease_begun;
     uint8_t key_sets;
-    uint16_t lease_s; /* CC_KeyLeasePeriod of the device, in seconds; 0: no lease */
-    uint64_t key;     /* CC_Key in the header of all requests of this job */
+    /* CC_KeyLeasePeriod of the device, in seconds; 0: no lease */
+    uint16_t lease_s;
+    /* CC_Key in the header of all requests of this job */
+    uint64_t key;
     uint8_t gmp[FAB_GMP_DATA];
 };
 
@@ -97,7 +116,8 @@ struct cc_keys { /* state of key.c */
     /* Number of devices that still get the current key, without devices that were given up. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
-    bool moved;          /* `key` of some device has changed since `due` was last counted */
+    /* `key` of some device has changed since `due` was last counted */
+    bool moved;
     /* When the present minute began. At most KEY_EVENTS events are emitted in a minute. */
     uint64_t told_us;
     uint32_t told, untold;
@@ -111,30 +131,38 @@ struct cc {
     struct cc_input in;
     struct agent *agent;
     struct fab_mads *mads;
-    struct loop_timer *timer, *take; /* take: copies the results of `work` to `devices` */
-    struct fab_map index; /* GUID of the port that owns a device's LID -> index in `devices` */
+    /* take: copies the results of `work` to `devices` */
+    struct loop_timer *timer, *take;
+    /* GUID of the port that owns a device's LID -> index in `devices` */
+    struct fab_map index;
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    uint32_t cursor;  /* index of the device to be checked next */
+    /* index of the device to be checked next */
+    uint32_t cursor;
     uint32_t waiting; /* number of devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct cc_keys keys;
-    bool reloaded; /* the settings file was read again since the last computation began */
+    /* the settings file was read again since the last computation began */
+    bool reloaded;
     struct fab_congestion settings;
     struct cc_work *work; /* the running computation; NULL: none */
     /* the computation has ended, and its results are being copied to `devices` */
     bool taking;
-    struct cc_waiter *waiters; /* callers that wait for the end of the computation */
+    /* callers that wait for the end of the computation */
+    struct cc_waiter *waiters;
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
     /* Generation of the last view, and the time at which the timer first saw this view. */
     uint64_t seen, seen_us;
-    bool stale; /* the settings must be computed again, even for the same view */
+    /* the settings must be computed again, even for the same view */
+    bool stale;
     uint64_t reads, writes;
-    uint32_t written;  /* devices programmed since the last event about programming */
-    uint32_t troubled; /* devices without the computed settings when the last event was emitted */
+    /* devices programmed since the last event about programming */
+    uint32_t written;
+    /* devices without the computed settings when the last event was emitted */
+    uint32_t troubled;
     /* How often a device was found with other settings than the manager had written. */
     uint64_t changed;
     /* When advice was last computed, and when each kind of advice was last emitted as an event. */
@@ -174,7 +202,8 @@ bool cc_says_unknown(uint16_t status);
 struct cc_device *cc_job_device(struct cc_job *j);
 /* Sends a Get of this attribute. */
 void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block);
-void cc_job_tell(struct cc_job *j); /* sends a Set of the attribute in j->gmp */
+/* sends a Set of the attribute in j->gmp */
+void cc_job_tell(struct cc_job *j);
 void cc_job_go_on(struct cc_job *j);
 void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive);
 

@@ -24,8 +24,10 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define BEGIN_MOST 4    /* maximum number of jobs started in a tick */
-#define SCAN_MOST 4096u /* maximum number of devices examined in a tick */
+/* maximum number of jobs started in a tick */
+#define BEGIN_MOST 4
+/* maximum number of devices examined in a tick */
+#define SCAN_MOST 4096u
 #define RETRY_US 60000000u
 /* Time between two requests to a device that may have the previous CC_Key. */
 #define FORMER_US UINT64_C(600000000)
@@ -227,8 +229,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->stands != 1) {
-        cc_job_device(j)->stands = 1; /* 1: the settings are being written, so the next read does
-                                         not count a change again */
+        /* 1: the settings are being written, so the next read does not count a change again */
+        cc_job_device(j)->stands = 1;
         cc->written++;
     }
     cc->writes += j->set;

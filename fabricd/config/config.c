@@ -23,7 +23,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/route.h"
 
-#define FILE_MAX (1u << 20) /* maximum size of a configuration file in bytes */
+/* maximum size of a configuration file in bytes */
+#define FILE_MAX (1u << 20)
 
 /* ---- defaults ---- */
 
@@ -146,7 +147,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     int rc = add_listen(c, address, expected, sizeof(expected));
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
-    else if (replace) /* nothing was added, so the earlier addresses stay */
+    /* nothing was added, so the earlier addresses stay */
+    else if (replace)
         *c = kept;
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)

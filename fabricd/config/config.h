@@ -20,20 +20,24 @@ enum config_listen_kind { CONFIG_LISTEN_UNIX, CONFIG_LISTEN_TLS };
 
 struct config_listen {
     enum config_listen_kind kind;
-    char *text; /* address as configured: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
+    /* address as configured: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
+    char *text;
     /* unix: the path of the socket. tls: host name or IP address without brackets; "*": all local
      * addresses. */
     char *host;
     uint16_t port; /* only for tls: 1 to 65535 */
 };
 
-struct config_tls { /* paths of PEM files; either all three are set or all are NULL */
+/* paths of PEM files; either all three are set or all are NULL */
+struct config_tls {
     char *cert, *key, *ca;
 };
 
 struct config_sweep {
-    uint32_t light_interval_s; /* time between light sweeps; 0: no light sweeps */
-    uint32_t heavy_interval_s; /* time between heavy sweeps; 0: no regular heavy sweeps */
+    /* time between light sweeps; 0: no light sweeps */
+    uint32_t light_interval_s;
+    /* time between heavy sweeps; 0: no regular heavy sweeps */
+    uint32_t heavy_interval_s;
     /* Time in which the scrub reads LFTs, PortInfo, P_Key tables and MFTs once; 0: no scrub. */
     uint32_t scrub_interval_s;
     /* How long the manager waits after the end of a round if traps arrived while this round ran. A
@@ -42,7 +46,8 @@ struct config_sweep {
 };
 
 struct config_flapping {
-    uint32_t flaps; /* a link that goes down this many times in within_s is held down */
+    /* a link that goes down this many times in within_s is held down */
+    uint32_t flaps;
     uint32_t within_s;
     /* First hold-down time; it doubles each time the link flaps too often again. 0: no link is held
      * down. */
@@ -60,7 +65,8 @@ enum config_on_errors {
 };
 
 struct config_counters {
-    uint32_t interval_s; /* time in which every port is read once; 0: never */
+    /* time in which every port is read once; 0: never */
+    uint32_t interval_s;
     /* Time window in which the increases of a counter are added up. */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
@@ -75,31 +81,39 @@ enum config_offence { CONFIG_OFFENCE_REPORT, CONFIG_OFFENCE_ISOLATE };
 struct config_offenders {
     /* What to do if a host answers as a manager that is not trusted. */
     enum config_offence refused_manager;
-    enum config_offence forged_control; /* what to do if such a host also sends control packets */
-    uint32_t max_isolated;              /* maximum number of hosts isolated at the same time */
+    /* what to do if such a host also sends control packets */
+    enum config_offence forged_control;
+    /* maximum number of hosts isolated at the same time */
+    uint32_t max_isolated;
 };
 
 struct config_multicast {
     /* Maximum number of MLIDs in use; 0: the number of entries in the smallest MFT. */
     uint32_t mlids;
     enum fab_mcast_share share;
-    uint32_t absent_s; /* time for which a port that left the fabric stays a member of its groups */
+    /* time for which a port that left the fabric stays a member of its groups */
+    uint32_t absent_s;
 };
 
 struct config_smp {
-    uint32_t timeout_ms; /* time to wait for an answer to the first try */
-    uint32_t retries;    /* maximum number of retries after the first try */
-    uint32_t window;     /* maximum number of requests in flight; 0: the limit of the transport */
+    /* time to wait for an answer to the first try */
+    uint32_t timeout_ms;
+    /* maximum number of retries after the first try */
+    uint32_t retries;
+    /* maximum number of requests in flight; 0: the limit of the transport */
+    uint32_t window;
 };
 
 /* What happens to devices that are not in the baseline. */
 enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
 struct config {
     char *state_dir;
-    char *port; /* adapter port of the manager, as "CA:PORT"; "": the first active port */
+    /* adapter port of the manager, as "CA:PORT"; "": the first active port */
+    char *port;
     struct config_listen *listen;
     size_t listen_count;
-    struct config_listen metrics; /* address of the HTTP server for metrics; text NULL: no server */
+    /* address of the HTTP server for metrics; text NULL: no server */
+    struct config_listen metrics;
     /* Group that owns the Unix sockets; "": the group of the process. */
     char *socket_group;
     struct config_tls tls;
@@ -112,8 +126,10 @@ struct config {
     struct config_multicast multicast;
     struct config_offenders offenders;
     struct config_smp smp;
-    uint32_t contingency_cpu; /* share of one core for contingencies, in percent */
-    uint32_t contingency_mb;  /* maximum memory of contingency plans in MiB; 0: no contingencies */
+    /* share of one core for contingencies, in percent */
+    uint32_t contingency_cpu;
+    /* maximum memory of contingency plans in MiB; 0: no contingencies */
+    uint32_t contingency_mb;
     /* Time without changes or traps before a rebalance; 0: no rebalances. */
     uint32_t rebalance_s;
     uint32_t journal_keep; /* number of events kept in the store */

@@ -24,7 +24,8 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
-#define CLASSES_MAX 16 /* maximum number of traffic classes, with the default class */
+/* maximum number of traffic classes, with the default class */
+#define CLASSES_MAX 16
 #define MATCH_MAX 1024
 #define TEXT_MAX 4096 /* maximum length of a value in bytes */
 
@@ -256,9 +257,12 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    char unknown_key[64]; /* a key that is not in the schema; "": the error is another */
-    char path[128];       /* names of the keys, outermost first, for example "subnet.lmc" */
-    size_t line, column;  /* place of the innermost value, from 1; 0: not known */
+    /* a key that is not in the schema; "": the error is another */
+    char unknown_key[64];
+    /* names of the keys, outermost first, for example "subnet.lmc" */
+    char path[128];
+    /* place of the innermost value, from 1; 0: not known */
+    size_t line, column;
 };
 
 /* Prepends a name to the path. The backtrace lists the innermost name first. */

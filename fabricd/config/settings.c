@@ -15,25 +15,39 @@
 #include "libfabmgr/base/status.h"
 
 enum kind {
-    KIND_NUMBER,    /* unsigned integer of `size` bytes; values from `least` to `most` */
-    KIND_LEVEL,     /* the name of a log level, stored as enum log_level */
-    KIND_MTU,       /* MTU in bytes, stored in the encoding of PortInfo */
-    KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
-    KIND_GUID,      /* a GUID or GID prefix, stored as uint64_t */
-    KIND_KEY,       /* a key, stored as uint64_t; 0 if the value is the word "generated" */
-    KIND_M_KEY,     /* as KIND_KEY, but the word "derived" is accepted, too */
-    KIND_GENERATED, /* bool: the value is the word "generated" or "derived" */
-    KIND_DERIVED,   /* bool: the value is the word "derived" */
-    KIND_TEXT,      /* any text, stored as a malloc'd copy */
-    KIND_NAME,      /* any text that fits, stored as a copy in char[size] */
-    KIND_AUTO,      /* int32_t: a number, or -1 if the value is the word "auto" */
-    KIND_CHOICE,    /* index of the word in the list `expected` */
+    /* unsigned integer of `size` bytes; values from `least` to `most` */
+    KIND_NUMBER,
+    /* the name of a log level, stored as enum log_level */
+    KIND_LEVEL,
+    /* MTU in bytes, stored in the encoding of PortInfo */
+    KIND_MTU,
+    /* number of VLs, stored in the encoding of PortInfo */
+    KIND_VLS,
+    /* a GUID or GID prefix, stored as uint64_t */
+    KIND_GUID,
+    /* a key, stored as uint64_t; 0 if the value is the word "generated" */
+    KIND_KEY,
+    /* as KIND_KEY, but the word "derived" is accepted, too */
+    KIND_M_KEY,
+    /* bool: the value is the word "generated" or "derived" */
+    KIND_GENERATED,
+    KIND_DERIVED, /* bool: the value is the word "derived" */
+    /* any text, stored as a malloc'd copy */
+    KIND_TEXT,
+    /* any text that fits, stored as a copy in char[size] */
+    KIND_NAME,
+    /* int32_t: a number, or -1 if the value is the word "auto" */
+    KIND_AUTO,
+    /* index of the word in the list `expected` */
+    KIND_CHOICE,
     /* A list or group that another file reads. The row only has `expected`. */
     KIND_ELSEWHERE
 };
 
-#define GENERATED "generated" /* value of a key setting: fabricd must make the key */
-#define DERIVED "derived"     /* value of subnet.m_key: each port must have a key of its own */
+/* value of a key setting: fabricd must make the key */
+#define GENERATED "generated"
+/* value of subnet.m_key: each port must have a key of its own */
+#define DERIVED "derived"
 #define AT_TOP SIZE_MAX
 
 struct setting {
@@ -42,7 +56,8 @@ struct setting {
     /* Byte offset of the group's pointer in struct raw, and byte offset of the key's pointer in the
      * group. */
     size_t group, from;
-    size_t to, size; /* byte offset of the member in struct config, and its size in bytes */
+    /* byte offset of the member in struct config, and its size in bytes */
+    size_t to, size;
     uint64_t least, most;
     /* The accepted values, for error messages. For a number: NULL, or a note that follows the
      * range. */

@@ -8,10 +8,14 @@
 
 struct iterations {
     struct loop_iterations all;
-    uint64_t begun_ns;   /* CPU time of this thread when the iteration began */
-    uint64_t marked_ns;  /* CPU time of this thread when the named work began */
-    const char *at;      /* name of the work; NULL: not named yet */
-    uint64_t longest_ns; /* longest work in this iteration in ns, and its name */
+    /* CPU time of this thread when the iteration began */
+    uint64_t begun_ns;
+    /* CPU time of this thread when the named work began */
+    uint64_t marked_ns;
+    /* name of the work; NULL: not named yet */
+    const char *at;
+    /* longest work in this iteration in ns, and its name */
+    uint64_t longest_ns;
     const char *longest;
 };
 

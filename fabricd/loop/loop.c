@@ -26,12 +26,14 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-#define VIRTUAL_START_US 1000000 /* not 0, because several modules use the time 0 for "none" */
+/* not 0, because several modules use the time 0 for "none" */
+#define VIRTUAL_START_US 1000000
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    bool owed; /* fn must be called, at the latest in loop_free */
+    /* fn must be called, at the latest in loop_free */
+    bool owed;
     struct letter *next;
 };
 
@@ -50,12 +52,16 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker, *soon;
-    cpu_set_t processors;      /* CPU affinity of the process before a thread was pinned */
-    struct pool *pool;         /* thread pool for parallel computations; NULL: not created yet */
-    struct timeline *timeline; /* timers in virtual time; NULL: the loop runs in real time */
+    /* CPU affinity of the process before a thread was pinned */
+    cpu_set_t processors;
+    /* thread pool for parallel computations; NULL: not created yet */
+    struct pool *pool;
+    /* timers in virtual time; NULL: the loop runs in real time */
+    struct timeline *timeline;
     struct iterations iterations;
     bool stopped;
-    bool running; /* loop_run runs in real time, so iterations are measured */
+    /* loop_run runs in real time, so iterations are measured */
+    bool running;
 };
 
 struct loop_timer {

@@ -21,7 +21,8 @@ struct loop *loop_new(void);
  * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-int loop_run(struct loop *l); /* runs the loop until loop_stop. Returns OK or IO */
+/* runs the loop until loop_stop. Returns OK or IO */
+int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 /* Fills `bytes` with random numbers from the kernel, or with zeros if the loop is in virtual time,
  * where equal runs must give equal bytes. Returns false if the kernel has no random numbers. */
@@ -31,7 +32,8 @@ struct event_base *loop_base(struct loop *l);
 
 typedef void loop_fn(void *ctx);
 
-struct loop_timer; /* a timer that fires once; it can be set again */
+/* a timer that fires once; it can be set again */
+struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
 /* Lets the timer fire in delay_us microseconds. An earlier setting of the timer no longer
  * applies. */
@@ -40,7 +42,8 @@ void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t);
 
-struct loop_watch; /* calls a function whenever a descriptor is readable */
+/* calls a function whenever a descriptor is readable */
+struct loop_watch;
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_watch_free(struct loop_watch *w);
 
@@ -68,9 +71,11 @@ void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 #define LOOP_ITERATION_NAMES 64
 /* Upper bounds in microseconds, ascending. */
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
-struct loop_iterations { /* iterations since loop_run, in CPU time of the loop thread */
+/* iterations since loop_run, in CPU time of the loop thread */
+struct loop_iterations {
     uint64_t count, sum_us, longest_us;
-    const char *longest_what; /* the work that took most of the longest iteration; NULL: none */
+    /* the work that took most of the longest iteration; NULL: none */
+    const char *longest_what;
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
     uint64_t within[LOOP_ITERATION_BOUNDS];
     struct loop_held {

@@ -16,9 +16,11 @@
 
 struct loop_task {
     struct loop *loop;
-    struct loop_task_config config; /* tasks and owner are NULL after the owner was freed */
-    struct loop_task *next;         /* next task in config.tasks */
-    uint64_t started_at;            /* value of *config.generation when the task started */
+    /* tasks and owner are NULL after the owner was freed */
+    struct loop_task_config config;
+    struct loop_task *next; /* next task in config.tasks */
+    /* value of *config.generation when the task started */
+    uint64_t started_at;
     atomic_bool cancelled;
 };
 

@@ -18,7 +18,8 @@ struct loop;
 struct loop_task;
 
 struct loop_task_ops {
-    const char *name; /* name for the statistics of the loop (loop_at); NULL: none */
+    /* name for the statistics of the loop (loop_at); NULL: none */
+    const char *name;
     /* Runs on the worker thread. It may access only ctx and immutable values. */
     void (*work)(void *ctx, struct loop_task *t);
     /* Called on the loop thread with the result. From then on, ctx belongs to the owner. */
@@ -34,7 +35,8 @@ struct loop_tasks {
 };
 
 enum loop_task_place {
-    LOOP_TASK_LONG, /* worker thread for long computations, one after the other */
+    /* worker thread for long computations, one after the other */
+    LOOP_TASK_LONG,
     /* worker thread for computations of a few milliseconds, which must not wait until a long
      * computation ends */
     LOOP_TASK_SHORT,
@@ -43,8 +45,9 @@ enum loop_task_place {
     LOOP_TASK_INLINE
 };
 struct loop_task_config {
-    const struct loop_task_ops *ops; /* must be valid as long as the program runs */
-    struct loop_tasks *tasks;        /* the list of the owner's tasks */
+    /* must be valid as long as the program runs */
+    const struct loop_task_ops *ops;
+    struct loop_tasks *tasks; /* the list of the owner's tasks */
     void *owner, *ctx;
     enum loop_task_place place;
     /* A counter that belongs to the owner, or NULL. If the counter changes before the result

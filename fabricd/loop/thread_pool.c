@@ -26,13 +26,15 @@ struct helper {
 struct pool {
     struct fab_pool lent;
     struct helper helper[WORKERS_MAX]; /* [lent.workers]; helper[0] is the caller */
-    pthread_mutex_t taken;             /* held by the caller that uses the pool */
-    pthread_mutex_t lock;              /* guards the members below */
+    /* held by the caller that uses the pool */
+    pthread_mutex_t taken;
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake, idle;
     uint64_t round;
     uint32_t busy; /* number of helpers at work */
     bool stop;
-    fab_pool_task *body; /* function that is called for each piece of work */
+    /* function that is called for each piece of work */
+    fab_pool_task *body;
     void *arg;
     uint32_t count;
     atomic_uint next;
@@ -84,7 +86,8 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    c->count = 0; /* threads that wake up late find no piece left */
+    /* threads that wake up late find no piece left */
+    c->count = 0;
     pthread_mutex_unlock(&c->lock);
 }
 

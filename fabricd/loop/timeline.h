@@ -10,12 +10,15 @@
 
 #include "fabricd/loop/loop.h"
 
-struct timeline_entry { /* a timer's position in the heap; it is a member of each timer */
+/* a timer's position in the heap; it is a member of each timer */
+struct timeline_entry {
     uint64_t at, seq;
-    size_t slot; /* position in the heap, from 1; 0: the timer is not set */
+    /* position in the heap, from 1; 0: the timer is not set */
+    size_t slot;
 };
 struct timeline {
-    struct timeline_entry **heap; /* [capacity]; the entry of position n is heap[n - 1] */
+    /* [capacity]; the entry of position n is heap[n - 1] */
+    struct timeline_entry **heap;
     size_t count, capacity, entries;
     uint64_t now, seq;
 };

@@ -25,7 +25,8 @@ struct worker {
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    bool owes; /* done() must be called for every job; never changes */
+    /* done() must be called for every job; never changes */
+    bool owes;
 };
 
 static struct job *next_job(struct worker *w)

@@ -20,7 +20,8 @@ struct metrics_input {
     struct sm *sm;
     const struct pm *pm;
     const struct cc *cc;
-    const struct sa *sa; /* NULL: a replay, which has no subnet administration */
+    /* NULL: a replay, which has no subnet administration */
+    const struct sa *sa;
     const struct config *config;
 };
 struct metrics;

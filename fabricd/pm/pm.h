@@ -23,7 +23,8 @@ struct pm_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    struct store *store;         /* NULL: exemptions from isolation are lost in a restart */
+    /* NULL: exemptions from isolation are lost in a restart */
+    struct store *store;
     const struct config *config; /* must outlive the pm */
 };
 /* Creates the performance manager. Returns NOMEM, LIMIT if there are too many agents, or IO or
@@ -33,9 +34,12 @@ void pm_free(struct pm *pm);
 void pm_reload(struct pm *pm); /* call after the configuration changed */
 
 struct pm_status {
-    uint64_t reads, failed;      /* since the start: ports read, and requests that failed */
-    uint64_t passes;             /* complete passes over the fabric since the start */
-    uint32_t watched, unhealthy; /* number of links with recent errors, and of unhealthy links */
+    /* since the start: ports read, and requests that failed */
+    uint64_t reads, failed;
+    /* complete passes over the fabric since the start */
+    uint64_t passes;
+    /* number of links with recent errors, and of unhealthy links */
+    uint32_t watched, unhealthy;
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
@@ -52,8 +56,10 @@ enum pm_congestion_kind {
     /* A switch port with congestion events, or an endport that receives packets marked with
      * FECN. */
     PM_CONGESTED,
-    PM_THROTTLED, /* an endport that receives BECN and therefore reduces its sending rate */
-    PM_WAITING,   /* a port that has data to send but no credits for at least 1 % of the time */
+    /* an endport that receives BECN and therefore reduces its sending rate */
+    PM_THROTTLED,
+    /* a port that has data to send but no credits for at least 1 % of the time */
+    PM_WAITING,
 };
 struct pm_congested {
     uint64_t guid; /* GUID of the node */
@@ -62,11 +68,13 @@ struct pm_congested {
     /* Share of the time, per mille, in which the port had data but no credits; data sent, in
      * Mbit/s. */
     uint32_t waits_permille, mbps;
-    uint32_t fecn, becn; /* packets with these marks received between the last two reads */
+    /* packets with these marks received between the last two reads */
+    uint32_t fecn, becn;
     /* How often a VL of the switch port became congested between the last two reads. */
     uint32_t events;
     uint32_t span_ms; /* time between the two reads */
-    bool persistent;  /* FECN or congestion events rose in several consecutive reads */
+    /* FECN or congestion events rose in several consecutive reads */
+    bool persistent;
     /* number of senders to the endport; 0 in the result of pm_congested_ports. Callers may set it
      * from the congestion logs, and then call pm_congested_sort. */
     uint32_t senders;
@@ -83,7 +91,8 @@ struct pm_link_end {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
     char place[128];
-    uint64_t total[FAB_COUNTERS];  /* increases since the manager began to watch the link */
+    /* increases since the manager began to watch the link */
+    uint64_t total[FAB_COUNTERS];
     uint64_t recent[FAB_COUNTERS]; /* increases within counters.within */
     /* The increases in `recent`, converted to increases per hour. */
     uint64_t per_hour[FAB_COUNTERS];
@@ -97,12 +106,14 @@ struct pm_link_end {
 struct pm_link {
     struct pm_link_end end[2];
     bool unhealthy; /* a counter crossed its threshold recently */
-    bool of_cable;  /* this counter shows a fault of the link itself */
+    /* this counter shows a fault of the link itself */
+    bool of_cable;
     /* Index in end[] of the port whose counter last crossed its threshold. */
     uint8_t at;
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
-    uint64_t rise, span_us;   /* the increase of `counter`, and the time in which it rose */
-    int64_t since_us;         /* when the link last became unhealthy */
+    /* the increase of `counter`, and the time in which it rose */
+    uint64_t rise, span_us;
+    int64_t since_us; /* when the link last became unhealthy */
     /* Why the last attempt to isolate the link was refused; "": no attempt was refused. */
     char skipped[256];
 };

@@ -21,10 +21,12 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define TICK_PORTS 16 /* number of ports read in a tick, unless the pass is late */
+/* number of ports read in a tick, unless the pass is late */
+#define TICK_PORTS 16
 /* Maximum number of ports read in a tick while a late pass catches up. */
 #define TICK_MOST 32
-#define TICK_SCAN 4096u /* maximum number of ports examined in a tick */
+/* maximum number of ports examined in a tick */
+#define TICK_SCAN 4096u
 /* Maximum number of requests in flight. Unresponsive devices therefore slow the pass down. */
 #define WAITING_MOST 256
 #define TICK_LEAST_US 2000u
@@ -230,7 +232,8 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
     struct pm_port was = n->port[port],
                    now = {.at_us = clock_now_us(), .congestion = was.congestion};
     if (!unpack(n, port, attr, len, &now)) {
-        n->known = false; /* request ClassPortInfo again, because the firmware may have changed */
+        /* request ClassPortInfo again, because the firmware may have changed */
+        n->known = false;
         pm->failed++;
         return;
     }

@@ -12,10 +12,12 @@
 
 enum pm_congestion_counter {
     PM_XMIT_DATA, /* words of 4 bytes sent */
-    PM_XMIT_WAIT, /* ticks in which the port had data to send and no credits */
-    PM_FECN,      /* endports: packets received with FECN */
-    PM_BECN,      /* endports: packets received with BECN */
-    PM_EVENTS,    /* switches: how often a VL of the port became congested */
+    /* ticks in which the port had data to send and no credits */
+    PM_XMIT_WAIT,
+    PM_FECN, /* endports: packets received with FECN */
+    PM_BECN, /* endports: packets received with BECN */
+    /* switches: how often a VL of the port became congested */
+    PM_EVENTS,
     PM_CONGESTION_COUNTERS
 };
 struct pm_congestion_counters {
@@ -24,9 +26,12 @@ struct pm_congestion_counters {
     /* Time between the last two reads of the data and wait counters; 0: they were read at most
      * once. */
     uint32_t span_ms;
-    uint32_t marked;   /* number of consecutive reads in which FECN or congestion events rose */
-    uint64_t at_us;    /* when the data and wait counters were last read; 0: never */
-    uint64_t marks_us; /* when FECN, BECN and congestion events were last read; 0: never */
+    /* number of consecutive reads in which FECN or congestion events rose */
+    uint32_t marked;
+    /* when the data and wait counters were last read; 0: never */
+    uint64_t at_us;
+    /* when FECN, BECN and congestion events were last read; 0: never */
+    uint64_t marks_us;
 };
 struct pm_port {
     struct fab_counters last;
@@ -35,19 +40,23 @@ struct pm_port {
 };
 struct pm_node {
     uint64_t guid;
-    struct pm_port *port; /* [ports + 1], by port number; NULL: this entry is free */
-    uint64_t pass;        /* the last pass that included the node */
+    /* [ports + 1], by port number; NULL: this entry is free */
+    struct pm_port *port;
+    uint64_t pass; /* the last pass that included the node */
     /* Changes when another node takes over this entry, so that late answers for the former node are
      * recognised. */
     uint16_t life;
-    uint16_t lid; /* LID to which the next request is sent */
+    /* LID to which the next request is sent */
+    uint16_t lid;
     uint8_t ports;
     bool asked; /* ClassPortInfo was requested and not received yet */
     /* known: ClassPortInfo was received. wide: PortCountersExtended has error counters. */
     bool known, wide;
-    bool no_marks; /* the node does not support counters of FECN, BECN and congestion events */
+    /* the node does not support counters of FECN, BECN and congestion events */
+    bool no_marks;
     bool is_switch;
-    uint64_t wanted[4]; /* bitset of the ports to be read when ClassPortInfo is known */
+    /* bitset of the ports to be read when ClassPortInfo is known */
+    uint64_t wanted[4];
 };
 struct pm_watch { /* a link with recent errors */
     uint64_t guid[2];
@@ -55,8 +64,9 @@ struct pm_watch { /* a link with recent errors */
     char place[2][PM_PLACE_LEN];
     struct fab_health_history end[2];
     bool unhealthy, of_cable;
-    bool isolated; /* the link is excluded from routes, by this manager or an operator */
-    bool wanted;   /* the link waits until pm_act isolates it */
+    /* the link is excluded from routes, by this manager or an operator */
+    bool isolated;
+    bool wanted; /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
     /* The last crossing of a threshold: the increase, the time in which it happened, and when. */
@@ -64,9 +74,11 @@ struct pm_watch { /* a link with recent errors */
     int64_t since_us;
     char skipped[256];
 };
-struct pm_exempt { /* a link that is exempt from isolation, identified by one of its ports */
+/* a link that is exempt from isolation, identified by one of its ports */
+struct pm_exempt {
     uint64_t guid;
-    uint64_t until_us; /* the exemption does not end before this time */
+    /* the exemption does not end before this time */
+    uint64_t until_us;
     uint8_t port;
 };
 struct pm {
@@ -77,13 +89,16 @@ struct pm {
     struct fab_map index; /* node GUID -> index in `nodes` */
     struct pm_node *nodes;
     size_t node_count, node_capacity;
-    uint64_t pass, began_us; /* number and start time of the running pass */
-    uint32_t cursor;         /* id of the port that the running pass reads next */
+    /* number and start time of the running pass */
+    uint64_t pass, began_us;
+    /* id of the port that the running pass reads next */
+    uint32_t cursor;
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
     struct pm_exempt *exempt; /* links that are exempt from isolation */
     uint32_t exempt_count, isolation_count;
-    struct sm_isolation *isolation; /* the isolated links, as of the last update */
+    /* the isolated links, as of the last update */
+    struct sm_isolation *isolation;
     uint64_t reads, failed;
     uint32_t waiting; /* requests in flight */
 };

@@ -25,7 +25,8 @@
 /* A link has recovered after this number of successive windows in which no counter crossed its
  * threshold. */
 #define RECOVERED_AFTER 5
-#define ACTS 8 /* maximum number of isolations requested in one tick */
+/* maximum number of isolations requested in one tick */
+#define ACTS 8
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
 {
@@ -228,7 +229,8 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    w->wanted = false; /* no further attempt until the counters of this link are read again */
+    /* no further attempt until the counters of this link are read again */
+    w->wanted = false;
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
         w->skipped[0] = '\0';

@@ -15,7 +15,8 @@
 #include "libfabmgr/base/arena.h"
 
 struct answer {
-    struct fab_arena arena; /* `arena.failed` says that a part of the reply is missing */
+    /* `arena.failed` says that a part of the reply is missing */
+    struct fab_arena arena;
 };
 /* Allocates zeroed memory that is freed with the answer. Returns NULL if memory ran out. */
 void *answer_alloc(struct answer *a, size_t count, size_t item);

@@ -26,13 +26,15 @@ struct method {
     bool many;
 };
 struct service {
-    const char *name; /* full name of the service, such as "fabric.v1.FabricService" */
+    /* full name of the service, such as "fabric.v1.FabricService" */
+    const char *name;
     const struct method *methods;
     size_t method_count;
 };
 
-void *call_context(const struct call *c);    /* returns `context` of struct grpc_input */
-const char *call_peer(const struct call *c); /* returns the name of the client, for the log */
+void *call_context(const struct call *c); /* returns `context` of struct grpc_input */
+/* returns the name of the client, for the log */
+const char *call_peer(const struct call *c);
 
 /* Sends one message. Returns LIMIT (the message is longer than RPC_MAX_REPLY) or NOMEM; the call is
  * then finished with an error. Returns INVAL if the call was already finished. */

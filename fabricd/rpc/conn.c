@@ -39,12 +39,15 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     struct bufferevent *bev;
-    SSL *ssl;          /* TLS state of the socket; NULL: a Unix socket */
+    /* TLS state of the socket; NULL: a Unix socket */
+    SSL *ssl;
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    bool more;    /* received bytes are left for take_in in the next iteration of the loop */
-    bool closing; /* close the connection after the pending bytes are sent */
+    /* received bytes are left for take_in in the next iteration of the loop */
+    bool more;
+    /* close the connection after the pending bytes are sent */
+    bool closing;
 };
 
 struct conn_set {

@@ -18,7 +18,8 @@ struct grpc;
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    const char *peer;                      /* name of the client; the string is copied */
+    /* name of the client; the string is copied */
+    const char *peer;
     /* Called if a service has produced bytes to be sent while none of grpc_receive, grpc_produce
      * and grpc_tick runs. */
     void (*wake)(void *ctx);
@@ -26,7 +27,8 @@ struct grpc_input {
 };
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-void grpc_free(struct grpc *g); /* ends all calls and calls their `gone` hooks; g may be NULL */
+/* ends all calls and calls their `gone` hooks; g may be NULL */
+void grpc_free(struct grpc *g);
 
 /* Do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams in h2.h, with
  * the same errors. */

@@ -29,7 +29,8 @@ struct h2_stream {
     void *user; /* data of the layer above (grpc.c) */
     /* Only h2.c uses the members below. */
     LIST_ENTRY(h2_stream) entry;
-    struct h2_chunk *first, **last; /* queue of chunks that were written and are not sent yet */
+    /* queue of chunks that were written and are not sent yet */
+    struct h2_chunk *first, **last;
     bool responded, finished, ended, deferred, told;
     int code;
     char *message; /* text of grpc-message, percent-encoded */
@@ -48,7 +49,8 @@ struct h2_ops {
 
 /* Creates the server side of a connection. Returns NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
-void h2_free(struct h2 *h); /* first closes every stream; h may be NULL */
+/* first closes every stream; h may be NULL */
+void h2_free(struct h2 *h);
 
 /* Handles received bytes. Returns FORMAT after a protocol error; the caller must then send the
  * bytes that h2_produce still returns, and close the connection. */

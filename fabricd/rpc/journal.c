@@ -14,7 +14,8 @@ struct kept {
     struct event event;
     /* For an event of severity debug: number of the last event before it. */
     uint64_t after;
-    struct event_field room[]; /* the fields to which the event points, followed by their texts */
+    /* the fields to which the event points, followed by their texts */
+    struct event_field room[];
 };
 
 struct journal {
@@ -23,7 +24,8 @@ struct journal {
     void *ctx;
     uint64_t newest, oldest;
     struct kept *ring[RPC_EVENTS_KEPT];
-    uint64_t debug_count; /* number of events of severity debug so far */
+    /* number of events of severity debug so far */
+    uint64_t debug_count;
     struct kept *debug[RPC_DEBUG_KEPT];
 };
 

@@ -33,7 +33,8 @@ struct listener {
     struct loop_timer *rest;
     struct conn_set *conns;
     SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
-    char *path;       /* path of a Unix socket; NULL: a TLS address */
+    /* path of a Unix socket; NULL: a TLS address */
+    char *path;
     dev_t dev;
     ino_t ino;
 };

@@ -13,14 +13,16 @@ struct listener;
 struct listen_input {
     struct loop *loop;
     struct conn_set *conns;
-    const char *group; /* group that owns Unix sockets; NULL or unknown: the group of the process */
-    SSL_CTX *ssl_ctx;  /* TLS settings for "tls:" addresses */
+    /* group that owns Unix sockets; NULL or unknown: the group of the process */
+    const char *group;
+    SSL_CTX *ssl_ctx; /* TLS settings for "tls:" addresses */
 };
 /* Listens at an address. Replaces a Unix socket file on which no process answers. Returns EXISTS
  * (another process answers on the socket), INVAL, IO or NOMEM. why[] says what failed and what to
  * do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
-void listen_close(struct listener *l); /* also removes the file of its Unix socket; l may be NULL */
+/* also removes the file of its Unix socket; l may be NULL */
+void listen_close(struct listener *l);
 
 #endif

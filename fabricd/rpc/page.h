@@ -15,18 +15,19 @@
 /* The key of the last row of the previous page. `list` distinguishes the tokens of different
  * lists. */
 struct page_key {
-    char list; /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
-                  'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
-                  'm' their members, 'v' services, 'i' subscriptions,
-                  'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
-                  'C' rules of a class */
+    /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes, 'c'
+     * contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
+     * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members, 'C'
+     * rules of a class */
+    char list;
     /* Lists of nodes, ports and links: the node is not a switch. Such nodes follow all switches. */
     bool behind;
     /* The number by which the list is sorted: node GUID, LID, sequence number of an event,
      * generation of a reroute, severity of a contingency, ... */
     uint64_t number;
     uint32_t port;
-    uint64_t high; /* upper 64 bits of an MGID, whose lower 64 bits are `number`; else 0 */
+    /* upper 64 bits of an MGID, whose lower 64 bits are `number`; else 0 */
+    uint64_t high;
 };
 /* Parses a page token. *ret_given is false if the token is empty. Returns FORMAT if this is not a
  * token of this list. */

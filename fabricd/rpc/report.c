@@ -65,7 +65,8 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    uint64_t *seen; /* bitset of the port ids that were already added */
+    /* bitset of the port ids that were already added */
+    uint64_t *seen;
 };
 
 static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)
@@ -160,7 +161,8 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    struct fab_policy policy = s->view->policy; /* a shallow copy; its members are not freed */
+    /* a shallow copy; its members are not freed */
+    struct fab_policy policy = s->view->policy;
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};
     policy.lane_sets = r->lane_sets;

@@ -15,7 +15,8 @@
 struct measure { /* a copy of the message QualityOptions */
     char **names;
     size_t name_count;
-    uint32_t *ends; /* [end_count] port ids in the view; NULL: all endports */
+    /* [end_count] port ids in the view; NULL: all endports */
+    uint32_t *ends;
     uint32_t end_count;
     uint32_t samples;
     uint64_t seed;
@@ -35,7 +36,8 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 
 struct report {
     const struct fab_route_engine *engine;
-    int status; /* UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
+    /* UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
+    int status;
     char why[300];
     bool flawed; /* set by the engine; see fab_route_input.flawed */
     /* Set by the caller: number of sets into which the VLs are divided for traffic classes. The

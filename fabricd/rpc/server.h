@@ -18,10 +18,13 @@ struct worker;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
-    LIST_HEAD(, follower) followers; /* the calls of WatchEvents that are in progress */
-    LIST_HEAD(, study) studies;      /* studies that are running or queued */
-    struct worker *student;          /* worker thread of the studies; created for the first study */
-    struct loop_timer *turn; /* calls followers_turn when followers may have events to send */
+    /* the calls of WatchEvents that are in progress */
+    LIST_HEAD(, follower) followers;
+    LIST_HEAD(, study) studies; /* studies that are running or queued */
+    /* worker thread of the studies; created for the first study */
+    struct worker *student;
+    /* calls followers_turn when followers may have events to send */
+    struct loop_timer *turn;
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] listening sockets */
     size_t listener_count;
@@ -56,9 +59,11 @@ bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE
                   uint32_t *ret_number);
 /* The requested page of a list. */
 struct page {
-    bool given;          /* the client gave a page token, so this is not the first page */
-    struct page_key key; /* key of the last row of the previous page, if `given` */
-    uint32_t want;       /* maximum number of rows of the page */
+    /* the client gave a page token, so this is not the first page */
+    bool given;
+    /* key of the last row of the previous page, if `given` */
+    struct page_key key;
+    uint32_t want; /* maximum number of rows of the page */
 };
 /* Reads the page token and the page size of a request. Returns false if the token is not from this
  * list; this function has then finished the call with an error. */

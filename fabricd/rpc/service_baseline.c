@@ -211,7 +211,8 @@ struct wanted {
     char *const *text;
     size_t count;
     struct fab_map map; /* hash -> index in text[] */
-    uint32_t *found;    /* [count] number of devices that the text names; counted by the caller */
+    /* [count] number of devices that the text names; counted by the caller */
+    uint32_t *found;
 };
 
 static uint64_t hash_text(const char *text, size_t len)
@@ -294,7 +295,8 @@ static void look_up_node(const struct wanted *w, const struct fab_fabric *f, uin
         look_up_name(w, f->nodes[node].desc, port, list, count);
 }
 
-#define CANDIDATES 12 /* three for each node and for each end of a link */
+/* three for each node and for each end of a link */
+#define CANDIDATES 12
 
 /* Returns whether the request names this device or link, and counts the device for each text. */
 static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct fab_place *p)

@@ -43,7 +43,8 @@ struct inquiry {
     struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
     answer_with *answer;
-    uint32_t port, sl; /* only for GetPortCongestion: id of the port, and service level */
+    /* only for GetPortCongestion: id of the port, and service level */
+    uint32_t port, sl;
     unsigned tries;
 };
 

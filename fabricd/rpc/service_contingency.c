@@ -20,7 +20,8 @@ struct pick {
     uint32_t row;
 };
 struct picks {
-    struct pick *heap; /* [want] the most severe contingencies found so far */
+    /* [want] the most severe contingencies found so far */
+    struct pick *heap;
     uint32_t count, want;
     bool more;
 };

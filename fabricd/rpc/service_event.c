@@ -30,13 +30,17 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call; /* NULL: an event could not be sent, which finished the call */
-    uint64_t sent;     /* sequence number of the last event that was sent or skipped */
+    /* NULL: an event could not be sent, which finished the call */
+    struct call *call;
+    /* sequence number of the last event that was sent or skipped */
+    uint64_t sent;
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
-    bool live;        /* the follower has reached the newest event at least once */
-    unsigned written; /* number of events written since `drain` was called */
+    /* the follower has reached the newest event at least once */
+    bool live;
+    /* number of events written since `drain` was called */
+    unsigned written;
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -141,7 +145,8 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    if (is_behind(f)) { /* events may have left the journal since the last call */
+    /* events may have left the journal since the last call */
+    if (is_behind(f)) {
         leave_behind(f);
         return;
     }
@@ -204,8 +209,9 @@ struct listing {
     Fabric__V1__ListEventsResponse m;
     int min_severity;
     uint32_t want;
-    uint64_t before; /* all events with this sequence number or a later one have been examined */
-    uint32_t seen;   /* number of events examined in this chunk */
+    /* all events with this sequence number or a later one have been examined */
+    uint64_t before;
+    uint32_t seen; /* number of events examined in this chunk */
 };
 
 static void list_event(void *ctx, const struct event *e)

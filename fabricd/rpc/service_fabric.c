@@ -157,7 +157,8 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    fab_view_unref(v); /* the manager keeps its own reference, at least until the method returns */
+    /* the manager keeps its own reference, at least until the method returns */
+    fab_view_unref(v);
     if (v != NULL)
         return v;
     struct sm_status s;

@@ -11,7 +11,8 @@
 #include "libfabmgr/base/status.h"
 
 struct rows {
-    struct reroute *row; /* [want] the reroutes of the page, newest first */
+    /* [want] the reroutes of the page, newest first */
+    struct reroute *row;
     uint32_t count, want;
 };
 

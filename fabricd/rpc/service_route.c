@@ -216,7 +216,8 @@ struct proof {
     struct fab_verdict verdict;
     struct sm_mft_copy *mfts; /* NULL: no multicast groups are known */
     struct fab_multicast_verdict multicast;
-    bool pending; /* the multicast tables were being written when they were copied */
+    /* the multicast tables were being written when they were copied */
+    bool pending;
     int rc;
 };
 

@@ -139,7 +139,8 @@ struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    bool *listed; /* [isolated_count] true: this isolated link is listed already */
+    /* [isolated_count] true: this isolated link is listed already */
+    bool *listed;
 };
 
 static bool get_unhealthy(struct call *c, struct answer *a, struct unhealthy *ret)

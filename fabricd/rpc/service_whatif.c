@@ -26,8 +26,10 @@ struct whatif_study {
     struct measure measure;
     bool repair;                  /* try a local repair before the engines */
     struct fab_route_chain chain; /* the engines to try, in order */
-    char passed[800];             /* names of the engines that failed, with the reasons */
-    uint32_t *ports;              /* [port_count] a port of each link that fails */
+    /* names of the engines that failed, with the reasons */
+    char passed[800];
+    /* [port_count] a port of each link that fails */
+    uint32_t *ports;
     size_t port_count, port_room;
     struct fab_whatif whatif;
     struct fab_whatif_change change;
@@ -156,7 +158,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
     struct fab_repair_session stand = {0};
-    struct fab_target *copy = NULL; /* only the manager makes versions of the view's tables */
+    /* only the manager makes versions of the view's tables */
+    struct fab_target *copy = NULL;
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
     if (rc == FAB_OK)

@@ -19,12 +19,15 @@ struct study_kind {
     /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. Returns
      * true if `work` must run again. */
     bool (*tell)(struct study *s);
-    void (*free)(struct study *s); /* frees the data of this kind of study, and the study */
+    /* frees the data of this kind of study, and the study */
+    void (*free)(struct study *s);
 };
-struct study { /* base of all studies: the struct of each kind begins with this struct */
+/* base of all studies: the struct of each kind begins with this struct */
+struct study {
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
-    struct call *call; /* used on the loop thread only; NULL: the call has ended */
+    /* used on the loop thread only; NULL: the call has ended */
+    struct call *call;
     struct fab_view *view;
     atomic_bool stop;
     enum fab_grpc_code code;

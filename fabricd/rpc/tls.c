@@ -28,7 +28,8 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    unsigned long e = ERR_peek_error(); /* the first error in the queue is the cause */
+    /* the first error in the queue is the cause */
+    unsigned long e = ERR_peek_error();
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s %s: %s; a PEM file is expected that fabricd may read", setting, file,

@@ -114,10 +114,12 @@ struct change {
     struct sa *s;
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
-    uint32_t port, first, end; /* entries of the block are port GUID indexes first to end - 1 */
-    uint64_t own;              /* GUID of the port itself */
-    bool trusted;              /* the request carried the sa_key */
-    uint8_t places;            /* bitset: bit i says that the request selects entry first + i */
+    /* entries of the block are port GUID indexes first to end - 1 */
+    uint32_t port, first, end;
+    uint64_t own; /* GUID of the port itself */
+    bool trusted; /* the request carried the sa_key */
+    /* bitset: bit i says that the request selects entry first + i */
+    uint8_t places;
 };
 
 static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)

@@ -21,7 +21,8 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-#define LIDS_MOST 4096 /* maximum number of LIDs in a LID range if there are partitions */
+/* maximum number of LIDs in a LID range if there are partitions */
+#define LIDS_MOST 4096
 
 enum { AT_SUBSCRIBE = 23 }; /* byte offset of Subscribe in InformInfo */
 

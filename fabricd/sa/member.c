@@ -30,11 +30,14 @@ struct change {
     const struct fab_view *view;
     const struct fab_sa_request *req;
     struct fab_wire_mc_member_record
-        record;      /* the record in the request; PortGID has the GID prefix of the subnet */
-    uint64_t prefix; /* GID prefix of PortGID as the request has it */
-    uint32_t port;   /* port that joins or leaves; FAB_NONE: the port is not in the fabric */
-    const struct fab_mcast_group *group;   /* NULL: no such group */
-    const struct fab_mcast_member *member; /* the member before the change; NULL: not a member */
+        record; /* the record in the request; PortGID has the GID prefix of the subnet */
+    /* GID prefix of PortGID as the request has it */
+    uint64_t prefix;
+    /* port that joins or leaves; FAB_NONE: the port is not in the fabric */
+    uint32_t port;
+    const struct fab_mcast_group *group; /* NULL: no such group */
+    /* the member before the change; NULL: not a member */
+    const struct fab_mcast_member *member;
 };
 
 static uint64_t component(const char *name)
@@ -168,7 +171,8 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-struct place { /* position of a query: the last record returned */
+/* position of a query: the last record returned */
+struct place {
     uint64_t mgid[2], guid;
     /* Says which record of this group was returned last. 0: none yet; 1: that of member `guid`; 2:
      * that of the group itself. */

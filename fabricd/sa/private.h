@@ -13,7 +13,8 @@
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)
-#define SA_OUT 512 /* maximum number of answers that wait for the transport */
+/* maximum number of answers that wait for the transport */
+#define SA_OUT 512
 
 /* A published view, prepared for queries. A response that is being collected keeps its view when a
  * new view is published. */
@@ -28,8 +29,10 @@ struct sa_job {
     struct transport_mad request;
     struct sa_view *view;
     struct fab_sa_query query;
-    uint32_t host;  /* base LID of the requesting port; 0: no port has the requester's LID */
-    uint8_t *bytes; /* FAB_SA_DATA bytes of headers, followed by the records */
+    /* base LID of the requesting port; 0: no port has the requester's LID */
+    uint32_t host;
+    /* FAB_SA_DATA bytes of headers, followed by the records */
+    uint8_t *bytes;
     size_t len, room;
     uint32_t records;
     bool sending;
@@ -39,7 +42,8 @@ struct sa_jobs { /* a queue of responses */
     struct sa_job *head, **tail;
 };
 
-#define SA_LISTS 5 /* number of rows in the table of attributes in registered.c */
+/* number of rows in the table of attributes in registered.c */
+#define SA_LISTS 5
 
 struct sa {
     struct sa_input in;
@@ -49,15 +53,18 @@ struct sa {
     struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    struct sa_view *view; /* the current view; NULL: none yet, or released for a local repair */
+    /* the current view; NULL: none yet, or released for a local repair */
+    struct sa_view *view;
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    uint32_t last_host; /* base LID of the host whose response was last worked on */
+    /* base LID of the host whose response was last worked on */
+    uint32_t last_host;
     struct loop_timer *work, *patience, *retry;
-    struct transport_mad out[SA_OUT]; /* ring buffer of answers that wait for the transport */
+    /* ring buffer of answers that wait for the transport */
+    struct transport_mad out[SA_OUT];
     uint32_t out_first, out_count;
     struct sa_stats stats;
 };

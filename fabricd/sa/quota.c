@@ -45,9 +45,10 @@ static const char *const names[KINDS] = {
 
 /* Refusals of one kind to one port. */
 struct row {
-    uint64_t guid, told_us; /* port GUID; manager's clock at the last event, 0: the row is free */
-    uint32_t refused;       /* requests refused since the last event */
-    uint8_t kind;           /* kind of quota: an index of names[] */
+    /* port GUID; manager's clock at the last event, 0: the row is free */
+    uint64_t guid, told_us;
+    uint32_t refused; /* requests refused since the last event */
+    uint8_t kind;     /* kind of quota: an index of names[] */
     /* The limit of all ports together was reached; false: that of the port. */
     bool in_all;
 };

@@ -17,7 +17,8 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 200 /* interval of checks whether records are committed, in microseconds */
+/* interval of checks whether records are committed, in microseconds */
+#define LOOK_US 200
 #define ABSENT_FIRST_US 60000000
 
 /* ---- answers that wait for the database --------------------------------------------------------

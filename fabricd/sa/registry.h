@@ -9,12 +9,14 @@
 #include "libfabmgr/registry/reports.h"
 #include "libfabmgr/registry/services.h"
 
-#define SA_HELD 1024 /* maximum number of answers that wait for the database */
+/* maximum number of answers that wait for the database */
+#define SA_HELD 1024
 
 /* An endport in service. */
 struct sa_end {
     uint64_t guid;
-    uint16_t key[FAB_NOTICE_KEYS]; /* the port's first P_Keys; 0 ends the list if it is not full */
+    /* the port's first P_Keys; 0 ends the list if it is not full */
+    uint16_t key[FAB_NOTICE_KEYS];
 };
 struct sa_ends {
     struct sa_end *end; /* array of endports, sorted by port GUID */
@@ -23,7 +25,8 @@ struct sa_ends {
 struct sa_held {
     struct transport_mad to; /* the request to which `answer` belongs */
     uint8_t answer[FAB_MAD_SIZE];
-    uint64_t mark; /* the registration is stored when store_is_written(mark) is true */
+    /* the registration is stored when store_is_written(mark) is true */
+    uint64_t mark;
 };
 
 struct sa_registry {
@@ -31,8 +34,10 @@ struct sa_registry {
     struct fab_subscriptions *subscriptions;
     /* Endports in service in the last view, to be compared with the next view. */
     struct sa_ends ends;
-    bool knows_ends;     /* `ends` is valid; false: no view was compared yet */
-    uint32_t absent_at;  /* index of the next subscription whose port is checked for absence */
+    /* `ends` is valid; false: no view was compared yet */
+    bool knows_ends;
+    /* index of the next subscription whose port is checked for absence */
+    uint32_t absent_at;
     uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
     uint64_t told_us;
     /* The last notice. A device repeats a trap until it gets TrapRepress; the repetition is
@@ -56,9 +61,11 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* Functions of service.c. */
-int sa_services_load(struct sa *s); /* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
+/* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
+int sa_services_load(struct sa *s);
 void sa_services_expire(void *ctx);
-void sa_services_arm(struct sa *s); /* sets the timer for the service lease that ends first */
+/* sets the timer for the service lease that ends first */
+void sa_services_arm(struct sa *s);
 
 /* Functions of inform.c. */
 /* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
@@ -77,7 +84,8 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
 void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);
-bool sa_arrivals_wanted(void *ctx); /* returns whether any host has subscribed to notices */
+/* returns whether any host has subscribed to notices */
+bool sa_arrivals_wanted(void *ctx);
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 

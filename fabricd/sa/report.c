@@ -24,7 +24,8 @@
 #define QP1_QKEY 0x80010000u
 /* Maximum number of subscriptions and notices examined in one iteration. */
 #define LOOK_A_TURN 4096
-#define SEND_A_TURN 64 /* maximum number of reports sent in one iteration */
+/* maximum number of reports sent in one iteration */
+#define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
 /* Maximum number of single events about ended subscriptions within TELL_AGAIN_US. */

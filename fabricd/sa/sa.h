@@ -32,14 +32,18 @@ struct sa_stats { /* numbers since the start */
     /* Requests without an answer. The request was malformed, had a wrong SM_Key or exceeded the
      * permitted rate; or this manager was not master; or the queue of answers was full. */
     uint64_t dropped;
-    uint64_t over_quota;       /* registrations refused because a quota was used up */
-    uint64_t over_rate;        /* requests dropped because their port sent too many per second */
-    uint64_t tables;           /* responses that have many records */
-    uint64_t records;          /* records in all responses of many records */
-    uint64_t notices;          /* notices that were to be reported to subscribers */
+    /* registrations refused because a quota was used up */
+    uint64_t over_quota;
+    /* requests dropped because their port sent too many per second */
+    uint64_t over_rate;
+    uint64_t tables;  /* responses that have many records */
+    uint64_t records; /* records in all responses of many records */
+    /* notices that were to be reported to subscribers */
+    uint64_t notices;
     uint64_t reports;          /* reports sent, including repetitions */
     uint64_t reports_answered; /* reports that the subscriber answered */
-    uint64_t reports_lost;     /* notices that a subscriber missed because it answered too slowly */
+    /* notices that a subscriber missed because it answered too slowly */
+    uint64_t reports_lost;
     uint64_t subscriptions_ended;
 };
 /* Starts the agent and loads the registrations of hosts from the store. Returns NOMEM, LIMIT, IO or

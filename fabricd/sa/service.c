@@ -28,7 +28,8 @@
 
 #define FOR_EVER UINT32_MAX
 #define DEFAULT_KEY 0xffff
-#define MULTICAST 0xff /* value of the first byte of a multicast GID */
+/* value of the first byte of a multicast GID */
+#define MULTICAST 0xff
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 
@@ -54,8 +55,9 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    const struct fab_service *old; /* the registered service with the same key; NULL: none */
-    uint64_t from;                 /* GUID of the requesting port */
+    /* the registered service with the same key; NULL: none */
+    const struct fab_service *old;
+    uint64_t from; /* GUID of the requesting port */
 };
 
 static void read_service(const struct fab_sa_request *req, struct fab_service *x,

@@ -15,7 +15,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLICE 4096 /* maximum number of records examined in a slice, which takes up to 1 ms */
+/* maximum number of records examined in a slice, which takes up to 1 ms */
+#define SLICE 4096
 
 enum { AT_TID = 8 };
 

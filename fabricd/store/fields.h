@@ -15,7 +15,8 @@ void fields_write(const struct event *e, struct fab_text *to);
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    char text[8192]; /* memory for the texts to which `field` points */
+    /* memory for the texts to which `field` points */
+    char text[8192];
     size_t used;
 };
 /* Prepares the statement that fields_read uses. The caller finalizes the statement. Returns a

@@ -21,7 +21,8 @@
 
 #define PATH_LEN 1024
 #define FILE_MOST (64 << 20)
-#define LINE_LEN 19 /* bytes: "0x", 16 digits and the line end */
+/* bytes: "0x", 16 digits and the line end */
+#define LINE_LEN 19
 
 static int fail(int status, char *why, size_t why_len, const char *path, const char *reason)
 {

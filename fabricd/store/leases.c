@@ -87,7 +87,8 @@ void lease_table_fini(struct lease_table *t)
 
 /* ---- LIDs of the new set ---- */
 
-struct taken { /* bitset of the LIDs in the new set of leases */
+/* bitset of the LIDs in the new set of leases */
+struct taken {
     uint8_t *bits;
     uint32_t top;
 };

@@ -31,7 +31,8 @@
 #include "libfabmgr/base/status.h"
 
 #define HEAD_LEN 512 /* bytes for all lines except the ports */
-#define PORT_LEN 24  /* bytes: "port ", "0x", 16 digits and the line end */
+/* bytes: "port ", "0x", 16 digits and the line end */
+#define PORT_LEN 24
 
 static const struct {
     const char *file, *heading, *name;
@@ -145,7 +146,8 @@ struct lines {
     const char *at, *end;
     unsigned number; /* number of the current line, from 1 */
     const char *line;
-    size_t len; /* bytes of the current line, without the line end */
+    /* bytes of the current line, without the line end */
+    size_t len;
 };
 
 static bool next_line(struct lines *l)

@@ -28,15 +28,22 @@ struct store_secret {
 };
 struct store_m_key {
     enum store_key_of of;
-    uint64_t generation; /* 1 for the first key; each further key has the next number */
-    uint64_t since_s;    /* Unix time in seconds at which the current key was made or first used */
-    bool generated;      /* fabricd made the current key; false: the key came from the settings */
-    uint64_t current;    /* the key that all ports must have; 0: ports must have no key */
-    uint64_t previous;   /* the key before the current one; 0: none */
+    /* 1 for the first key; each further key has the next number */
+    uint64_t generation;
+    /* Unix time in seconds at which the current key was made or first used */
+    uint64_t since_s;
+    /* fabricd made the current key; false: the key came from the settings */
+    bool generated;
+    /* the key that all ports must have; 0: ports must have no key */
+    uint64_t current;
+    /* the key before the current one; 0: none */
+    uint64_t previous;
     /* The secrets instead of the keys; then the key is 0. Not for a CC_Key. */
     struct store_secret secret, previous_secret;
-    bool rotating;  /* the change from `previous` to `current` is not complete */
-    uint64_t *port; /* GUIDs of ports that may still have the previous key, ascending */
+    /* the change from `previous` to `current` is not complete */
+    bool rotating;
+    /* GUIDs of ports that may still have the previous key, ascending */
+    uint64_t *port;
     size_t count;
 };
 void store_m_key_fini(struct store_m_key *k);

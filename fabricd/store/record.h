@@ -90,7 +90,8 @@ struct record {
         struct reroute reroute;
         struct record_hosts hosts;
     };
-    char texts[]; /* memory for the texts to which the pointers of this record point */
+    /* memory for the texts to which the pointers of this record point */
+    char texts[];
 };
 STAILQ_HEAD(record_queue, record);
 
@@ -107,10 +108,12 @@ struct record *record_of_hosts(const struct record_hosts *hosts);
 /* The content of one transaction. A new set of leases replaces the set in the batch, and a new view
  * replaces the view in the batch. */
 struct batch {
-    struct fab_lease *leases; /* owned by the batch; batch_tidy_leases sorts them by GUID */
+    /* owned by the batch; batch_tidy_leases sorts them by GUID */
+    struct fab_lease *leases;
     size_t lease_count;
     bool has_leases;
-    struct fab_view *view; /* a reference owned by the batch; NULL: no view */
+    /* a reference owned by the batch; NULL: no view */
+    struct fab_view *view;
     struct record_queue records;
     size_t record_count;
 };

@@ -479,7 +479,8 @@ static int make_file(const char *path)
     char journal[PATH_MAX];
     if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
         return FAB_E_LIMIT;
-    unlink(journal); /* a process that was killed may have left these files */
+    /* a process that was killed may have left these files */
+    unlink(journal);
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (fd < 0)

@@ -8,7 +8,8 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-#define SCHEMA_APPLICATION_ID 0x66616264 /* "fabd", in the header of the database file */
+/* "fabd", in the header of the database file */
+#define SCHEMA_APPLICATION_ID 0x66616264
 
 /* Migration steps. Step n (from 0) migrates the schema from version n to version n + 1. Version 0
  * has no tables. */

@@ -113,7 +113,8 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    switch (code & 0xff) { /* the primary result code, without the extended bits */
+    /* the primary result code, without the extended bits */
+    switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:
     case SQLITE_ROW:
@@ -168,7 +169,8 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-struct words { /* text of GUIDs and GIDs, which must stay valid until the statement has run */
+/* text of GUIDs and GIDs, which must stay valid until the statement has run */
+struct words {
     char text[4][SQL_GID_SIZE];
     unsigned used;
 };

@@ -67,7 +67,8 @@ struct sql {
 
 /* Prepares all statements. Returns the errors of sql_status. */
 int sql_init(struct sql *q, sqlite3 *db);
-void sql_fini(struct sql *q); /* finalizes all statements; the caller closes the connection */
+/* finalizes all statements; the caller closes the connection */
+void sql_fini(struct sql *q);
 
 /* Runs a statement that returns no rows. `types` has one letter for each parameter: i int64_t; t
  * text (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a

@@ -30,7 +30,8 @@ struct store;
  * path is too long, NOMEM, or DENIED, NOT_FOUND or IO if the directory or the file cannot be
  * used. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
-void store_close(struct store *s); /* writes all queued records, then closes; NULL is permitted */
+/* writes all queued records, then closes; NULL is permitted */
+void store_close(struct store *s);
 
 /* Loads the LID leases. *ret is malloc'd. Returns NOMEM, IO, or FORMAT if the database is
  * damaged. */
@@ -96,15 +97,19 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
  * A put function replaces the row with the same key. If `there` is false, it deletes this row
  * and ignores all members except the key. A load function returns a malloc'd array in the order
  * of keys, without rows that somebody damaged by hand. It returns NOMEM, IO or FORMAT. */
-struct store_service { /* key of the row: record.id, gid and pkey */
+/* key of the row: record.id, gid and pkey */
+struct store_service {
     struct fab_wire_service_record record;
-    int64_t ends_us; /* Unix time in microseconds; 0: the lease does not end */
-    uint64_t owner;  /* GUID of the port that registered the service */
+    /* Unix time in microseconds; 0: the lease does not end */
+    int64_t ends_us;
+    /* GUID of the port that registered the service */
+    uint64_t owner;
 };
 void store_put_service(struct store *s, const struct store_service *service, bool there);
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
 
-struct store_subscription { /* key of the row: record.subscriber_gid and number */
+/* key of the row: record.subscriber_gid and number */
+struct store_subscription {
     struct fab_wire_inform_info_record record;
     bool trusted; /* the subscriber's request carried the sa_key */
 };
@@ -125,7 +130,8 @@ int store_load_members(struct store *s, struct store_member **ret, size_t *ret_c
 
 struct store_alias { /* key of the row: port_guid and place */
     uint64_t port_guid, guid;
-    uint16_t place; /* index in the port's GUIDInfo, from 1 */
+    /* index in the port's GUIDInfo, from 1 */
+    uint16_t place;
 };
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);

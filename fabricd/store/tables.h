@@ -21,7 +21,8 @@ struct lease_row {
 };
 
 struct lease_table {
-    struct lease_row *rows; /* copies of the rows in the database, sorted by GUID */
+    /* copies of the rows in the database, sorted by GUID */
+    struct lease_row *rows;
     size_t count;
 };
 
@@ -35,11 +36,14 @@ int lease_table_write(const struct lease_table *t, struct sql *q, const struct f
 void lease_table_fini(struct lease_table *t);
 
 struct registry {
-    uint64_t hash; /* hash of the rows in the database; 0: not known */
+    /* hash of the rows in the database; 0: not known */
+    uint64_t hash;
     /* Copy of the fabric in the database; NULL: not known (after a start). */
     struct fab_fabric *fabric;
-    uint32_t *lids; /* [fabric->port_count] base LIDs of the ports of `fabric` */
-    int64_t seen;   /* Unix time in seconds at which last_seen was last renewed */
+    /* [fabric->port_count] base LIDs of the ports of `fabric` */
+    uint32_t *lids;
+    /* Unix time in seconds at which last_seen was last renewed */
+    int64_t seen;
 };
 
 /* Loads the hash. The other members of *r stay empty. Returns the errors of sql_status. */

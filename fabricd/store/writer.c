@@ -35,15 +35,19 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-#define QUEUE_MAX 8192   /* if the queue has this many records, further events are dropped */
-#define QUEUE_HURRY 1024 /* if the queue has this many records, the thread writes at once */
+/* if the queue has this many records, further events are dropped */
+#define QUEUE_MAX 8192
+/* if the queue has this many records, the thread writes at once */
+#define QUEUE_HURRY 1024
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 #define SETS_KEPT 10000
-#define TRIM_EVERY 256      /* number of old events that are deleted together */
-#define KEEP_DEFAULT 100000 /* number of newest events that stay in the database */
+/* number of old events that are deleted together */
+#define TRIM_EVERY 256
+/* number of newest events that stay in the database */
+#define KEEP_DEFAULT 100000
 
 struct writer {
     pthread_t thread;
@@ -55,13 +59,17 @@ struct writer {
     size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* number of transactions that failed */
-    uint32_t keep;     /* number of newest events that stay in the database */
+    /* number of newest events that stay in the database */
+    uint32_t keep;
     unsigned flushing;
     bool stop;
-    bool unwritten;        /* `work` has records that are not written yet */
-    bool failing;          /* the last transaction failed */
-    bool urgent;           /* a host waits for the commit of a record in `pending` */
-    uint64_t put, written; /* number of records put so far; number committed or given up so far */
+    /* `work` has records that are not written yet */
+    bool unwritten;
+    bool failing; /* the last transaction failed */
+    /* a host waits for the commit of a record in `pending` */
+    bool urgent;
+    /* number of records put so far; number committed or given up so far */
+    uint64_t put, written;
 
     /* The members below are used by the writer thread only. */
     struct sql sql;
@@ -567,7 +575,8 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    fab_view_unref(replaced); /* freed without the mutex, because freeing a large view takes long */
+    /* freed without the mutex, because freeing a large view takes long */
+    fab_view_unref(replaced);
 }
 
 void writer_put_event(struct writer *w, struct record *r)

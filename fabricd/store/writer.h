@@ -13,7 +13,8 @@ struct writer;
 /* Starts the writer thread. Takes over the connection, even if it returns an error. Returns NOMEM
  * or the errors of sql_status. */
 int writer_start(sqlite3 *db, const char *path, struct writer **ret);
-void writer_stop(struct writer *w); /* writes all queued records, then stops; NULL is permitted */
+/* writes all queued records, then stops; NULL is permitted */
+void writer_stop(struct writer *w);
 
 /* These functions put a value into the queue of the writer, and take over leases, view and
  * record. */

@@ -29,12 +29,15 @@ struct recorder {
     struct transport *to;
     struct bus *bus;
     struct loop_timer *flush_timer;
-    struct tape *tape; /* the file being written; NULL: the recording has stopped */
+    /* the file being written; NULL: the recording has stopped */
+    struct tape *tape;
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
-    bool in_batch;      /* the receivers are handling a batch of incoming MADs */
-    unsigned batch_out; /* 1 + number of MADs sent since the batch began */
+    /* the receivers are handling a batch of incoming MADs */
+    bool in_batch;
+    /* 1 + number of MADs sent since the batch began */
+    unsigned batch_out;
     uint64_t now_us;
 };
 

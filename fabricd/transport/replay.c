@@ -14,19 +14,23 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-#define SHOWN 10 /* maximum number of differences of each kind that are logged */
+/* maximum number of differences of each kind that are logged */
+#define SHOWN 10
 #define WINDOW 64
-#define BATCH 2048 /* maximum number of MADs; a larger batch is passed on in parts */
+/* maximum number of MADs; a larger batch is passed on in parts */
+#define BATCH 2048
 
 struct replay {
     struct transport base;
     struct loop_timer *timer;
     uint64_t timer_at;
     struct fab_recording_player *player;
-    loop_fn *done; /* called at the end of the recording; NULL: was called already */
+    /* called at the end of the recording; NULL: was called already */
+    loop_fn *done;
     void *done_ctx;
     uint32_t shown;
-    struct transport_mad *batch; /* [BATCH] the MADs that are passed on together */
+    /* [BATCH] the MADs that are passed on together */
+    struct transport_mad *batch;
 };
 
 static void arm(struct replay *r)

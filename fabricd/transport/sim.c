@@ -34,8 +34,10 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    uint64_t timer_at; /* loop's time in microseconds at which the timer fires, if it is set */
-    uint64_t epoch;    /* loop's time at which the simulator's time was 0 */
+    /* loop's time in microseconds at which the timer fires, if it is set */
+    uint64_t timer_at;
+    /* loop's time at which the simulator's time was 0 */
+    uint64_t epoch;
     uint32_t node;
     uint8_t port;
     struct batch gathering, leaving;

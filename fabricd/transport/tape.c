@@ -18,7 +18,8 @@
 
 #include "libfabmgr/base/status.h"
 
-#define MOST_PIECES 256 /* maximum number of buffers; 64 MiB in all */
+/* maximum number of buffers; 64 MiB in all */
+#define MOST_PIECES 256
 
 struct piece {
     struct piece *next;
@@ -27,7 +28,8 @@ struct piece {
 };
 struct tape {
     int fd;
-    struct piece *filling; /* the buffer that the caller is filling; NULL: none */
+    /* the buffer that the caller is filling; NULL: none */
+    struct piece *filling;
     unsigned made;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */

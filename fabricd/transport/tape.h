@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAPE_PIECE (256u << 10) /* maximum number of bytes in one call of tape_room */
+/* maximum number of bytes in one call of tape_room */
+#define TAPE_PIECE (256u << 10)
 
 struct tape;
 /* Creates or replaces the file. Returns NOMEM, IO, DENIED or NOT_FOUND, with a sentence in
@@ -21,8 +22,10 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
  * tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
-void tape_flush(struct tape *t); /* passes all bytes so far to the thread */
-int tape_error(struct tape *t);  /* returns errno of the first failed write; 0: none failed */
+/* passes all bytes so far to the thread */
+void tape_flush(struct tape *t);
+/* returns errno of the first failed write; 0: none failed */
+int tape_error(struct tape *t);
 /* Writes the remaining bytes and closes the file. Returns tape_error(t). t may be NULL. */
 int tape_close(struct tape *t);
 

@@ -17,7 +17,8 @@
 
 struct transport_mad {
     struct fab_mad_addr addr;
-    uint8_t qp; /* number of the queue pair: 0 or 1 */
+    /* number of the queue pair: 0 or 1 */
+    uint8_t qp;
     /* A request of this manager came back, because it could not be delivered or was not
      * answered. */
     bool failed;
@@ -53,7 +54,8 @@ struct transport_ops {
 };
 struct transport {
     const struct transport_ops *ops;
-    char name[64]; /* for example "mlx5_0:1" or "sim:demo.net" */
+    /* for example "mlx5_0:1" or "sim:demo.net" */
+    char name[64];
     uint64_t port_guid;
     uint32_t window_max; /* maximum number of MADs in flight */
     uint8_t rmpp;        /* enum transport_rmpp */

@@ -36,17 +36,20 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/sa.h"
 
-#define WINDOW_HARDWARE 128 /* default depth of a MAD send queue in the kernel */
+/* default depth of a MAD send queue in the kernel */
+#define WINDOW_HARDWARE 128
 /* Maximum number of requests in flight if the sockets queue few datagrams. */
 #define WINDOW_SIM_SMALL 64
 /* Maximum number of requests in flight otherwise; a socket buffer holds 166. */
 #define WINDOW_SIM 160
 /* After this time without any MAD, the requests in flight are taken to be lost. */
 #define SWALLOWED_US 10000000u
-#define BATCH 64 /* maximum number of MADs passed on at a time */
+/* maximum number of MADs passed on at a time */
+#define BATCH 64
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
-#define UMAD_BYTES 512 /* maximum size of a umad header and a MAD */
+/* maximum size of a umad header and a MAD */
+#define UMAD_BYTES 512
 
 /* The classes that the manager uses. Requests of other nodes arrive as SMPs and as MADs of subnet
  * administration. */
@@ -66,8 +69,10 @@ struct umad_transport {
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
-    struct waiter *waiter; /* waits for MADs; NULL unless the port is simulated */
-    uint32_t owed;         /* requests in flight; counted on simulated ports only */
+    /* waits for MADs; NULL unless the port is simulated */
+    struct waiter *waiter;
+    /* requests in flight; counted on simulated ports only */
+    uint32_t owed;
     /* When the last MAD arrived, or when the first of the requests in flight was sent. */
     uint64_t heard_us;
     struct transport_mad batch[BATCH];
@@ -109,7 +114,8 @@ static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 
 static void note_answer(struct umad_transport *t, const struct transport_mad *mad)
 {
-    const uint8_t response = 0x80; /* the response bit of the method (IBA 13.4.5) */
+    /* the response bit of the method (IBA 13.4.5) */
+    const uint8_t response = 0x80;
     if (t->owed > 0 && (mad->failed || (mad->len > 3 && mad->bytes[3] & response)))
         t->owed--;
 }
@@ -311,7 +317,8 @@ static void register_to_drop(struct umad_transport *t)
                                       0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
     static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
-    uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's OUI, which ibping and ibsysstat use */
+    /* OpenIB's OUI, which ibping and ibsysstat use */
+    uint8_t oui[3] = {0x00, 0x14, 0x05};
     for (size_t i = 0; i < sizeof(classes); i++)
         umad_register(t->port_id, classes[i], 1, 0, any);
     for (size_t i = 0; i < sizeof(vendor_classes); i++)

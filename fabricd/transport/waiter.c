@@ -15,7 +15,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define POLL_MS 200 /* how often the thread checks whether it must stop */
+/* how often the thread checks whether it must stop */
+#define POLL_MS 200
 
 struct waiter {
     int umad_port;

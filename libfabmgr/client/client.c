@@ -42,9 +42,11 @@ struct exchange {
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    int http_status, code; /* status from the server; code is -1 until grpc-status was received */
+    /* status from the server; code is -1 until grpc-status was received */
+    int http_status, code;
     char message[sizeof((struct fab_client_error *)0)->message];
-    uint32_t reset; /* error code with which HTTP/2 ended the stream */
+    /* error code with which HTTP/2 ended the stream */
+    uint32_t reset;
     bool closed, enough;
     /* why a received message could not be read (enum fab_status); FAB_OK: no such failure */
     int failed;

@@ -22,10 +22,13 @@
 struct fab_client;
 
 struct fab_client_options {
-    const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
-    const char *ca, *cert, *key; /* PEM files; used only for a tls: address */
-    const char *server_name; /* name in the server's certificate; NULL: the HOST of the address */
-    unsigned timeout_ms;     /* time limit for connecting and for each call; 0: none */
+    const char *address; /* "unix:PATH" or "tls:HOST:PORT" */
+    /* PEM files; used only for a tls: address */
+    const char *ca, *cert, *key;
+    /* name in the server's certificate; NULL: the HOST of the address */
+    const char *server_name;
+    /* time limit for connecting and for each call; 0: none */
+    unsigned timeout_ms;
 };
 
 /* A failure, as a gRPC status. UNAVAILABLE: the connection could not be made or was lost. */

@@ -20,19 +20,23 @@ enum fab_export_format {
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
     FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
-    FAB_EXPORT_OPENSM_LFTS,   /* opensm-lfts.dump, for opensm -R file -U */
-    FAB_EXPORT_OPENSM_SL2VL,  /* opensm-sl2vl.dump, for ibdmchk -d */
-    FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
-    FAB_EXPORT_CERTIFICATE,   /* channel numbers, for fabric-certificate-check */
+    /* opensm-lfts.dump, for opensm -R file -U */
+    FAB_EXPORT_OPENSM_LFTS,
+    FAB_EXPORT_OPENSM_SL2VL, /* opensm-sl2vl.dump, for ibdmchk -d */
+    /* the SL of each path, for ibdmchk -c */
+    FAB_EXPORT_PATH_SLS,
+    FAB_EXPORT_CERTIFICATE, /* channel numbers, for fabric-certificate-check */
     FAB_EXPORT_COUNT
 };
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* required by OPENSM_FDBS and OPENSM_LFTS; otherwise may be NULL */
-    const char *engine;        /* shown in JSON */
-    uint64_t generation;       /* shown in JSON */
-    const struct fab_vls *vls; /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
+    /* required by OPENSM_FDBS and OPENSM_LFTS; otherwise may be NULL */
+    const struct fab_lft *lft;
+    const char *engine;  /* shown in JSON */
+    uint64_t generation; /* shown in JSON */
+    /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
+    const struct fab_vls *vls;
     const struct fab_policy *policy;          /* used by OPENSM_SL2VL; NULL: the default policy */
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };

@@ -15,7 +15,8 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-#define LIDS_AT_ONCE 16 /* number of LIDs that one row of the export covers */
+/* number of LIDs that one row of the export covers */
+#define LIDS_AT_ONCE 16
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
 
@@ -90,8 +91,10 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 struct place {
     uint32_t sw;
-    uint32_t from, to; /* the row covers the LIDs from `from` to `to` - 1 */
-    bool first, last;  /* whether the row is the first, and the last, of its switch */
+    /* the row covers the LIDs from `from` to `to` - 1 */
+    uint32_t from, to;
+    /* whether the row is the first, and the last, of its switch */
+    bool first, last;
 };
 
 static bool place_of(const struct fab_export *e, uint64_t row, struct place *ret)

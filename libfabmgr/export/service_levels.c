@@ -7,7 +7,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* number of LIDs that one row of the export covers */
+/* number of LIDs that one row of the export covers */
+#define LIDS_AT_ONCE 64
 
 static const char *type_name(uint8_t type)
 {

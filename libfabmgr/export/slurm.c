@@ -37,7 +37,8 @@ struct host {
     uint32_t prefix, width;
     uint64_t number;
 };
-struct label { /* the name under which a switch with hosts appears */
+/* the name under which a switch with hosts appears */
+struct label {
     char name[NAME_LEN];
     uint32_t sw;
 };
@@ -53,10 +54,13 @@ struct slurm {
     uint32_t host_count;
     struct label *labels; /* [label_count] sorted by switch */
     uint32_t label_count;
-    uint32_t *level;  /* [switches] number of links to the nearest switch with hosts */
-    uint32_t *joined; /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
-    uint32_t *queue;  /* [switches] queue of breadth-first searches */
-    struct group *groups; /* [group_count] groups that are not yet part of a larger group */
+    /* [switches] number of links to the nearest switch with hosts */
+    uint32_t *level;
+    /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
+    uint32_t *joined;
+    uint32_t *queue; /* [switches] queue of breadth-first searches */
+    /* [group_count] groups that are not yet part of a larger group */
+    struct group *groups;
     uint32_t group_count, lines;
 };
 

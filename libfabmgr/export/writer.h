@@ -14,7 +14,8 @@ struct fab_export {
     struct fab_fabric *copy;
     char *whole; /* SLURM: the text of the whole file */
     size_t whole_len;
-    uint32_t first;           /* JSON: id of the port whose link is written first */
+    /* JSON: id of the port whose link is written first */
+    uint32_t first;
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {

@@ -51,7 +51,8 @@ struct fab_grpc_reader {
     uint32_t need; /* announced length */
     uint8_t *body; /* [len] */
     size_t len, cap;
-    bool complete; /* body[] holds a complete message, which fab_grpc_reader_feed has returned */
+    /* body[] holds a complete message, which fab_grpc_reader_feed has returned */
+    bool complete;
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);

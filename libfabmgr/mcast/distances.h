@@ -15,7 +15,8 @@ struct fab_mcast_distances {
     /* [switches] one array for each root: hops from each switch to the root; NULL: not computed
      * yet. */
     uint16_t **dist;
-    uint32_t *queue; /* [switches] memory for the queue of a search */
+    /* [switches] memory for the queue of a search */
+    uint32_t *queue;
     /* Number of MLIDs for which all switches have an MFT entry. Not every switch has an entry for
      * a higher MLID; the distances for the tree of such an MLID are computed separately, in
      * avoid[]. */

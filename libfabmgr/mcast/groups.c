@@ -17,24 +17,25 @@
 
 /* ---- components ------------------------------------------------------------------------------ */
 
-enum component { /* bits of the ComponentMask of MCMemberRecord, 15.2.5.17 */
-                 C_MGID = 1 << 0,
-                 C_PORT_GID = 1 << 1,
-                 C_QKEY = 1 << 2,
-                 C_MLID = 1 << 3,
-                 C_MTU_SELECTOR = 1 << 4,
-                 C_MTU = 1 << 5,
-                 C_TCLASS = 1 << 6,
-                 C_PKEY = 1 << 7,
-                 C_RATE_SELECTOR = 1 << 8,
-                 C_RATE = 1 << 9,
-                 C_LIFE_SELECTOR = 1 << 10,
-                 C_LIFE = 1 << 11,
-                 C_SL = 1 << 12,
-                 C_FLOW_LABEL = 1 << 13,
-                 C_HOP_LIMIT = 1 << 14,
-                 C_SCOPE = 1 << 15,
-                 C_JOIN_STATE = 1 << 16
+/* bits of the ComponentMask of MCMemberRecord, 15.2.5.17 */
+enum component {
+    C_MGID = 1 << 0,
+    C_PORT_GID = 1 << 1,
+    C_QKEY = 1 << 2,
+    C_MLID = 1 << 3,
+    C_MTU_SELECTOR = 1 << 4,
+    C_MTU = 1 << 5,
+    C_TCLASS = 1 << 6,
+    C_PKEY = 1 << 7,
+    C_RATE_SELECTOR = 1 << 8,
+    C_RATE = 1 << 9,
+    C_LIFE_SELECTOR = 1 << 10,
+    C_LIFE = 1 << 11,
+    C_SL = 1 << 12,
+    C_FLOW_LABEL = 1 << 13,
+    C_HOP_LIMIT = 1 << 14,
+    C_SCOPE = 1 << 15,
+    C_JOIN_STATE = 1 << 16
 };
 #define TO_JOIN (C_MGID | C_PORT_GID | C_JOIN_STATE)
 #define TO_CREATE (TO_JOIN | C_QKEY | C_PKEY | C_SL | C_FLOW_LABEL | C_TCLASS)

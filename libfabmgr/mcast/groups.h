@@ -23,12 +23,14 @@ enum fab_join { /* bits of JoinState in MCMemberRecord */
                 FAB_JOIN_NON_MEMBER = 2,
                 /* Only sends; the group does not exist for this member alone. */
                 FAB_JOIN_SENDER = 4,
-                FAB_JOIN_SENDER_FULL = 8 /* only sends; the group exists as long as this member */
+                /* only sends; the group exists as long as this member */
+                FAB_JOIN_SENDER_FULL = 8
 };
 struct fab_mcast_member {
     /* GID prefix and GUID of the port's own GID, or of an alias GID of the port. */
     uint64_t gid[2];
-    uint64_t port_guid; /* GUID of the port; in an argument, 0 means that it is the GUID in `gid` */
+    /* GUID of the port; in an argument, 0 means that it is the GUID in `gid` */
+    uint64_t port_guid;
     /* GUID of the port that requested the membership and is charged for it; 0: unknown. */
     uint64_t charged;
     uint8_t join_state, proxy_join;
@@ -37,8 +39,10 @@ struct fab_mcast_group {
     /* The values that all members share. All selectors are "exactly". PortGID, JoinState and
      * ProxyJoin are 0. */
     struct fab_wire_mc_member_record is;
-    bool fixed;       /* the group is configured, so it exists even without members */
-    uint64_t creator; /* GUID of the port whose join created the group; 0: none or unknown */
+    /* the group is configured, so it exists even without members */
+    bool fixed;
+    /* GUID of the port whose join created the group; 0: none or unknown */
+    uint64_t creator;
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
@@ -49,15 +53,18 @@ struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
     struct fab_mcast_group **group; /* array of groups, sorted by MGID */
     size_t groups, room;
-    uint32_t *users; /* [mlids] number of groups that have this MLID */
+    /* [mlids] number of groups that have this MLID */
+    uint32_t *users;
     uint32_t mlids;
-    uint64_t given; /* number of MGIDs that the manager has made */
+    /* number of MGIDs that the manager has made */
+    uint64_t given;
     /* Counts for the quotas, by port GUID: groups that the port created, and memberships that it
      * requested. A port is charged for a group as long as the group exists, even if the port leaves
      * it. Otherwise a host could create any number of groups with the help of another host. */
     struct fab_map created, joined;
     size_t memberships; /* memberships of all ports together */
-    uint32_t most;      /* maximum number of MLIDs; 0: the number is limited only by the MFTs */
+    /* maximum number of MLIDs; 0: the number is limited only by the MFTs */
+    uint32_t most;
     enum fab_mcast_share share; /* SHORT unless it is set */
     struct fab_mcast_listener {
         void *ctx;
@@ -97,10 +104,13 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    uint64_t port_guid; /* GUID of the port to which PortGID belongs; 0: the GUID in PortGID */
-    uint8_t mtu, rate;  /* MTU and rate of the port, as encoded in MCMemberRecord */
-    uint8_t life;       /* PacketLifeTime of a new group, if the request has none */
-    bool proxy;         /* another port sent the request */
+    /* GUID of the port to which PortGID belongs; 0: the GUID in PortGID */
+    uint64_t port_guid;
+    /* MTU and rate of the port, as encoded in MCMemberRecord */
+    uint8_t mtu, rate;
+    /* PacketLifeTime of a new group, if the request has none */
+    uint8_t life;
+    bool proxy; /* another port sent the request */
     /* GUID of the port that sent the request and is charged; 0: no port is charged. */
     uint64_t from_guid;
 };

@@ -15,14 +15,17 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_mcast_net {
-    struct fab_arena arena;   /* memory of the arrays below */
-    uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
-    uint64_t *guid;           /* [switches] GUID of each switch */
+    struct fab_arena arena; /* memory of the arrays below */
+    /* numbers of switches and ports; switches have the lowest node ids */
+    uint32_t switches, ports;
+    uint64_t *guid; /* [switches] GUID of each switch */
     /* [switches] number of MLIDs in the MFT of the switch; 0: trees do not use this switch. */
     uint16_t *cap;
-    uint64_t *has_ends;   /* bitset of the switches with endports */
-    uint32_t *first_port; /* [switches + 1] id of port 0 of each switch */
-    uint32_t *node;       /* [ports] node id of the port's node */
+    uint64_t *has_ends; /* bitset of the switches with endports */
+    /* [switches + 1] id of port 0 of each switch */
+    uint32_t *first_port;
+    /* [ports] node id of the port's node */
+    uint32_t *node;
     /* [ports] port id at the other end of a working link to a switch with MFT; FAB_NONE: no such
      * link. */
     uint32_t *peer;
@@ -40,7 +43,8 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    uint64_t *has_ends; /* bitset of the switches with endports in the other net */
+    /* bitset of the switches with endports in the other net */
+    uint64_t *has_ends;
 };
 /* Returns whether each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);

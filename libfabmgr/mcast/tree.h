@@ -9,7 +9,8 @@
 
 struct fab_mcast_vertex {
     uint32_t sw;
-    uint32_t up;       /* port id of the branch towards the root; FAB_NONE: this is the top */
+    /* port id of the branch towards the root; FAB_NONE: this is the top */
+    uint32_t up;
     uint32_t children; /* number of branches from switches below */
     /* Sum of the ids of the switches below. If there is only one, the sum is its id. */
     uint64_t child_sum;
@@ -24,12 +25,16 @@ struct fab_mcast_tree_member {
 };
 struct fab_mcast_tree {
     uint16_t mlid;
-    uint32_t root, top;              /* switch ids of root and top; FAB_NONE: not chosen yet */
-    struct fab_mcast_vertex *vertex; /* array of the tree's switches, sorted by switch id */
+    /* switch ids of root and top; FAB_NONE: not chosen yet */
+    uint32_t root, top;
+    /* array of the tree's switches, sorted by switch id */
+    struct fab_mcast_vertex *vertex;
     size_t vertices, vertex_room;
-    struct fab_mcast_tree_member *member; /* array of the tree's members, sorted by GUID */
+    /* array of the tree's members, sorted by GUID */
+    struct fab_mcast_tree_member *member;
     size_t members, member_room;
-    size_t attached; /* number of members that are attached to the tree */
+    /* number of members that are attached to the tree */
+    size_t attached;
 };
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
@@ -41,13 +46,15 @@ struct fab_mcast_trees {
     /* [port_count] number of trees that use the link of the port. Both ports of a link have the
      * same number. */
     uint32_t *load;
-    uint32_t *roots; /* [switch_count] number of trees that have this switch as root */
+    /* [switch_count] number of trees that have this switch as root */
+    uint32_t *roots;
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
     /* Last results of fab_mcast_trees_room: the number of MLIDs, and the switch with the smallest
      * MFT. */
     uint32_t room, fewest;
-    bool broken; /* a tree was cleared because memory ran out, and must be rebuilt */
+    /* a tree was cleared because memory ran out, and must be rebuilt */
+    bool broken;
 };
 
 /* Functions of tree.c. */

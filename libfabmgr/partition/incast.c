@@ -32,15 +32,18 @@ struct group {
      * partition, with one P_Key for each partition */
     uint32_t first, count;
     uint32_t endports; /* number of endports in the group */
-    uint32_t senders;  /* number of endports that can send to an endport of the group */
+    /* number of endports that can send to an endport of the group */
+    uint32_t senders;
     /* 1 + number of the last group for which union_of has counted this group as a sender */
     uint32_t seen;
 };
-struct best { /* the group of a partition with the most senders: the number of its senders, its
-                 number, and the greatest number of senders of any other group */
+/* the group of a partition with the most senders: the number of its senders, its number, and the
+ * greatest number of senders of any other group */
+struct best {
     uint32_t senders, group, other;
 };
-struct side { /* all members of a partition, or only its full members */
+/* all members of a partition, or only its full members */
+struct side {
     uint32_t endports;
     uint32_t groups;
     struct best best;
@@ -66,7 +69,8 @@ struct incast {
     /* [keys] numbers of the groups in each partition, sorted by partition */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
-    uint64_t steps;    /* number of groups that union_of has visited so far */
+    /* number of groups that union_of has visited so far */
+    uint64_t steps;
 };
 
 /* ---- groups ---------------------------------------------------------------------------------- */

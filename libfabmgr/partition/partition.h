@@ -25,10 +25,13 @@ struct fab_partition_input {
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;
-    const struct fab_pins *pins;   /* NULL: patterns match the names that nodes show */
-    const struct fab_blocks *held; /* the tables that ports hold; NULL: no table is known */
-    uint8_t enforce; /* enum fab_enforce bits: the directions in which switches enforce P_Keys at
-                        their ports to adapters and routers */
+    /* NULL: patterns match the names that nodes show */
+    const struct fab_pins *pins;
+    /* the tables that ports hold; NULL: no table is known */
+    const struct fab_blocks *held;
+    /* enum fab_enforce bits: the directions in which switches enforce P_Keys at their ports to
+     * adapters and routers */
+    uint8_t enforce;
     /* true: a port can be a full and a limited member of a partition at once, and of several rules
      * that select it, the last applies. false: "both" means full, and full membership takes
      * precedence over limited. */

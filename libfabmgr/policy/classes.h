@@ -16,34 +16,44 @@
 
 #include "libfabmgr/base/arena.h"
 
-#define FAB_CLASSES_MAX 16 /* one for each SL; class 0 is for paths that no rule matches */
+/* one for each SL; class 0 is for paths that no rule matches */
+#define FAB_CLASSES_MAX 16
 #define FAB_CLASS_GROUPS_MAX 64
 #define FAB_CLASS_RULES_MAX 4096
 #define FAB_CLASS_NOTES 16
 #define FAB_CLASSES_TEXT_MAX (UINT32_C(1) << 20) /* bytes of a qos-policy.conf */
 #define FAB_CLASS_NO_SL 0xff
-#define FAB_ARB_ENTRIES 64 /* maximum number of entries of a VL arbitration table, IBA 7.6.9.2 */
+/* maximum number of entries of a VL arbitration table, IBA 7.6.9.2 */
+#define FAB_ARB_ENTRIES 64
 
 struct fab_class {
     const char *name;
     /* guaranteed percentage of a link's bandwidth, 1..100; 0: classes without a percentage divide
      * evenly what the others leave */
     uint8_t share;
-    bool high; /* packets of the class have high priority (IBA 7.6.9) */
+    /* packets of the class have high priority (IBA 7.6.9) */
+    bool high;
     /* SL that the class must have; FAB_CLASS_NO_SL: any SL. Classes with the same SL share VLs. */
     uint8_t sl;
-    uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
-    uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
-    uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` is the limit */
+    /* the highest MTU, as a code of PathRecord; 0: not limited */
+    uint8_t mtu;
+    /* the highest rate, as a code of PathRecord; 0: not limited */
+    uint8_t rate;
+    /* the highest rate in Mb/s; 0: `rate` is the limit */
+    uint32_t rate_mbps;
     bool has_life;
-    uint8_t life;  /* PacketLifeTime of the class's paths; valid if has_life is set */
-    uint16_t pkey; /* P_Key of the class's paths, 1..0x7fff; 0: any */
+    /* PacketLifeTime of the class's paths; valid if has_life is set */
+    uint8_t life;
+    /* P_Key of the class's paths, 1..0x7fff; 0: any */
+    uint16_t pkey;
 };
 enum fab_class_member_kind {
-    FAB_CLASS_GUIDS,     /* ports with GUIDs first..last */
-    FAB_CLASS_PKEYS,     /* members of the partitions with P_Keys first..last */
+    FAB_CLASS_GUIDS, /* ports with GUIDs first..last */
+    /* members of the partitions with P_Keys first..last */
+    FAB_CLASS_PKEYS,
     FAB_CLASS_PARTITION, /* members of the partition `name` */
-    FAB_CLASS_NODES, /* nodes whose description, or its first word, matches the pattern `name` */
+    /* nodes whose description, or its first word, matches the pattern `name` */
+    FAB_CLASS_NODES,
     FAB_CLASS_OF_OTHERS, /* a named group of partitions.conf */
     FAB_CLASS_TYPES,     /* nodes of certain types */
     FAB_CLASS_SELF       /* the manager's own port */
@@ -55,7 +65,8 @@ struct fab_class_member {
     uint64_t first, last;
     /* name of the partition (PARTITION), the pattern (NODES), or name of the group (OF_OTHERS) */
     const char *name;
-    uint8_t port; /* NODES: port number of the adapter; 0: all its ports */
+    /* NODES: port number of the adapter; 0: all its ports */
+    uint8_t port;
 };
 struct fab_class_group {
     const char *name;
@@ -94,18 +105,22 @@ struct fab_classes {
     size_t rules;
     /* Tables that the operator sets in place of computed ones, as with OpenSM's options. */
     bool has_map;
-    uint8_t map[16]; /* the VL of each SL; 15: packets are dropped */
+    /* the VL of each SL; 15: packets are dropped */
+    uint8_t map[16];
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
-    uint8_t highs, lows; /* numbers of entries; both 0: the tables are computed */
+    /* numbers of entries; both 0: the tables are computed */
+    uint8_t highs, lows;
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
-    size_t notes; /* number of lines that were ignored; note[] describes the first of them */
+    /* number of lines that were ignored; note[] describes the first of them */
+    size_t notes;
     struct fab_arena arena;
     int refs; /* private, atomic */
 };
 struct fab_classes_error {
-    uint32_t line;     /* line number from 1; 0: the error is in no single line */
+    /* line number from 1; 0: the error is in no single line */
+    uint32_t line;
     char message[200]; /* what was found, and what was expected */
 };
 

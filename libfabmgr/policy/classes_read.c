@@ -31,7 +31,8 @@
 #define SERVICE_SDP UINT64_C(0x10000)
 /* first service ID of protocols over TCP, such as RDS and iSER; the TCP port is added */
 #define SERVICE_TCP UINT64_C(0x1060000)
-#define TYPES_ALL 0xe /* bits 1 to 3: all values of enum fab_node_type */
+/* bits 1 to 3: all values of enum fab_node_type */
+#define TYPES_ALL 0xe
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
 static const struct {
@@ -47,14 +48,16 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    bool rules; /* true in the second pass, which reads the rules */
+    /* true in the second pass, which reads the rules */
+    bool rules;
     enum place place;
     char name[WORD_MOST + 1];
     struct fab_class class;
     uint32_t group; /* number of the current group */
     struct fab_class_rule rule;
     bool has_level; /* the rule has a qos-level-name */
-    int other;      /* the class of paths that no rule matches; -1: class 0 */
+    /* the class of paths that no rule matches; -1: class 0 */
+    int other;
 };
 
 __attribute__((format(printf, 2, 3))) static int wrong(struct reader *r, const char *fmt, ...)

@@ -9,10 +9,13 @@
 #include <stdint.h>
 
 enum fab_congestion_profile {
-    FAB_CONGESTION_OFF,        /* no switch marks packets, no adapter slows down */
-    FAB_CONGESTION_BALANCED,   /* many small incasts and a few large ones, beside other traffic */
-    FAB_CONGESTION_INCAST,     /* storage: incasts are large and long */
-    FAB_CONGESTION_COLLECTIVE, /* training: incasts are short, throughput is most important */
+    /* no switch marks packets, no adapter slows down */
+    FAB_CONGESTION_OFF,
+    /* many small incasts and a few large ones, beside other traffic */
+    FAB_CONGESTION_BALANCED,
+    FAB_CONGESTION_INCAST, /* storage: incasts are large and long */
+    /* training: incasts are short, throughput is most important */
+    FAB_CONGESTION_COLLECTIVE,
     FAB_CONGESTION_PROFILES
 };
 /* Returns "off", "balanced", "incast" or "collective". */
@@ -20,19 +23,24 @@ const char *fab_policy_congestion_profile_name(uint8_t profile);
 
 /* The values that an operator can set (IBA A10.4.3). */
 enum fab_congestion_value {
-    FAB_CONGESTION_THRESHOLD,        /* Threshold 0..15 of switch ports that lead to adapters */
-    FAB_CONGESTION_SWITCH_THRESHOLD, /* Threshold 0..15 of switch ports that lead to switches */
+    /* Threshold 0..15 of switch ports that lead to adapters */
+    FAB_CONGESTION_THRESHOLD,
+    /* Threshold 0..15 of switch ports that lead to switches */
+    FAB_CONGESTION_SWITCH_THRESHOLD,
     /* Marking_Rate: 0..65535 packets between two marked packets */
     FAB_CONGESTION_MARKING_RATE,
-    FAB_CONGESTION_PACKET_SIZE, /* Packet_Size: 0..255, in units of 64 bytes */
+    /* Packet_Size: 0..255, in units of 64 bytes */
+    FAB_CONGESTION_PACKET_SIZE,
     /* 1: switch ports that lead to adapters also mark packets while they have no credits, as
      * victims of congestion elsewhere */
     FAB_CONGESTION_VICTIM_MASK,
-    FAB_CONGESTION_TIMER,             /* CCTI_Timer: 1..65535, in units of 1.024 us */
+    /* CCTI_Timer: 1..65535, in units of 1.024 us */
+    FAB_CONGESTION_TIMER,
     FAB_CONGESTION_INCREASE,          /* CCTI_Increase: 1..255 */
     FAB_CONGESTION_TRIGGER_THRESHOLD, /* Trigger_Threshold: 0..255 */
     FAB_CONGESTION_MIN,               /* CCTI_Min: 0..255 */
-    FAB_CONGESTION_LIMIT,             /* CCTI_Limit: 1..255, the last index of the control table */
+    /* CCTI_Limit: 1..255, the last index of the control table */
+    FAB_CONGESTION_LIMIT,
     FAB_CONGESTION_VALUES
 };
 struct fab_congestion_domain {
@@ -47,16 +55,20 @@ extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONG
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    bool apply;           /* write the settings to devices; false: only compute and show them */
-    uint8_t profile;      /* enum fab_congestion_profile */
-    uint64_t key;         /* CC_Key that every Set carries; 0: no key */
-    uint16_t key_lease_s; /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
+    /* write the settings to devices; false: only compute and show them */
+    bool apply;
+    uint8_t profile; /* enum fab_congestion_profile */
+    /* CC_Key that every Set carries; 0: no key */
+    uint64_t key;
+    /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
+    uint16_t key_lease_s;
     /* greatest number of senders to one endport at the same time; 0: the manager estimates it */
     uint32_t fan_in;
     uint32_t hop_ns;     /* latency of a switch in ns */
     uint32_t adapter_ns; /* latency of an adapter in ns */
     uint32_t cable_m;    /* length of cables, in metres */
-    uint32_t queue_kb;   /* buffer of a switch port for one VL, in KiB */
+    /* buffer of a switch port for one VL, in KiB */
+    uint32_t queue_kb;
     /* values that the operator sets; FAB_CONGESTION_AUTO: the manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
     /* number of entries of table[], which are in wire format; 0: the manager computes the table */

@@ -17,11 +17,13 @@
 
 struct fab_listed_m_key {
     uint64_t port_guid;
-    uint64_t m_key; /* 0: the other manager gave the port no key */
-    unsigned line;  /* line of the text, from 1 */
+    /* 0: the other manager gave the port no key */
+    uint64_t m_key;
+    unsigned line; /* line of the text, from 1 */
 };
 struct fab_m_key_list {
-    struct fab_listed_m_key *entry; /* [count] sorted by GUID; no GUID is repeated */
+    /* [count] sorted by GUID; no GUID is repeated */
+    struct fab_listed_m_key *entry;
     size_t count;
     int refs; /* private, atomic */
 };

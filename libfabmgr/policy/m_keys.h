@@ -11,9 +11,11 @@
 /* Returns the M_Key of a port, which is not 0. Returns 0 if it cannot be computed now. */
 typedef uint64_t fab_m_key_derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid);
 
-struct fab_m_keys {           /* all zero: no keys */
-    uint64_t number;          /* the key of all ports; 0 if the keys are derived */
-    fab_m_key_derive *derive; /* derives the key of each port from the secret; NULL: `number` */
+struct fab_m_keys { /* all zero: no keys */
+    /* the key of all ports; 0 if the keys are derived */
+    uint64_t number;
+    /* derives the key of each port from the secret; NULL: `number` */
+    fab_m_key_derive *derive;
     uint8_t secret[FAB_M_KEY_SECRET];
 };
 

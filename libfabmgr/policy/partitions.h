@@ -20,19 +20,22 @@
 /* limit of the number of multicast groups: there are as many multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
-#define FAB_PKEY_FULL 0x8000    /* the bit for full membership, IBA 10.9.1 */
+/* the bit for full membership, IBA 10.9.1 */
+#define FAB_PKEY_FULL 0x8000
 #define FAB_PARTITION_NOTES 32
 
 enum fab_membership { FAB_MEMBER_LIMITED = 1, FAB_MEMBER_FULL = 2, FAB_MEMBER_BOTH = 3 };
 
 enum fab_port_select {
-    FAB_SELECT_ALL,      /* every port of adapters and routers, and port 0 of switches */
+    /* every port of adapters and routers, and port 0 of switches */
+    FAB_SELECT_ALL,
     FAB_SELECT_ADAPTERS, /* ALL_CAS */
     FAB_SELECT_SWITCHES,
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
     FAB_SELECT_GUID, /* by port GUID */
-    FAB_SELECT_NAME, /* by name: nodes whose description, or its first word, matches a pattern */
+    /* by name: nodes whose description, or its first word, matches a pattern */
+    FAB_SELECT_NAME,
     FAB_SELECT_GROUP,
 };
 struct fab_port_selector {
@@ -48,14 +51,15 @@ struct fab_port_group {
     size_t count;
 };
 struct fab_partition {
-    const char *name; /* name of the partition; "" if it has none */
-    uint16_t pkey;    /* 1..0x7fff */
+    /* name of the partition; "" if it has none */
+    const char *name;
+    uint16_t pkey; /* 1..0x7fff */
     bool ipoib;
     /* codes as in PathRecord; rate and mtu: of IP over InfiniBand; sl: also of all paths in the
      * partition */
     uint8_t rate, mtu, sl;
-    uint32_t line; /* line of the partition's first definition; 0: the text does not define the
-                      partition */
+    /* line of the partition's first definition; 0: the text does not define the partition */
+    uint32_t line;
 };
 /* A rule that makes ports members of a partition. */
 struct fab_partition_rule {
@@ -83,8 +87,8 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* notes on text that was ignored: the
-                                                             first FAB_PARTITION_NOTES of them */
+    /* notes on text that was ignored: the first FAB_PARTITION_NOTES of them */
+    struct fab_partitions_note note[FAB_PARTITION_NOTES];
     /* number of all notes, including those for which note[] has no room */
     size_t notes;
     struct fab_arena arena; /* holds the names */

@@ -41,7 +41,8 @@ struct word {
 };
 struct flags {
     uint8_t mtu, rate, sl, tclass;
-    uint16_t scopes; /* bit i is set if the definition gives scope i */
+    /* bit i is set if the definition gives scope i */
+    uint16_t scopes;
     uint32_t q_key, flow_label;
 };
 struct definition {

@@ -23,14 +23,16 @@
 
 /* Which nodes get pins without an operator's approval. */
 enum fab_pin_mode {
-    FAB_PIN_FIRST_SEEN, /* the first node that shows a name, unless another GUID holds the name */
-    FAB_PIN_APPROVED,   /* no node: an operator approves every node */
+    /* the first node that shows a name, unless another GUID holds the name */
+    FAB_PIN_FIRST_SEEN,
+    FAB_PIN_APPROVED, /* no node: an operator approves every node */
     /* no node: pins are not used, and patterns are compared with the names that nodes show */
     FAB_PIN_OFF,
 };
 #define FAB_PIN_NAME_LEN 65 /* bytes of a NodeDescription, with the NUL */
 #define FAB_PIN_BY_LEN 64
-#define FAB_PINS_MAX 131072 /* greatest number of pins that are made without an operator */
+/* greatest number of pins that are made without an operator */
+#define FAB_PINS_MAX 131072
 
 struct fab_pin {
     uint64_t guid;               /* node GUID */
@@ -38,15 +40,19 @@ struct fab_pin {
     /* the operator who approved the pin; "": pinned because the node was the first to show the
      * name */
     char by[FAB_PIN_BY_LEN];
-    int64_t since_us; /* Unix time at which the pin was made */
+    /* Unix time at which the pin was made */
+    int64_t since_us;
     /* time at which the pin was made, by the manager's clock, in us; 0: before its start */
     uint64_t made_us;
 };
 enum fab_pin_reason {
-    FAB_PIN_CHANGED, /* the node's new name matches patterns that its pinned name does not match */
-    FAB_PIN_HELD,    /* another GUID holds the node's host name */
-    FAB_PIN_NEW,     /* the node has no pin, and the policy requires an approval for each */
-    FAB_PIN_FULL,    /* there are FAB_PINS_MAX pins already */
+    /* the node's new name matches patterns that its pinned name does not match */
+    FAB_PIN_CHANGED,
+    /* another GUID holds the node's host name */
+    FAB_PIN_HELD,
+    /* the node has no pin, and the policy requires an approval for each */
+    FAB_PIN_NEW,
+    FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
 /* A node whose shown name matches no pattern until an operator approves the name. */
 struct fab_pin_waiting {
@@ -55,17 +61,19 @@ struct fab_pin_waiting {
     uint8_t reason;              /* enum fab_pin_reason */
     /* if reason is FAB_PIN_HELD: the lowest GUID that holds the host name */
     uint64_t holder;
-    int64_t since_us; /* Unix time at which the node first showed this name */
-    bool told;        /* an event was emitted about this name */
+    /* Unix time at which the node first showed this name */
+    int64_t since_us;
+    bool told; /* an event was emitted about this name */
 };
 struct fab_pins {
     struct fab_pin *pin; /* [count] sorted by GUID */
     size_t count;
     struct fab_pin_waiting *waiting; /* [waiting_count] sorted by GUID */
     size_t waiting_count;
-    bool approved_only;      /* the mode is FAB_PIN_APPROVED */
-    struct fab_map by_guid;  /* GUID to index of pin[] */
-    struct fab_map by_host;  /* hash of a host name to the lowest index of pin[] that holds it */
+    bool approved_only;     /* the mode is FAB_PIN_APPROVED */
+    struct fab_map by_guid; /* GUID to index of pin[] */
+    /* hash of a host name to the lowest index of pin[] that holds it */
+    struct fab_map by_host;
     struct fab_map by_waits; /* GUID to index of waiting[] */
     int refs;                /* private, atomic */
 };

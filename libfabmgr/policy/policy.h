@@ -48,7 +48,8 @@ struct fab_policy_quotas {
     /* greatest number of responses of several MADs (RMPP) that a port may have in progress, at
      * least 1 */
     uint32_t transfers;
-    uint32_t requests; /* greatest number of requests of a port in a second; 0: no limit */
+    /* greatest number of requests of a port in a second; 0: no limit */
+    uint32_t requests;
     /* greatest number of requests of a port that may arrive at once, at least 1 */
     uint32_t request_burst;
 };
@@ -56,40 +57,50 @@ struct fab_policy_quotas {
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
-    uint64_t sa_key; /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
+    /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
+    uint64_t sa_key;
     struct fab_m_keys m_keys; /* M_Keys that the manager writes to ports */
     /* keys that ports may have from another manager; shared; NULL: none are known */
     struct fab_m_key_list *listed_m_keys;
-    uint8_t m_key_protect;  /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
+    /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
+    uint8_t m_key_protect;
     uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
     /* other subnet managers that the operator trusts */
     struct fab_manager managers[FAB_MANAGERS_MAX];
     uint32_t manager_count;
-    uint64_t subnet_prefix;   /* default 0xfe80000000000000 */
-    uint8_t lmc;              /* 0..7, the LMC of adapter and router ports */
-    uint8_t max_op_vls;       /* code of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
-    uint8_t max_mtu;          /* code of PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
+    uint64_t subnet_prefix; /* default 0xfe80000000000000 */
+    /* 0..7, the LMC of adapter and router ports */
+    uint8_t lmc;
+    /* code of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
+    uint8_t max_op_vls;
+    /* code of PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
+    uint8_t max_mtu;
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
     /* HOQLife and VLStallCount of PortInfo. leaf_hoq_life and leaf_vl_stall_count apply to switch
      * ports that lead to adapters and routers. */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
-    uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
+    /* SubnetTimeOut n means 4.096 us * 2^n */
+    uint8_t subnet_timeout;
     uint8_t phy_errors, overrun_errors; /* LocalPhyErrors and OverrunErrors of PortInfo */
-    char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
+    /* routing engines in order of preference, as "fattree, updn"; or "auto" */
+    char engine[128];
     /* [root_count] node GUIDs of root switches; if there are none, the engines find root switches
      * from the topology */
     uint64_t *roots;
     size_t root_count;
-    struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
+    /* tables for the engine "file"; shared; NULL: none */
+    struct fab_tables *tables;
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     /* routers to other subnets; shared; NULL: there are no other subnets */
     struct fab_routers *routers;
-    uint8_t pin_names;     /* enum fab_pin_mode */
-    struct fab_pins *pins; /* shared; NULL: patterns match the names that nodes show */
+    uint8_t pin_names; /* enum fab_pin_mode */
+    /* shared; NULL: patterns match the names that nodes show */
+    struct fab_pins *pins;
     /* a port may be a full and a limited member of the same partition */
     bool both_pkeys;
-    uint8_t enforce; /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
+    /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
+    uint8_t enforce;
     /* verification accepts paths of at most this number of switches; default 64 */
     uint16_t max_hops;
     struct fab_policy_congestion congestion;

@@ -16,12 +16,14 @@
 #define FAB_TABLES_LID_MAX 0xfffffu             /* the highest LID accepted */
 
 struct fab_tables_entry {
-    uint32_t lid; /* the LID in the text, which need not be that in the fabric */
+    /* the LID in the text, which need not be that in the fabric */
+    uint32_t lid;
     uint8_t port; /* output port; 255: packets are dropped */
 };
 struct fab_policy_tables_switch {
     uint64_t guid; /* node GUID */
-    uint32_t line; /* line of the text where the switch's table begins, from 1 */
+    /* line of the text where the switch's table begins, from 1 */
+    uint32_t line;
     /* the switch's entries are entry[first] to entry[first + count - 1], sorted by LID */
     size_t first, count;
 };
@@ -29,8 +31,9 @@ struct fab_tables {
     size_t switches, entries;
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
-    uint32_t top;   /* highest LID in the text */
-    uint64_t *guid; /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
+    uint32_t top; /* highest LID in the text */
+    /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
+    uint64_t *guid;
     /* [top + 1] the lowest LID of the port that owns this LID; if that port is not known, this LID
      * itself */
     uint32_t *first;

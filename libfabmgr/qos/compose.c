@@ -28,11 +28,14 @@ struct draft {
     const struct fab_classes *c;
     struct fab_vls *v;
     struct fab_qos_report *report;
-    uint8_t lanes, sls; /* numbers of VLs and SLs that the engine needs for one class */
+    /* numbers of VLs and SLs that the engine needs for one class */
+    uint8_t lanes, sls;
     uint8_t blocks, sets;
-    uint8_t block[FAB_SLS];  /* the block of SLs of each class */
-    uint8_t owner[FAB_SLS];  /* the class that first got each block of SLs, or NONE */
-    uint8_t set_of[FAB_SLS]; /* for each block of SLs, the index of its set of VLs */
+    uint8_t block[FAB_SLS]; /* the block of SLs of each class */
+    /* the class that first got each block of SLs, or NONE */
+    uint8_t owner[FAB_SLS];
+    /* for each block of SLs, the index of its set of VLs */
+    uint8_t set_of[FAB_SLS];
 };
 
 static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsigned other)

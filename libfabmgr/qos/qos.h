@@ -15,23 +15,31 @@
 
 /* The kinds of notes. A note tells the operator that a class does not get what was configured. */
 enum fab_qos_kind {
-    FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares the VLs of class `other` */
-    FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares the SLs of class `other` */
-    FAB_QOS_OTHER_SL,   /* the class cannot have the SL that the policy gives it */
-    FAB_QOS_NO_MAP /* the operator's qos.sl2vl is not used, because routing needs several VLs or
-                      SLs, or because it drops the packets of a class */
+    /* there are too few VLs, so the class shares the VLs of class `other` */
+    FAB_QOS_SHARED_VLS,
+    /* there are too few SLs, so the class shares the SLs of class `other` */
+    FAB_QOS_SHARED_SLS,
+    /* the class cannot have the SL that the policy gives it */
+    FAB_QOS_OTHER_SL,
+    /* the operator's qos.sl2vl is not used, because routing needs several VLs or SLs, or because it
+       drops the packets of a class */
+    FAB_QOS_NO_MAP
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;
     uint8_t class, other; /* class numbers */
-    uint8_t sl;           /* OTHER_SL: the first SL that the class gets instead */
+    /* OTHER_SL: the first SL that the class gets instead */
+    uint8_t sl;
 };
 struct fab_qos_report {
     struct fab_qos_note note[2 * FAB_CLASSES_MAX + 1];
     unsigned notes;
-    uint8_t lanes; /* number of VLs that the engine needs for one class */
-    uint8_t sls;   /* number of SLs that the engine needs for one class */
-    uint8_t sets;  /* number of sets of `lanes` VLs that are used */
+    /* number of VLs that the engine needs for one class */
+    uint8_t lanes;
+    /* number of SLs that the engine needs for one class */
+    uint8_t sls;
+    /* number of sets of `lanes` VLs that are used */
+    uint8_t sets;
 };
 /* Extends *v from one class to all classes. On entry, *v has the SLs and VLs that an engine needs
  * for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their own
@@ -61,7 +69,8 @@ struct fab_qos_matcher {
 };
 struct fab_qos_path {
     uint32_t src, dst; /* port ids */
-    uint16_t pkey;     /* P_Key with which the path was requested; 0: none */
+    /* P_Key with which the path was requested; 0: none */
+    uint16_t pkey;
     bool has_service, has_class;
     uint16_t qos_class;
     uint64_t service;

@@ -48,7 +48,8 @@ static const struct name attributes[] = {
     {FAB_ATTR_MLNX_EXT_PORT_INFO, "MlnxExtPortInfo"},
     {0, NULL},
 };
-enum { ATTR_OF_ALL_CLASSES = 3 }; /* highest ID of the attributes that all classes have */
+/* highest ID of the attributes that all classes have */
+enum { ATTR_OF_ALL_CLASSES = 3 };
 
 /* Returns the name of an ID. For an unknown ID, writes the number to number[] and returns number[].
  */

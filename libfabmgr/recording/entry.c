@@ -11,7 +11,8 @@
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-#define MAD_FIELDS 24 /* number of bytes in the body of a MAD entry before the words */
+/* number of bytes in the body of a MAD entry before the words */
+#define MAD_FIELDS 24
 #define FLAG_FAILED 1
 
 static const uint8_t magic[8] = {'F', 'A', 'B', 'M', 'A', 'D', 'S', '\n'};
@@ -222,7 +223,8 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;
-    default: /* kind 0 is invalid, because a file system can leave zeros at the end after a crash */
+    /* kind 0 is invalid, because a file system can leave zeros at the end after a crash */
+    default:
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

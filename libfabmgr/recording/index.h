@@ -11,13 +11,15 @@
 #define FAB_RECORDING_NONE UINT32_MAX
 
 struct fab_recording_item {
-    size_t at; /* offset of the entry in the recording, in bytes */
+    /* offset of the entry in the recording, in bytes */
+    size_t at;
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
     /* of an OUT: the first answer to it; of an IN: the request that it answers; NONE: there is
      * none */
     uint32_t pair;
-    uint32_t next; /* the next OUT in the list of requests with the same hash */
+    /* the next OUT in the list of requests with the same hash */
+    uint32_t next;
     bool out;
     /* The members from here on belong to the player (player.c). */
     /* asked: the replaying manager has sent this OUT. done: this IN was delivered, or is left out.
@@ -37,13 +39,16 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins, orphans;
-    uint32_t last_in; /* 1 + index in items[] of the last MAD received; 0: none */
+    /* 1 + index in items[] of the last MAD received; 0: none */
+    uint32_t last_in;
     uint64_t end_us;
     /* In us: the player compares only MADs that the replayed manager sends before this time. Later
      * MADs may be missing in the recording because the recording ended too early. */
     uint64_t judged_us;
-    int tail;             /* how the recording ends: OK, TRUNCATED or FORMAT */
-    struct fab_map heads; /* hash of contents -> first OUT in the list of OUTs with this hash */
+    /* how the recording ends: OK, TRUNCATED or FORMAT */
+    int tail;
+    /* hash of contents -> first OUT in the list of OUTs with this hash */
+    struct fab_map heads;
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);

@@ -35,11 +35,14 @@
 
 struct fab_recording_player {
     struct fab_recording_index index;
-    int64_t base;    /* time of the run, in us, at which the recording begins; may be negative */
-    uint32_t cursor; /* all received MADs before this item were delivered or skipped */
+    /* time of the run, in us, at which the recording begins; may be negative */
+    int64_t base;
+    /* all received MADs before this item were delivered or skipped */
+    uint32_t cursor;
     /* indexes of the first and last request whose answer is due, in the order of the requests */
     uint32_t first, last;
-    uint32_t came; /* index of the MAD that was delivered last */
+    /* index of the MAD that was delivered last */
+    uint32_t came;
     struct fab_recording_player_stats stats;
 };
 
@@ -137,7 +140,8 @@ struct step {
     /* index of the received MAD to deliver or skip; NONE at the end of the recording */
     uint32_t item;
     uint64_t due;
-    bool skip; /* the MAD is skipped and not delivered, because the run has not sent its request */
+    /* the MAD is skipped and not delivered, because the run has not sent its request */
+    bool skip;
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)

@@ -21,8 +21,10 @@ struct fab_recording_player_stats {
     /* number of MADs that were sent both in the run and in the recording */
     uint32_t asked;
     uint32_t delivered;
-    uint32_t unexpected; /* number of MADs that were sent in the run, but not in the recording */
-    uint32_t not_judged; /* like `unexpected`, but for the last second of the recording */
+    /* number of MADs that were sent in the run, but not in the recording */
+    uint32_t unexpected;
+    /* like `unexpected`, but for the last second of the recording */
+    uint32_t not_judged;
     /* number of MADs that were sent in the recording, but not (yet) in the run */
     uint32_t missing;
     /* number of answers that arrived out of order, because the player could not hold them back
@@ -44,7 +46,8 @@ fab_recording_player_header(const struct fab_recording_player *p);
  * FORMAT: it has an invalid entry. In all cases the player plays everything before the end. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    FAB_RECORDING_PLAYER_RECORDED, /* the MAD is in the recording and gets the recorded answer */
+    /* the MAD is in the recording and gets the recorded answer */
+    FAB_RECORDING_PLAYER_RECORDED,
     /* the recording does not have the MAD, or has it fewer times than the run; the MAD gets no
      * answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,

@@ -79,7 +79,8 @@ struct fab_recording_entry {
     /* Members for leases, disabled ports, pinned names and ends. */
     uint64_t guid;
     uint16_t lid;
-    uint8_t small; /* lease: LMC; disabled port: port number; end: enum fab_recording_end */
+    /* lease: LMC; disabled port: port number; end: enum fab_recording_end */
+    uint8_t small;
 };
 
 void fab_recording_pack_header(const struct fab_recording_header *h,

@@ -20,8 +20,10 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-#define RESP_UNIT_NS 4096 /* RespTimeValue n means 4.096 us * 2^n */
-#define RESP_MOST 20      /* greatest RespTimeValue that is used: 4.3 s */
+/* RespTimeValue n means 4.096 us * 2^n */
+#define RESP_UNIT_NS 4096
+/* greatest RespTimeValue that is used: 4.3 s */
+#define RESP_MOST 20
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
 
@@ -37,7 +39,8 @@ struct fab_report_ring {
     struct list ready, waiting;
     /* next slot of the walk, and number of slots that it has yet to visit */
     uint32_t walk_at, walk_left;
-    uint32_t fresh; /* number of reports in flight that count against the window */
+    /* number of reports in flight that count against the window */
+    uint32_t fresh;
     struct fab_registry_reports_stats stats;
 };
 

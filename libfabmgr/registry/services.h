@@ -20,7 +20,8 @@ struct fab_service_key {
 };
 struct fab_service {
     struct fab_service_key key;
-    uint64_t owner; /* GUID of the port that registered the service */
+    /* GUID of the port that registered the service */
+    uint64_t owner;
     /* time in us at which the service expires, by the caller's clock; 0: it never expires */
     int64_t ends_us;
     uint8_t wire[FAB_SERVICE_BYTES];
@@ -28,7 +29,8 @@ struct fab_service {
 struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
-    struct fab_map owners; /* GUID of the owner -> number of its services */
+    /* GUID of the owner -> number of its services */
+    struct fab_map owners;
     /* in us: no service expires before this time; 0: no service expires at all */
     int64_t ends_us;
 };

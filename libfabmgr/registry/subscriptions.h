@@ -23,16 +23,22 @@ struct fab_subscription {
     struct fab_wire_inform_info_record record;
     uint64_t away_us; /* for use by the caller; initially 0 */
     /* Members for reports.c. */
-    uint64_t next;    /* number of the next notice to consider for this subscription */
-    uint64_t awaited; /* number of the notice in the current report */
+    /* number of the next notice to consider for this subscription */
+    uint64_t next;
+    /* number of the notice in the current report */
+    uint64_t awaited;
     uint64_t deadline, sent_us;
-    uint32_t before, after; /* neighbours in one of the lists of reports.c */
+    /* neighbours in one of the lists of reports.c */
+    uint32_t before, after;
     /* number of the subscription's reports so far, which is a part of the transaction ID */
     uint32_t turn;
-    uint8_t wait;  /* enum fab_report_wait */
-    bool queued;   /* the slot is in the list `ready` of reports.c */
-    bool fresh;    /* the current report counts against the window of reports in flight */
-    uint8_t tries; /* number of transmissions in a row without a response */
+    uint8_t wait; /* enum fab_report_wait */
+    /* the slot is in the list `ready` of reports.c */
+    bool queued;
+    /* the current report counts against the window of reports in flight */
+    bool fresh;
+    /* number of transmissions in a row without a response */
+    uint8_t tries;
 };
 
 struct fab_report_ring;
@@ -40,7 +46,8 @@ struct fab_subscriptions {
     struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
     /* free: first free slot; the free slots form a list linked by `after` */
     uint32_t slots, room, count, free;
-    uint32_t *order; /* [count] slots, sorted by subscriber GID and number */
+    /* [count] slots, sorted by subscriber GID and number */
+    uint32_t *order;
     size_t order_room;
     struct fab_report_ring *ring; /* of reports.c */
 };
@@ -78,7 +85,8 @@ struct fab_event_notice {
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };
-#define FAB_NOTICE_BYTES 80 /* bytes of a notice in a report, followed by IssuerGID */
+/* bytes of a notice in a report, followed by IssuerGID */
+#define FAB_NOTICE_BYTES 80
 /* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
                                  const struct fab_event_notice *n);

@@ -18,17 +18,22 @@
 #define FAB_SA_ALIAS_INDEXES 256
 
 struct fab_sa_alias_block {
-    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* guid 0: there is no GUID at this index */
-    uint32_t next; /* index in row[] of the next block of the same port; UINT32_MAX: last block */
+    /* guid 0: there is no GUID at this index */
+    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK];
+    /* index in row[] of the next block of the same port; UINT32_MAX: last block */
+    uint32_t next;
     uint8_t block;
     /* The block must still be written to the port. Only the caller uses this member. */
     bool dirty;
 };
-struct fab_sa_aliases { /* all bytes zero: there are no alias GUIDs */
+/* all bytes zero: there are no alias GUIDs */
+struct fab_sa_aliases {
     struct fab_sa_alias_block *row;
     size_t count, room;
-    struct fab_map ports; /* port GUID -> index in row[] of the first block of the port */
-    struct fab_map guids; /* alias GUID -> index in row[] of its block */
+    /* port GUID -> index in row[] of the first block of the port */
+    struct fab_map ports;
+    /* alias GUID -> index in row[] of its block */
+    struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
 /* Sets the GUID at an index of a port; guid 0 removes it. Returns EXISTS if another index of any

@@ -312,7 +312,8 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
         const struct fab_sa_link *c = &sa->links[out];
         lower(&w, c);
         *ret = w;
-        if (out == sa->first_port[sw]) /* the LID belongs to port 0 of this switch */
+        /* the LID belongs to port 0 of this switch */
+        if (out == sa->first_port[sw])
             return owner == out;
         if (c->peer == FAB_NONE)
             return false;

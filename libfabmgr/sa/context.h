@@ -12,8 +12,10 @@
 struct fab_sa_link {
     uint32_t peer; /* port id; FAB_NONE: the port cannot send */
     uint32_t node; /* node id of the peer */
-    uint8_t mtu;   /* the lower MTU of the two ends, as PortInfo encodes it */
-    uint8_t rank;  /* rank of the link's rate (rate.c) */
+    /* the lower MTU of the two ends, as PortInfo encodes it */
+    uint8_t mtu;
+    /* rank of the link's rate (rate.c) */
+    uint8_t rank;
 };
 struct fab_sa {
     struct fab_arena arena; /* memory of the arrays below */
@@ -21,7 +23,8 @@ struct fab_sa {
     const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: none */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
-    uint32_t *endports; /* [endport_count] ids of the ports that own LIDs */
+    /* [endport_count] ids of the ports that own LIDs */
+    uint32_t *endports;
     uint32_t endport_count;
     /* [port_count] by port id: what limits a path over the port's link. */
     struct fab_sa_link *links;
@@ -32,7 +35,8 @@ struct fab_sa {
      * byte for every LID up to the highest. Byte 0: the path is not in the cache. NULL: there is no
      * cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    uint32_t *row; /* [switch_count] row of the switch in the cache; FAB_NONE: none */
+    /* [switch_count] row of the switch in the cache; FAB_NONE: none */
+    uint32_t *row;
     uint8_t max_lmc;
     /* The tables passed the verification and LMC is 0, so that each path has a reverse path. */
     bool proved;

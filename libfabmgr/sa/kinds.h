@@ -11,7 +11,8 @@ struct fab_sa_kind {
     const struct fab_rec *rec;
     /* Component 0 is the LID by which the port is found. Only the other components are compared. */
     bool lid_key;
-    bool trusted; /* only requesters that gave the SM_Key may read this attribute */
+    /* only requesters that gave the SM_Key may read this attribute */
+    bool trusted;
     /* Returns the maximum number of records of `port`. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
     /* Fills in the k-th record of `port`; the struct was zeroed. Returns false if this record does

@@ -339,7 +339,8 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        .dgid = {q->gid_prefix[1]}, /* the caller sets the GUIDs in the GIDs */
+        /* the caller sets the GUIDs in the GIDs */
+        .dgid = {q->gid_prefix[1]},
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
         .slid = (uint16_t)slid,
@@ -418,7 +419,8 @@ static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    return path_found.hops + 2u; /* one more than needed if the path ends at a switch */
+    /* one more than needed if the path ends at a switch */
+    return path_found.hops + 2u;
 }
 
 /* Follows the path to its k-th node. *ret_in and *ret_out are the ports through which the path

@@ -15,7 +15,8 @@
 
 #define SA_CLASS_VERSION 2
 #define COMPONENT_LID 1u
-#define STRUCT_MOST 256 /* maximum size of a record struct in bytes */
+/* maximum size of a record struct in bytes */
+#define STRUCT_MOST 256
 /* Bit 31 of the AttributeModifier of PortInfoRecord (IBA 15.2.5.3). */
 #define MATCH_CAP_MASK (1u << 31)
 
@@ -241,7 +242,8 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     uint8_t method = request[OFF_METHOD];
     uint8_t copy[FAB_SA_DATA];
     memcpy(copy, request, sizeof copy);
-    memset(copy + OFF_SM_KEY, 0, 8); /* SM_Key must be 0 in an answer (C15-0.1.5) */
+    /* SM_Key must be 0 in an answer (C15-0.1.5) */
+    memset(copy + OFF_SM_KEY, 0, 8);
     fab_base_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
     if (method == FAB_METHOD_SET)
         method = FAB_METHOD_GET;
@@ -257,7 +259,8 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
 }
 
 #define QP1_QKEY 0x80010000u
-#define RESPONSE_TIME 18 /* as RespTimeValue: 4.096 us * 2^18 is about 1 s */
+/* as RespTimeValue: 4.096 us * 2^18 is about 1 s */
+#define RESPONSE_TIME 18
 
 static uint16_t class_port_info(uint8_t *data)
 {

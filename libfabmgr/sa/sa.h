@@ -35,8 +35,10 @@ uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 struct fab_sa_path {
-    uint8_t mtu, rate; /* the lowest on the path, as encoded in PathRecord (IBA 15.2.5.16) */
-    uint8_t hops;      /* number of switches on the path, including a switch at its end */
+    /* the lowest on the path, as encoded in PathRecord (IBA 15.2.5.16) */
+    uint8_t mtu, rate;
+    /* number of switches on the path, including a switch at its end */
+    uint8_t hops;
 };
 /* Finds the path from a port to a LID through the active tables. Returns UNREACHABLE if the tables
  * do not lead to the LID. */
@@ -64,7 +66,8 @@ struct fab_sa_source {
     bool filters;
 };
 struct fab_sa_request {
-    uint8_t method; /* FAB_METHOD_ value of Get, GetTable, GetMulti or GetTraceTable */
+    /* FAB_METHOD_ value of Get, GetTable, GetMulti or GetTraceTable */
+    uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t comp_mask;
@@ -88,7 +91,8 @@ struct fab_sa_query {
     struct fab_sa *sa;
     const struct fab_sa_kind *kind; /* this member and those below are private */
     const struct fab_rec *rec;      /* the kind of record in the answer */
-    const uint32_t *from, *to;      /* port ids of sources and, for paths, of destinations */
+    /* port ids of sources and, for paths, of destinations */
+    const uint32_t *from, *to;
     uint32_t from_count, to_count;
     /* The next record is record `j` of port from[i], which has `inner` records. */
     uint32_t i, j, inner;
@@ -100,9 +104,10 @@ struct fab_sa_query {
     uint64_t at[4];
     /* The components in the request as a record on the wire, and the bits of it to compare. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
-    uint32_t own[FAB_MULTI_PATH_GIDS];  /* memory for `from` and `to` */
-    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named the ports in own[] */
-    uint32_t slid, dlid;                /* LIDs in the request; 0: not given */
+    uint32_t own[FAB_MULTI_PATH_GIDS]; /* memory for `from` and `to` */
+    /* GUIDs by which the request named the ports in own[] */
+    uint64_t guid[FAB_MULTI_PATH_GIDS];
+    uint32_t slid, dlid; /* LIDs in the request; 0: not given */
     /* pairs: maximum number of LID pairs of two ports. limit: maximum number of paths between two
      * ports that the request permits. found: number of paths found so far between the present two
      * ports. */

@@ -18,8 +18,10 @@
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
 
-#define TABLE_BLOCKS 2   /* value of ControlTableCap, in blocks of 64 entries */
-#define PORTS_A_BLOCK 32 /* number of ports in one block of SwitchPortCongestionSetting */
+/* value of ControlTableCap, in blocks of 64 entries */
+#define TABLE_BLOCKS 2
+/* number of ports in one block of SwitchPortCongestionSetting */
+#define PORTS_A_BLOCK 32
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
 #define LOG_ENTRIES 15

@@ -50,9 +50,12 @@ struct sim_port {
     /* limits of the cable; max_lanes: greatest number of lanes; max_speed: index of the greatest
      * speed in the speed table of rate.c, plus 1; 0: as in the snapshot */
     uint8_t max_lanes, max_speed;
-    float noise_share;   /* share (0..1) of packets to this port that the cable corrupts */
-    uint64_t trained_at; /* time at which link training ends, in us; 0: the port is not training */
-    uint64_t lease_ends; /* time at which the M_Key lease expires, in us; 0: no lease is running */
+    /* share (0..1) of packets to this port that the cable corrupts */
+    float noise_share;
+    /* time at which link training ends, in us; 0: the port is not training */
+    uint64_t trained_at;
+    /* time at which the M_Key lease expires, in us; 0: no lease is running */
+    uint64_t lease_ends;
     /* time at which the lease of the CC_Key expires, in us; 0: no lease is running */
     uint64_t cc_lease_ends;
 };
@@ -64,14 +67,17 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    bool impersonates; /* NodeInfo shows the values in `as` instead of the node's own */
+    /* NodeInfo shows the values in `as` instead of the node's own */
+    bool impersonates;
     struct fab_node_info as;
     bool abnormal;      /* corruption, late_us or spread_us is not 0 */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;   /* time, in us, until which the agent is busy with earlier MADs */
-    uint32_t power_cycles; /* number of times that the node has lost power */
+    /* time, in us, until which the agent is busy with earlier MADs */
+    uint64_t busy_until;
+    /* number of times that the node has lost power */
+    uint32_t power_cycles;
     /* boot_at: time in us at which the node has booted, 0: the node is not booting; boot_step: us
      * between the training of two ports */
     uint64_t boot_at, boot_step;
@@ -79,9 +85,11 @@ struct sim_node {
 /* A trap that a device has raised. It is active, and is sent again, until the manager represses it.
  */
 struct sim_notice {
-    uint32_t port; /* the port that sends the trap: the one with the LID */
+    /* the port that sends the trap: the one with the LID */
+    uint32_t port;
     bool active;
-    bool repeat_queued; /* the queue holds an EVENT_NOTICE that repeats the trap */
+    /* the queue holds an EVENT_NOTICE that repeats the trap */
+    bool repeat_queued;
     struct fab_notice notice;
 };
 /* A stored block of 64 bytes of a table other than the LFT. A block that was never written is not
@@ -112,7 +120,8 @@ struct sim_detail {
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
-    uint64_t starts, ends; /* times in us at which the sampling starts and ends */
+    /* times in us at which the sampling starts and ends */
+    uint64_t starts, ends;
     /* how often the counters were read: 0, then 1 after the start, 2 after the end */
     uint8_t read;
     uint64_t counted[FAB_SAMPLES];
@@ -134,9 +143,11 @@ struct sim_cc_log {
 };
 /* Kinds of events in the queue. a, b and arg are the members of struct sim_event. */
 enum sim_event_kind {
-    EVENT_ARRIVE, /* the pending MAD with index a arrives at its port */
-    EVENT_SEND,   /* the pending MAD with index a, a delayed request, enters the fabric */
-    EVENT_TRAIN,  /* training of port a ends */
+    /* the pending MAD with index a arrives at its port */
+    EVENT_ARRIVE,
+    /* the pending MAD with index a, a delayed request, enters the fabric */
+    EVENT_SEND,
+    EVENT_TRAIN, /* training of port a ends */
     /* the cable of port a is plugged in or pulled; b more changes follow, arg us apart */
     EVENT_FLAP,
     EVENT_BOOT,   /* node a has booted */
@@ -152,14 +163,17 @@ struct fab_sim {
     struct sim_port *ports;      /* [port_count] */
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
-    struct sim_items blocks;     /* table blocks (struct sim_block); key: block_key() of tables.c */
+    /* table blocks (struct sim_block); key: block_key() of tables.c */
+    struct sim_items blocks;
     /* number of SLtoVLMappingTable writes so far, by which writes are numbered; where two writes
      * cover the same pair of ports, the later one applies */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
-    struct sim_items notices;  /* notices (struct sim_notice); key: port and trap number */
+    /* notices (struct sim_notice); key: port and trap number */
+    struct sim_items notices;
     struct sim_items counters; /* counters (struct sim_counters); key: port */
-    struct sim_items details;  /* detailed counters (struct sim_detail); key: port and counter */
+    /* detailed counters (struct sim_detail); key: port and counter */
+    struct sim_items details;
     /* sampling mechanisms (struct sim_sampler); key: the port with the LID */
     struct sim_items samplers;
     struct sim_rate *rates;
@@ -169,9 +183,12 @@ struct fab_sim {
     uint64_t now;
     struct fab_sim_timing timing;
     struct fab_sim_impairments impairments;
-    bool unimpaired; /* neither loss nor duplicates nor delays are configured */
-    bool in_flight;  /* the MAD sent last has caused an event, which is in the queue */
-    bool noisy;      /* a cable corrupts packets now or did so before */
+    /* neither loss nor duplicates nor delays are configured */
+    bool unimpaired;
+    /* the MAD sent last has caused an event, which is in the queue */
+    bool in_flight;
+    /* a cable corrupts packets now or did so before */
+    bool noisy;
     struct fab_prng prng;
     uint64_t trap_tid;
 };
@@ -190,7 +207,8 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    uint8_t data[FAB_SMP_DATA]; /* the attribute: first of the request, then of the answer */
+    /* the attribute: first of the request, then of the answer */
+    uint8_t data[FAB_SMP_DATA];
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
 
@@ -200,8 +218,9 @@ struct gs_request {
     struct position at;
     bool set;
     uint32_t mod;
-    uint8_t *mad;              /* the whole MAD; it becomes the answer */
-    uint8_t data[FAB_GS_DATA]; /* the attribute: first of the request, then of the answer */
+    uint8_t *mad; /* the whole MAD; it becomes the answer */
+    /* the attribute: first of the request, then of the answer */
+    uint8_t data[FAB_GS_DATA];
 };
 
 static inline uint32_t port_id(const struct fab_sim *s, uint32_t node, uint8_t port)
@@ -255,7 +274,8 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
                              uint8_t *bytes, struct position *at);
 
 /* Functions of link.c. */
-void fab_sim_links_start(struct fab_sim *s); /* sets all ports to the state after power-on */
+/* sets all ports to the state after power-on */
+void fab_sim_links_start(struct fab_sim *s);
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* call this when training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);

@@ -44,8 +44,9 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
 
 enum fab_sim_corruption {
     FAB_SIM_CORRUPT_NONE,
-    FAB_SIM_CORRUPT_BUSY,           /* the status of the answer is "busy" */
-    FAB_SIM_CORRUPT_UNSUPPORTED,    /* the status is "method/attribute combination not supported" */
+    FAB_SIM_CORRUPT_BUSY, /* the status of the answer is "busy" */
+    /* the status is "method/attribute combination not supported" */
+    FAB_SIM_CORRUPT_UNSUPPORTED,
     FAB_SIM_CORRUPT_RANDOM,         /* the attribute is random */
     FAB_SIM_CORRUPT_BIT_FLIP,       /* one bit of the attribute is flipped */
     FAB_SIM_CORRUPT_ZEROS,          /* the attribute is all zeros */
@@ -76,9 +77,11 @@ int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t
 /* ---- impairments of MADs anywhere in the fabric, at random by the seed ----------------------- */
 
 struct fab_sim_impairments {
-    double loss;       /* share of MADs that are lost in each direction; fab_sim_loss sets it */
-    double duplicate;  /* share of requests that arrive twice */
-    double delay;      /* share of MADs that are delayed in each direction */
+    /* share of MADs that are lost in each direction; fab_sim_loss sets it */
+    double loss;
+    double duplicate; /* share of requests that arrive twice */
+    /* share of MADs that are delayed in each direction */
+    double delay;
     uint32_t delay_us; /* fixed part of the delay */
     /* upper limit of the random part of the delay; a later MAD can overtake an earlier one */
     uint32_t spread_us;

@@ -14,8 +14,10 @@
 #include "libfabmgr/wire/gs.h"
 
 #define CLASS_BASEBOARD 0x05
-#define CLASS_VENDOR 0x0a /* the vendor class that the firmware of Mellanox uses */
-#define RESPONSE_TIME 18  /* RespTimeValue: 4.096 us * 2^18 = 1 s */
+/* the vendor class that the firmware of Mellanox uses */
+#define CLASS_VENDOR 0x0a
+/* RespTimeValue: 4.096 us * 2^18 = 1 s */
+#define RESPONSE_TIME 18
 
 static const struct service {
     uint8_t mgmt_class, version;

@@ -10,7 +10,8 @@
 #include "libfabmgr/sim/device.h"
 
 #define HOP_LIMIT 64
-#define POSITIONS 16 /* number of port masks in an MFT entry; each mask has 16 ports */
+/* number of port masks in an MFT entry; each mask has 16 ports */
+#define POSITIONS 16
 
 struct copies {
     struct fab_sim *sim;

@@ -6,7 +6,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define OUTBOX_MAX 65536 /* greatest number of MADs in an outbox; further MADs are lost */
+/* greatest number of MADs in an outbox; further MADs are lost */
+#define OUTBOX_MAX 65536
 
 static int outbox_room(struct sim_outbox *o)
 {

@@ -27,9 +27,11 @@
  * Set. */
 static const struct place {
     const char *name;
-    uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */
-    uint16_t wide;         /* offset in fab_port_counters_ext */
-    uint8_t bits;          /* width of the counter in PortCounters on the wire, in bits */
+    /* offset in fab_port_counters, and size of the member in bytes */
+    uint16_t narrow, size;
+    uint16_t wide; /* offset in fab_port_counters_ext */
+    /* width of the counter in PortCounters on the wire, in bits */
+    uint8_t bits;
     /* Numbers of the bits that select this counter; -1: there is no such bit. select is a bit of
      * CounterSelect in PortCounters, or from 16 on bit select - 16 of CounterSelect2 there.
      * select_wide is a bit of CounterSelect in PortCountersExtended, and select_wide2 a bit of

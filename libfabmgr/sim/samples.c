@@ -12,8 +12,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TICK 249   /* value of the field Tick: n means n + 1 units of 4 ns; 249 is 1 us */
-#define WIDTH_32 4 /* value of the field that announces 32-bit counters */
+/* value of the field Tick: n means n + 1 units of 4 ns; 249 is 1 us */
+#define TICK 249
+/* value of the field that announces 32-bit counters */
+#define WIDTH_32 4
 #define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
 #define COUNTS_MANDATORY 1
@@ -26,7 +28,8 @@ static const struct selection {
     /* counter: the first counter of the range. each: number of VLs or SLs with a counter of their
      * own; 1: the counter is for the whole port. */
     uint16_t counter, each;
-    uint8_t option; /* bit of OptionMask for the first value of the range; 0: mandatory */
+    /* bit of OptionMask for the first value of the range; 0: mandatory */
+    uint8_t option;
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
     {0x0002, 1, FAB_SIM_RCV_DATA, 1, 0},
@@ -34,7 +37,8 @@ static const struct selection {
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
     {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1,
-     6}, /* counters of errors, discards, op codes and flow control */
+     /* counters of errors, discards, op codes and flow control */
+     6},
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},
     {0x4031, 2, FAB_SIM_PKT_RCV_FECN, 1, 49},

@@ -34,7 +34,8 @@ bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
 struct fab_sim_delivery {
-    uint32_t node; /* node and port at which the MAD arrives */
+    /* node and port at which the MAD arrives */
+    uint32_t node;
     uint8_t port;
     uint16_t slid, dlid;
     uint8_t mad[FAB_MAD_SIZE];
@@ -59,11 +60,13 @@ uint64_t fab_sim_now(const struct fab_sim *s);
 uint64_t fab_sim_deadline(const struct fab_sim *s);
 
 struct fab_sim_timing {
-    uint32_t hop_us;    /* time in which a MAD crosses a link; initially 0 */
-    uint32_t answer_us; /* time that an agent needs for each MAD; it handles one MAD after the
-                           other; initially 0 */
-    uint32_t train_us;  /* duration of link training; initially 0 */
-    uint32_t trap_us;   /* period of repeated traps, initially 1 s; 0: devices do not repeat them */
+    /* time in which a MAD crosses a link; initially 0 */
+    uint32_t hop_us;
+    /* time that an agent needs for each MAD; it handles one MAD after the other; initially 0 */
+    uint32_t answer_us;
+    uint32_t train_us; /* duration of link training; initially 0 */
+    /* period of repeated traps, initially 1 s; 0: devices do not repeat them */
+    uint32_t trap_us;
 };
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);

@@ -14,7 +14,8 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-#define ROUTE_SHOWN 30 /* longest return path that a notice of trap 256 can hold, in hops */
+/* longest return path that a notice of trap 256 can hold, in hops */
+#define ROUTE_SHOWN 30
 
 /* ---- sending --------------------------------------------------------------------------------- */
 

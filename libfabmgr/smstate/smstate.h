@@ -11,13 +11,16 @@
 
 #include "libfabmgr/wire/wire.h"
 
-#define FAB_SMSTATE_PASSED 8 /* maximum number of managers that are passed over at a time */
+/* maximum number of managers that are passed over at a time */
+#define FAB_SMSTATE_PASSED 8
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
     uint64_t guid; /* GUID of the manager's port */
     uint8_t priority;
-    uint64_t master_guid; /* GUID of the manager that is polled in standby; 0: none */
-    uint32_t missed;      /* number of polls in a row to which the polled manager did not respond */
+    /* GUID of the manager that is polled in standby; 0: none */
+    uint64_t master_guid;
+    /* number of polls in a row to which the polled manager did not respond */
+    uint32_t missed;
     uint32_t polls_allowed;
     /* number of polls in a row to which the polled manager responded, but not as master */
     uint32_t waited;
@@ -44,9 +47,10 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 enum fab_smstate_poll {
-    FAB_SMSTATE_STAYS,       /* this manager stays in standby */
-    FAB_SMSTATE_GONE,        /* the polled manager is gone */
-    FAB_SMSTATE_PASSED_OVER, /* the polled manager did not become master in time */
+    FAB_SMSTATE_STAYS, /* this manager stays in standby */
+    FAB_SMSTATE_GONE,  /* the polled manager is gone */
+    /* the polled manager did not become master in time */
+    FAB_SMSTATE_PASSED_OVER,
 };
 /* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
  * not respond. Unless FAB_SMSTATE_STAYS is returned, the state is DISCOVERING afterwards, and the

@@ -17,7 +17,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
 
-#define SHOWN 4 /* number of matches that the error message about an ambiguous name lists */
+/* number of matches that the error message about an ambiguous name lists */
+#define SHOWN 4
 #define EDITS 2 /* largest edit distance of a suggested name */
 #define DESC_MAX FAB_NODE_DESC_LEN
 

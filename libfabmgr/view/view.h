@@ -10,13 +10,16 @@
 #include "libfabmgr/verify/verify.h"
 
 struct fab_view {
-    uint64_t generation;       /* number of this view; the first published view has 1 */
-    struct fab_fabric *fabric; /* a reference that the view owns; so is `target` */
+    /* number of this view; the first published view has 1 */
+    uint64_t generation;
+    /* a reference that the view owns; so is `target` */
+    struct fab_fabric *fabric;
     struct fab_target *target; /* NULL until tables are computed */
     struct fab_policy policy;
     struct fab_verdict verdict;
     uint64_t published_us; /* Unix time, microseconds */
-    int refs;              /* reference count, atomic; only view.c uses it */
+    /* reference count, atomic; only view.c uses it */
+    int refs;
 };
 /* Creates a view. It takes over the references to fabric and target and the contents of policy and
  * verdict, which are empty afterwards. Returns NULL if memory ran out; the caller then still owns

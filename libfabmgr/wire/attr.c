@@ -16,8 +16,9 @@
 #include "libfabmgr/wire/member.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LARGEST_ATTR 224             /* bytes of CongestionLog, the longest attribute */
-#define WORDS (LARGEST_ATTR / 8 + 1) /* one more than needed, for the load of the last field */
+#define LARGEST_ATTR 224 /* bytes of CongestionLog, the longest attribute */
+/* one more than needed, for the load of the last field */
+#define WORDS (LARGEST_ATTR / 8 + 1)
 
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct)
@@ -27,7 +28,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    memset(copy + a->wire_size, 0, 8); /* the load of the last field may reach these 8 bytes */
+    /* the load of the last field may reach these 8 bytes */
+    memset(copy + a->wire_size, 0, 8);
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         uint8_t *member = (uint8_t *)ret_struct + f->member;
@@ -58,7 +60,8 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
-    uint64_t excess = 0; /* not 0: a value has more bits than its field */
+    /* not 0: a value has more bits than its field */
+    uint64_t excess = 0;
     size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);
     if (len < a->wire_size)

@@ -102,7 +102,8 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
  * A10.4.4, A13.6). The attribute determines the number of values, and which bit of CounterSelect
  * belongs to each value. */
 struct fab_perf_details {
-    uint8_t op_code, port_select; /* op_code: only in attributes 0x17, 0x19 and 0x1a */
+    /* op_code: only in attributes 0x17, 0x19 and 0x1a */
+    uint8_t op_code, port_select;
     uint16_t counter_select;
     uint32_t value[16];
 };
@@ -116,17 +117,20 @@ struct fab_perf_ext_speeds { /* defined in IBA 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
-    uint8_t tick;          /* length of a tick: 4 ns * (tick + 1) */
+    /* length of a tick: 4 ns * (tick + 1) */
+    uint8_t tick;
     uint8_t counter_width; /* 4 means that counters have 32 bits */
     /* Bitset for each counter: 1 mandatory, 2 optional, 4 vendor. */
     uint8_t counter_mask[FAB_SAMPLES];
     uint8_t mechanisms, status; /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
-    uint32_t start, interval; /* in ticks; a tick is defined by the member `tick` */
+    /* in ticks; a tick is defined by the member `tick` */
+    uint32_t start, interval;
     uint16_t tag, select[FAB_SAMPLES];
     uint64_t samples_only_mask;
 };
-struct fab_samples_result { /* defined in IBA 16.1.3.4, 16.1.4.12 */
+/* defined in IBA 16.1.3.4, 16.1.4.12 */
+struct fab_samples_result {
     uint16_t tag;
     uint8_t status;
     uint8_t width; /* ExtendedWidth; 2: 64 bits. Only in PortSamplesResultExtended */
@@ -135,14 +139,16 @@ struct fab_samples_result { /* defined in IBA 16.1.3.4, 16.1.4.12 */
 
 struct fab_cc_info { /* defined in IBA A10.4.3.3 */
     uint16_t info;
-    uint8_t table_cap; /* size of the congestion control table, in blocks of 64 entries */
+    /* size of the congestion control table, in blocks of 64 entries */
+    uint8_t table_cap;
 };
 struct fab_cc_key_info { /* defined in IBA A10.4.3.4 */
     uint64_t key;
     uint8_t protect;
     uint16_t lease, violations;
 };
-struct fab_cc_log { /* defined in IBA A10.4.3.5, of switches */
+/* defined in IBA A10.4.3.5, of switches */
+struct fab_cc_log {
     uint8_t type, flags;
     uint16_t count;
     uint32_t time_stamp;
@@ -153,7 +159,8 @@ struct fab_cc_log { /* defined in IBA A10.4.3.5, of switches */
         uint32_t time_stamp;
     } entry[15];
 };
-struct fab_cc_log_ca { /* defined in IBA A10.4.3.5, of adapters */
+/* defined in IBA A10.4.3.5, of adapters */
+struct fab_cc_log_ca {
     uint8_t type, flags;
     uint16_t count, event_map;
     uint32_t time_stamp;
@@ -170,7 +177,8 @@ struct fab_cc_switch_setting { /* defined in IBA A10.4.3.6 */
     uint8_t threshold, packet_size, cs_threshold;
     uint16_t cs_return_delay, marking_rate;
 };
-struct fab_cc_switch_port_setting { /* defined in IBA A10.4.3.7, 32 ports a block */
+/* defined in IBA A10.4.3.7, 32 ports a block */
+struct fab_cc_switch_port_setting {
     struct {
         uint8_t valid, control_type, threshold, packet_size;
         uint16_t marking_rate;
@@ -183,7 +191,8 @@ struct fab_cc_ca_setting { /* defined in IBA A10.4.3.8 */
         uint8_t increase, trigger_threshold, min;
     } sl[16];
 };
-struct fab_cc_table { /* defined in IBA A10.4.3.9, 64 entries a block */
+/* defined in IBA A10.4.3.9, 64 entries a block */
+struct fab_cc_table {
     uint16_t limit;
     struct {
         uint8_t shift;       /* 2 bits */

@@ -11,7 +11,8 @@
 
 struct lane {
     const char *name;
-    uint32_t rate; /* nominal rate of one lane in Mb/s */
+    /* nominal rate of one lane in Mb/s */
+    uint32_t rate;
 };
 static const struct lane unknown_lane = {"?", 0};
 

@@ -10,11 +10,14 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     if (!n->generic)
         return 0;
     switch (n->trap) {
-    case 128: /* link state of a port of a switch changed */
+    /* link state of a port of a switch changed */
+    case 128:
         return fab_base_get_be16(n->details);
-    case 129: /* a port counted errors of local link integrity */
+    /* a port counted errors of local link integrity */
+    case 129:
     case 130: /* a port counted excessive buffer overruns */
-    case 131: /* the flow control watchdog of a port expired */
+    /* the flow control watchdog of a port expired */
+    case 131:
     case 144: /* capabilities, description or priority changed */
     case 145: /* the system image GUID changed */
         return fab_base_get_be16(n->details + 2);

@@ -13,7 +13,8 @@
 
 struct sink {
     char *text;
-    size_t room, len; /* len may exceed room; bytes beyond room were not written */
+    /* len may exceed room; bytes beyond room were not written */
+    size_t room, len;
 };
 
 static void append(struct sink *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -52,16 +52,20 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
  */
 
 struct component {
-    const struct fab_field *field; /* NULL: the component is reserved bits or a whole part */
-    const struct fab_part *part;   /* NULL: the component is reserved bits */
-    uint16_t bit, bits;            /* first bit on the wire, and number of bits */
-    uint16_t member, size;         /* offset and size in the record's struct, in bytes */
+    /* NULL: the component is reserved bits or a whole part */
+    const struct fab_field *field;
+    const struct fab_part *part; /* NULL: the component is reserved bits */
+    /* first bit on the wire, and number of bits */
+    uint16_t bit, bits;
+    /* offset and size in the record's struct, in bytes */
+    uint16_t member, size;
 };
 struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    unsigned bit; /* start of the next component, in bits from the start of the record */
+    /* start of the next component, in bits from the start of the record */
+    unsigned bit;
 };
 
 static struct component reserved(struct walk *w, unsigned upto)

@@ -39,14 +39,15 @@ enum fab_sa_attr_id {
     FAB_SA_MULTI_PATH_RECORD = 0x003a,
     FAB_SA_INFORM_INFO_RECORD = 0x00f3,
 };
-enum fab_sa_status { /* these values are the high byte of Status, 15.2.2 */
-                     FAB_SA_NO_RESOURCES = 0x0100,
-                     FAB_SA_REQ_INVALID = 0x0200,
-                     FAB_SA_NO_RECORDS = 0x0300,
-                     FAB_SA_TOO_MANY_RECORDS = 0x0400,
-                     FAB_SA_INVALID_GID = 0x0500,
-                     FAB_SA_INSUFFICIENT_COMPONENTS = 0x0600,
-                     FAB_SA_REQ_DENIED = 0x0700,
+/* these values are the high byte of Status, 15.2.2 */
+enum fab_sa_status {
+    FAB_SA_NO_RESOURCES = 0x0100,
+    FAB_SA_REQ_INVALID = 0x0200,
+    FAB_SA_NO_RECORDS = 0x0300,
+    FAB_SA_TOO_MANY_RECORDS = 0x0400,
+    FAB_SA_INVALID_GID = 0x0500,
+    FAB_SA_INSUFFICIENT_COMPONENTS = 0x0600,
+    FAB_SA_REQ_DENIED = 0x0700,
 };
 /* Bits of CapabilityMask and CapabilityMask2 in the ClassPortInfo of subnet administration
  * (15.2.4). */
@@ -68,39 +69,45 @@ enum fab_sa_status { /* these values are the high byte of Status, 15.2.2 */
  */
 
 /* Byte offsets in a MAD, and lengths. */
-#define FAB_RMPP_AT 24   /* start of the RMPP header, which follows the common header */
+/* start of the RMPP header, which follows the common header */
+#define FAB_RMPP_AT 24
 #define FAB_RMPP_DATA 36 /* start of the RMPP payload, FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
-#define FAB_SA_HEADER 36 /* start of the SA header, which is repeated in each segment */
-#define FAB_SA_DATA 56   /* start of the attribute, FAB_SA_DATA_LEN bytes */
+/* start of the SA header, which is repeated in each segment */
+#define FAB_SA_HEADER 36
+#define FAB_SA_DATA 56 /* start of the attribute, FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
 enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 };
-enum fab_rmpp_status { /* status of RMPP, IBA 13.6.2.1 */
-                       FAB_RMPP_OK = 0,
-                       FAB_RMPP_NO_RESOURCES = 1,
-                       FAB_RMPP_TOO_LONG = 118, /* the transfer took too long */
-                       FAB_RMPP_BAD_LENGTH = 119,
-                       FAB_RMPP_BAD_FIRST = 120,
-                       FAB_RMPP_BAD_TYPE = 121,
-                       FAB_RMPP_WINDOW_TOO_SMALL = 122,
-                       FAB_RMPP_SEGMENT_TOO_BIG = 123,
-                       FAB_RMPP_BAD_STATUS = 124,
-                       FAB_RMPP_BAD_VERSION = 125,
-                       FAB_RMPP_TOO_MANY_RETRIES = 126,
-                       FAB_RMPP_UNSPECIFIED = 127,
+/* status of RMPP, IBA 13.6.2.1 */
+enum fab_rmpp_status {
+    FAB_RMPP_OK = 0,
+    FAB_RMPP_NO_RESOURCES = 1,
+    FAB_RMPP_TOO_LONG = 118, /* the transfer took too long */
+    FAB_RMPP_BAD_LENGTH = 119,
+    FAB_RMPP_BAD_FIRST = 120,
+    FAB_RMPP_BAD_TYPE = 121,
+    FAB_RMPP_WINDOW_TOO_SMALL = 122,
+    FAB_RMPP_SEGMENT_TOO_BIG = 123,
+    FAB_RMPP_BAD_STATUS = 124,
+    FAB_RMPP_BAD_VERSION = 125,
+    FAB_RMPP_TOO_MANY_RETRIES = 126,
+    FAB_RMPP_UNSPECIFIED = 127,
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    uint8_t resp_time; /* 5 bits: the time is 4.096 us * 2^resp_time; 31: not given */
+    /* 5 bits: the time is 4.096 us * 2^resp_time; 31: not given */
+    uint8_t resp_time;
     uint8_t flags, status;
-    uint32_t segment; /* SegmentNumber; in an ACK: number of the last segment received */
-    uint32_t length;  /* PayloadLength; in an ACK: NewWindowLast */
+    /* SegmentNumber; in an ACK: number of the last segment received */
+    uint32_t segment;
+    uint32_t length; /* PayloadLength; in an ACK: NewWindowLast */
 };
 struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
-    uint16_t attr_offset; /* distance between two records, in units of 8 bytes */
+    /* distance between two records, in units of 8 bytes */
+    uint16_t attr_offset;
     uint64_t comp_mask;
 };
 extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
@@ -136,8 +143,10 @@ struct fab_wire_lft_record { /* defined in IBA 15.2.5.6 */
 };
 struct fab_wire_mft_record { /* defined in IBA 15.2.5.8 */
     uint16_t lid;
-    uint8_t position; /* 4 bits: number of the group of 16 ports */
-    uint16_t block;   /* 9 bits: number of the group of 32 MLIDs */
+    /* 4 bits: number of the group of 16 ports */
+    uint8_t position;
+    /* 9 bits: number of the group of 32 MLIDs */
+    uint16_t block;
     uint16_t mask[32];
 };
 struct fab_wire_vlarb_record { /* defined in IBA 15.2.5.9 */
@@ -158,10 +167,12 @@ struct fab_inform_info { /* defined in IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
-    uint16_t type, trap; /* trap: trap number, or device id if the notice is not generic */
+    /* trap: trap number, or device id if the notice is not generic */
+    uint16_t type, trap;
     uint32_t qpn;
     uint8_t resp_time;
-    uint32_t producer; /* 24 bits: producer type, or vendor id if the notice is not generic */
+    /* 24 bits: producer type, or vendor id if the notice is not generic */
+    uint32_t producer;
 };
 struct fab_wire_inform_info_record { /* defined in IBA 15.2.5.12 */
     uint64_t subscriber_gid[2];
@@ -176,7 +187,8 @@ struct fab_wire_link_record { /* defined in IBA 15.2.5.13 */
 struct fab_wire_service_record { /* defined in IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    uint32_t lease; /* seconds; all bits 1: the lease does not end */
+    /* seconds; all bits 1: the lease does not end */
+    uint32_t lease;
     uint64_t key[2];
     uint8_t name[64];
     uint8_t data8[16];
@@ -194,16 +206,19 @@ struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    uint8_t mtu_selector, mtu; /* selector: 2 bits (enum fab_selector); value: 6 bits, encoded */
+    /* selector: 2 bits (enum fab_selector); value: 6 bits, encoded */
+    uint8_t mtu_selector, mtu;
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
 };
-enum fab_selector { /* selector of MTU, rate or lifetime, IBA 15.2.5.16 */
-                    FAB_SELECT_MORE = 0,
-                    FAB_SELECT_LESS = 1,
-                    FAB_SELECT_EXACTLY = 2,
-                    FAB_SELECT_BEST = 3, /* the greatest MTU or rate, the smallest lifetime */
+/* selector of MTU, rate or lifetime, IBA 15.2.5.16 */
+enum fab_selector {
+    FAB_SELECT_MORE = 0,
+    FAB_SELECT_LESS = 1,
+    FAB_SELECT_EXACTLY = 2,
+    /* the greatest MTU or rate, the smallest lifetime */
+    FAB_SELECT_BEST = 3,
 };
 struct fab_wire_mc_member_record { /* defined in IBA 15.2.5.17 */
     uint64_t mgid[2], port_gid[2];
@@ -236,23 +251,29 @@ struct fab_wire_multi_path_record { /* defined in IBA 15.2.5.20 */
     uint8_t sl, mtu_selector, mtu, rate_selector, rate, life_selector, life;
     uint8_t service_msb, independence, sgids, dgids;
     uint64_t service_lsb;
-    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* GIDs of the sources, then GIDs of the destinations */
+    /* GIDs of the sources, then GIDs of the destinations */
+    uint64_t gid[2 * FAB_MULTI_PATH_GIDS];
 };
 
 struct fab_part {
     const struct fab_attr *attr;
-    uint16_t at;     /* offset on the wire, in bytes from the start of the record */
-    uint16_t member; /* offset of the part in the record's struct, in bytes */
-    bool whole;      /* the part as a whole is one component; its fields are not components */
+    /* offset on the wire, in bytes from the start of the record */
+    uint16_t at;
+    /* offset of the part in the record's struct, in bytes */
+    uint16_t member;
+    /* the part as a whole is one component; its fields are not components */
+    bool whole;
 };
 struct fab_rec {
     const char *name;
     uint16_t id;
-    uint16_t wire_size, struct_size; /* size on the wire and of the struct, in bytes */
+    /* size on the wire and of the struct, in bytes */
+    uint16_t wire_size, struct_size;
     const struct fab_part *parts;
     size_t part_count;
 };
-#define FAB_REC_MAX 200 /* maximum bytes of a record on the wire */
+/* maximum bytes of a record on the wire */
+#define FAB_REC_MAX 200
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
     fab_wire_sm_info_record, fab_wire_pkey_record, fab_wire_inform_info_record,

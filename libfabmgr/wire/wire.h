@@ -17,7 +17,8 @@
 #define FAB_MAD_SIZE 256
 #define FAB_SMP_DATA 64 /* bytes of the attribute in an SMP */
 #define FAB_NODE_DESC_LEN 64
-#define FAB_MAX_HOPS 63 /* maximum length of a directed route (IBA 14.2.2) */
+/* maximum length of a directed route (IBA 14.2.2) */
+#define FAB_MAX_HOPS 63
 
 /* ---- constants of the standard --------------------------------------------------------------- */
 
@@ -37,7 +38,8 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    FAB_METHOD_RESPONSE = 0x80, /* the bit that is set in the methods of responses */
+    /* the bit that is set in the methods of responses */
+    FAB_METHOD_RESPONSE = 0x80,
 };
 enum fab_attr_id {
     FAB_ATTR_CLASS_PORT_INFO = 0x0001,
@@ -77,12 +79,13 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-enum fab_smp_status { /* Status (IBA 13.4.7): bit 0: busy; bits 2-4: which field is invalid */
-                      FAB_SMP_BUSY = 0x0001,
-                      FAB_SMP_BAD_VERSION = 0x0004,
-                      FAB_SMP_BAD_METHOD = 0x0008,
-                      FAB_SMP_BAD_ATTR = 0x000c,
-                      FAB_SMP_BAD_VALUE = 0x001c,
+/* Status (IBA 13.4.7): bit 0: busy; bits 2-4: which field is invalid */
+enum fab_smp_status {
+    FAB_SMP_BUSY = 0x0001,
+    FAB_SMP_BAD_VERSION = 0x0004,
+    FAB_SMP_BAD_METHOD = 0x0008,
+    FAB_SMP_BAD_ATTR = 0x000c,
+    FAB_SMP_BAD_VALUE = 0x001c,
 };
 #define FAB_LID_PERMISSIVE 0xffff
 /* Mask that removes the D bit from the status of directed-route SMPs (IBA 14.2.1.2). */
@@ -104,10 +107,12 @@ struct fab_mad {
     uint64_t tid;
     uint16_t attr_id;
     uint32_t attr_mod;
-    uint64_t m_key;           /* only in SMPs */
-    bool directed, returning; /* directed: the class is 0x81. returning: the D bit is set */
+    uint64_t m_key; /* only in SMPs */
+    /* directed: the class is 0x81. returning: the D bit is set */
+    bool directed, returning;
     uint8_t hop_pointer;
-    struct fab_path path; /* only in class 0x81: the initial path, in requests and in responses */
+    /* only in class 0x81: the initial path, in requests and in responses */
+    struct fab_path path;
     uint16_t dr_slid, dr_dlid;
 };
 /* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL: zeros. class_version 0 is
@@ -191,12 +196,15 @@ enum fab_sm_state {
 };
 struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint8_t generic, type;
-    uint32_t producer_type; /* 24 bits: producer type; vendor id if the notice is not generic */
-    uint16_t trap;          /* trap number; device id if the notice is not generic */
+    /* 24 bits: producer type; vendor id if the notice is not generic */
+    uint32_t producer_type;
+    /* trap number; device id if the notice is not generic */
+    uint16_t trap;
     uint16_t issuer_lid;
     uint8_t toggle;
-    uint16_t count;      /* 15 bits */
-    uint8_t details[54]; /* DataDetails of the trap, IBA 14.2.5.1 */
+    uint16_t count; /* 15 bits */
+    /* DataDetails of the trap, IBA 14.2.5.1 */
+    uint8_t details[54];
 };
 /* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (IBA 14.2.5.1); 0 for other
  * traps. */
@@ -214,16 +222,21 @@ struct fab_violation {
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    bool directed;    /* directed-route packet; only then the next four members are valid */
-    uint16_t dr_slid; /* 0xffff: the directed route began at the sender */
-    bool truncated;   /* the return path is longer than the notice shows */
+    /* directed-route packet; only then the next four members are valid */
+    bool directed;
+    /* 0xffff: the directed route began at the sender */
+    uint16_t dr_slid;
+    /* the return path is longer than the notice shows */
+    bool truncated;
     uint8_t hops;
     /* [hops - 1] is the port through which the packet arrived. */
     uint8_t return_path[FAB_VIOLATION_HOPS];
     /* Only for traps 257 to 259. */
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
-    uint32_t qp[2]; /* traps 257 and 258: queue pairs of sender and receiver */
-    uint8_t port;   /* trap 259: port number of the switch; 0: not known */
+    /* traps 257 and 258: queue pairs of sender and receiver */
+    uint32_t qp[2];
+    /* trap 259: port number of the switch; 0: not known */
+    uint8_t port;
 };
 /* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);
@@ -231,7 +244,8 @@ bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation 
 struct fab_sl2vl { /* defined in IBA 14.2.5.8 */
     uint8_t vl[16];
 };
-struct fab_vlarb { /* defined in IBA 14.2.5.9, one block */
+/* defined in IBA 14.2.5.9, one block */
+struct fab_vlarb {
     struct {
         uint8_t vl, weight;
     } entry[32];
@@ -250,21 +264,29 @@ struct fab_field {
     const char *name; /* name in the specification, such as "NeighborMTU" */
     /* Offset of the field's most significant bit, in bits from the first bit of the attribute. */
     uint16_t bit;
-    uint8_t bits;        /* number of bits of the field (of an array: of an element), 1 to 64 */
-    uint8_t member_size; /* bytes of the member in the struct: 1, 2, 4 or 8 */
-    uint16_t member;     /* offset of the member in the struct, in bytes */
-    uint16_t repeat;     /* number of elements of an array; 1 for a scalar */
-    uint16_t bit_stride; /* arrays: distance between two elements in the attribute, in bits */
-    uint8_t stride;      /* arrays: distance between two elements in the struct, in bytes */
-    uint8_t print;       /* enum fab_print */
-    uint8_t component;   /* enum fab_component */
+    /* number of bits of the field (of an array: of an element), 1 to 64 */
+    uint8_t bits;
+    /* bytes of the member in the struct: 1, 2, 4 or 8 */
+    uint8_t member_size;
+    /* offset of the member in the struct, in bytes */
+    uint16_t member;
+    /* number of elements of an array; 1 for a scalar */
+    uint16_t repeat;
+    /* arrays: distance between two elements in the attribute, in bits */
+    uint16_t bit_stride;
+    /* arrays: distance between two elements in the struct, in bytes */
+    uint8_t stride;
+    uint8_t print;     /* enum fab_print */
+    uint8_t component; /* enum fab_component */
 };
-enum fab_component {                     /* how a ComponentMask (sa.h) counts the field */
-                     FAB_COMPONENT_ONE,  /* the field is one component */
-                     FAB_COMPONENT_EACH, /* each element of the array is one component */
-                     /* The field is not a component, because its bits were reserved when the
-                      * components were numbered. */
-                     FAB_COMPONENT_NONE,
+/* how a ComponentMask (sa.h) counts the field */
+enum fab_component {
+    FAB_COMPONENT_ONE, /* the field is one component */
+    /* each element of the array is one component */
+    FAB_COMPONENT_EACH,
+    /* The field is not a component, because its bits were reserved when the
+     * components were numbered. */
+    FAB_COMPONENT_NONE,
 };
 enum fab_print {
     FAB_PRINT_DEC,
@@ -275,7 +297,8 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* for this kind and those below, the value is a bitset */
+    /* for this kind and those below, the value is a bitset */
+    FAB_PRINT_WIDTHS,
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,
@@ -283,7 +306,8 @@ enum fab_print {
 struct fab_attr {
     const char *name;
     uint16_t id;
-    uint16_t wire_size, struct_size; /* size of the attribute and of the struct, in bytes */
+    /* size of the attribute and of the struct, in bytes */
+    uint16_t wire_size, struct_size;
     const struct fab_field *fields;
     size_t field_count;
 };

@@ -158,7 +158,8 @@ static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    bool large;       /* this damage is also applied to large fabrics */
+    /* this damage is also applied to large fabrics */
+    bool large;
     uint8_t lmc, max_op_vls;
 } damages[] = {
     {.name = "whole", .large = true},

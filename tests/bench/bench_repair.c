@@ -256,7 +256,8 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    if (count > EACH) { /* the first links are those of a tree's root switch */
+    /* the first links are those of a tree's root switch */
+    if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
     }
@@ -390,7 +391,8 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        c.commits = one.commits; /* all links are back, so the plan is one of the present state */
+        /* all links are back, so the plan is one of the present state */
+        c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
         entries += c.entries;

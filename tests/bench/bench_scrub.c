@@ -55,10 +55,12 @@ static struct {
     void *receive_ctx;
     const struct transport_ops *ops;
     uint8_t *in_flight; /* [node_count] */
-    uint8_t most;       /* maximum number of requests in flight to one device */
+    /* maximum number of requests in flight to one device */
+    uint8_t most;
     struct item first;
     uint64_t lanes, turns;
-    double began, ended; /* begin and end of the last complete turn over the VL tables, in s */
+    /* begin and end of the last complete turn over the VL tables, in s */
+    double began, ended;
     uint64_t turn_reads;
     uint64_t mfts; /* reads of MFT blocks */
 } seen;

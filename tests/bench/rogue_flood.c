@@ -53,7 +53,8 @@ static void make_trap_64(const struct host *h, uint64_t n, struct mad *ret)
 
 static void make_trap_128(const struct host *h, uint64_t n, struct mad *ret)
 {
-    make_trap(h, 128, (uint16_t)(1 + n % 600), ret); /* traps with the source LIDs of other hosts */
+    /* traps with the source LIDs of other hosts */
+    make_trap(h, 128, (uint16_t)(1 + n % 600), ret);
 }
 
 static void make_trap_144(const struct host *h, uint64_t n, struct mad *ret)

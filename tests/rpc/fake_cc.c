@@ -14,7 +14,8 @@
 
 #define LEAF UINT64_C(0x0002c90100000001) /* leaf-001 */
 #define HOST UINT64_C(0x0002c90200000000) /* host-0001 */
-#define GONE UINT64_C(0x0002c9ffffffffff) /* a GUID that no node of the fabric has */
+/* a GUID that no node of the fabric has */
+#define GONE UINT64_C(0x0002c9ffffffffff)
 
 struct cc {
     const struct config *config;

@@ -7,7 +7,8 @@
 
 struct fake_sm {
     uint32_t leaves, spines, hosts_per_leaf; /* leaves 0: no view is published */
-    uint64_t delay_us;                       /* time in us until a request is done */
+    /* time in us until a request is done */
+    uint64_t delay_us;
 };
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret);
 

@@ -10,7 +10,8 @@
 #include "libfabmgr/sim/sim.h"
 
 struct drive_answer {
-    struct fab_discover_ask ask; /* the request; its path is invalid when the answer is delivered */
+    /* the request; its path is invalid when the answer is delivered */
+    struct fab_discover_ask ask;
     int status;
     uint8_t data[FAB_SMP_DATA];
 };
@@ -18,11 +19,15 @@ struct drive {
     struct fab_sim *sim;
     uint32_t node; /* the manager's port */
     uint8_t port;
-    uint32_t window; /* maximum number of requests in flight; 0: 64 */
-    uint32_t tries;  /* number of tries for each request; 0: 1 */
-    bool shuffle;    /* answers arrive in random order, by the seed */
+    /* maximum number of requests in flight; 0: 64 */
+    uint32_t window;
+    /* number of tries for each request; 0: 1 */
+    uint32_t tries;
+    /* answers arrive in random order, by the seed */
+    bool shuffle;
     uint64_t seed;
-    uint64_t limit; /* number of requests after which the discovery is given up; 0: no limit */
+    /* number of requests after which the discovery is given up; 0: no limit */
+    uint64_t limit;
     /* Called for each answer, which it may change; NULL: no changes. */
     void (*mangle)(void *ctx, struct drive_answer *answer);
     void *ctx;

@@ -29,7 +29,8 @@ struct choice {
     uint32_t buffer, adapter_ns;
     bool course, list;
 };
-struct course { /* the time series of a run: Gb/s in each step */
+/* the time series of a run: Gb/s in each step */
+struct course {
     double *of[ROLES];
     uint32_t bins;
 };
@@ -38,7 +39,8 @@ struct run {
     const struct plan *plan;
     struct fab_traffic *traffic;
     struct course course;
-    double *steady; /* [flows] bytes of each flow in the last third of the congestion */
+    /* [flows] bytes of each flow in the last third of the congestion */
+    double *steady;
     double seconds;
 };
 

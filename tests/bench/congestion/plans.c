@@ -12,7 +12,8 @@
 #define LINE 100.0 /* Gb/s */
 #define PAYLOAD (4096.0 / 4122)
 #define FROM (200 * US)
-#define AFTER (10000 * US) /* the time at which most scenarios with background traffic end */
+/* the time at which most scenarios with background traffic end */
+#define AFTER (10000 * US)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

@@ -20,8 +20,9 @@ struct scene {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
-    uint32_t *end, ends; /* [ends] port ids of the endports, leaf by leaf */
-    uint32_t leaf;       /* endports of a leaf */
+    /* [ends] port ids of the endports, leaf by leaf */
+    uint32_t *end, ends;
+    uint32_t leaf; /* endports of a leaf */
 };
 /* Makes the fabric `name`: "64", "324", "648" or "2000", the number of endports. slow: the endports
  * of the first leaf have a tenth of the rate of the others. */
@@ -34,16 +35,19 @@ enum role {
     /* a flow that is not part of an incast, but uses a link of one, so it may be a victim (in runs
      * without an incast: every flow) */
     BESIDE,
-    FAR,    /* a flow that is not part of an incast and uses none of its links */
+    /* a flow that is not part of an incast and uses none of its links */
+    FAR,
     SENDER, /* a sender of the incast */
-    LAST,   /* the sender that continues when the other senders have stopped */
+    /* the sender that continues when the other senders have stopped */
+    LAST,
     ROLES,
 };
 struct plan {
     struct fab_traffic_flow *flow;
     uint8_t *role; /* enum role */
     uint32_t count, room;
-    uint64_t from, until, end; /* the incast lasts from `from` to `until`; the run ends at `end` */
+    /* the incast lasts from `from` to `until`; the run ends at `end` */
+    uint64_t from, until, end;
     /* rate that all targets of the incasts can receive together; 0: there is no incast */
     double hot_gbps;
     /* for incasts of bursts: the shortest possible time of one burst; 0: no bursts */
@@ -67,10 +71,12 @@ enum who {
     ZEROS,
     PLUGIN,
     OPA,
-    OURS,   /* fabricd's profile "balanced" without a configured fan-in */
+    /* fabricd's profile "balanced" without a configured fan-in */
+    OURS,
     INCAST, /* fabricd's other two profiles */
     COLLECTIVE,
-    TOLD, /* fabricd's profile "balanced" with the configured fan-in */
+    /* fabricd's profile "balanced" with the configured fan-in */
+    TOLD,
     WHOS
 };
 extern const char *const who_names[WHOS];
