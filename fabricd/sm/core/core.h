@@ -23,52 +23,56 @@
 /* Maximum number of single events of one kind in a round. One summary event reports the rest. */
 #define SM_EVENTS_A_ROUND 64
 
-/* Facts about the running round. The phases set them for later phases and for the report at the end
- * of the round. */
+/* Facts about the running round. Its phases set them, for later phases and for the record and
+ * events at its end. */
 struct sm_run {
     const struct sm_round *round; /* the running round; if none runs, the last one */
     struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
     /* Time at which the trap came that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    bool from_background; /* the round adopts the result of a background heavy sweep */
+    bool from_background; /* the round takes over the result of a background heavy sweep */
     bool same;            /* the sweep found the same node ids and links as the previous sweep */
     bool computed;        /* tables were computed in this round */
-    bool by_contingency;  /* the tables were computed as a contingency, before the fault */
-    uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
-    char cause[96];       /* why the round runs: a phrase for operators */
-    /* manager's clock when the round had discovered the fabric, computed the tables and proved
-     * them; 0: not yet, or not in this round */
+    /* The new tables come from a contingency plan, which was computed before the fault. */
+    bool by_contingency;
+    /* Generation of the local repair whose tables this round replaces by better balanced ones; 0:
+     * none. */
+    uint64_t follows;
+    char cause[96]; /* cause of the round, a phrase for operators */
+    /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
+     * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
     uint64_t known_us, computed_us, proved_us;
-    /* Only the nodes and links lost and gained in this round are set. */
+    /* Only the counts of nodes and links that this round lost and gained are set. */
     struct reroute changed;
 };
 
-/* Functions of higher folders that the core calls. wiring/wiring.c sets all of them. */
+/* Functions of folders of higher rank that the core calls. wiring/wiring.c sets all of them. */
 struct sm_wiring {
     const struct sm_round *rounds; /* [SM_ROUND_KINDS] the kinds of round */
-    /* first_requests supplies a request to be sent before those of the round; last_requests
-     * supplies a request to be sent after them. Both return false if there is no such request. */
+    /* Requests that belong to no round. The MAD session sends those of first_requests before the
+     * requests of the running round, and those of last_requests after them. Both functions return
+     * false if they have no request. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     /* Returns whether a local repair would handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
-    /* Returns whether a targeted sweep will soon read this switch, to check a port probe. */
+    /* Returns whether a targeted sweep that checks a port probe will soon read this switch. */
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
-    /* The core calls before_choice before it chooses the next round. add_facts sets the facts for
-     * the choice that the core does not know. */
+    /* The core calls before_choice before it chooses the next round. add_facts sets the members of
+     * struct sm_facts that the core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
     void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
     /* Called after the next round was chosen, and perhaps begun. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
-    /* The core calls node_touched if the state of a node changed or is uncertain. */
+    /* The core calls node_touched if the state of a node changed or may have changed. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
-    /* The core calls offender_found if the host at this port of the snapshot provably did what
-     * `cause` says, and the settings demand that such a host be isolated. */
+    /* The core calls offender_found if the host at this port of the snapshot provably misbehaved,
+     * and the settings demand that such a host be isolated. cause: what the host did. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
@@ -96,7 +100,7 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* Returns the timeout of the first try of a request, in microseconds. */
+/* Returns how long the first try of a request waits for an answer, in microseconds. */
 static inline uint64_t sm_first_try_us(const struct sm *s)
 {
     return (uint64_t)s->in.config->smp.timeout_ms * 1000;
@@ -112,8 +116,8 @@ static inline bool sm_can_repair(const struct sm *s)
 
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns NOMEM. */
 int sm_core_init(struct sm *s);
-/* Drops the worker task of the running phase. Call this function before the other folders are
- * freed. */
+/* Drops the worker task of the running phase. Call this function before the state of the other
+ * folders is freed. */
 void sm_core_stop(struct sm *s);
 void sm_core_fini(struct sm *s);
 uint64_t sm_uptime_us(const struct sm *s);
@@ -121,22 +125,24 @@ uint64_t sm_uptime_us(const struct sm *s);
 /* ---- requests (requests.c) ------------------------------------------------------------------- */
 
 enum sm_request {
-    SM_REQUEST_HEAVY = 1,      /* a heavy sweep without delay, because the snapshot may be wrong */
+    /* Requests a heavy sweep without delay, because the snapshot may be wrong. */
+    SM_REQUEST_HEAVY = 1,
     SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
     SM_REQUEST_KEYS = 32 /* a round that replaces known M_Keys other than the current one */
 };
-/* These functions set, test and clear requests, which are bits of enum sm_request. */
+/* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-void sm_request_heavy(struct sm *s); /* requests a heavy sweep instead of targeted sweeps */
+/* Requests one heavy sweep instead of the requested targeted sweeps. */
+void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep, in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep that begins within HEAVY_LATER_US (2 s). Further calls within this time
- * cause no further sweep. */
+/* Requests a heavy sweep that begins within 2 s (HEAVY_LATER_US). Further calls before it begins
+ * request no further sweep. */
 void sm_request_heavy_later(struct sm *s);
 /* Requests a targeted sweep of these nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
@@ -145,7 +151,7 @@ const struct sm_guids *sm_requested_targets(const struct sm *s);
 /* Requests a port probe of this switch. A port probe runs before all other rounds. Call this
  * function only if sm_can_repair returns true. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
-/* Call this function if ports of this switch may have changed. Requests a port probe if a local
+/* Call this function if ports of this switch may have changed. It requests a port probe if a local
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
@@ -154,68 +160,72 @@ void sm_request_ports(struct sm *s, uint64_t node_guid);
  * the one that the manager wrote, the switch was reset, and the function requests a targeted sweep.
  */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
-/* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
- * its traps lead to a targeted sweep instead of another probe. */
+/* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
+ * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds to the running port probe those switches for which a probe was requested shortly after the
- * running one began. */
+/* Adds switches to the running port probe: those for which a probe was requested shortly after it
+ * began. */
 void sm_probe_join(struct sm *s);
-/* Call this function after a trap about this node. The function requests a port probe or a targeted
- * sweep. If the trap makes the running round useless, it also interrupts this round. */
+/* Call this function after a trap about this node. It requests a port probe or a targeted sweep. If
+ * the running round would use outdated facts after this trap, it interrupts this round.
+ * link_changed: the trap reports a change of a link. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 /* Returns true if a port probe or a targeted sweep is requested. */
 bool sm_fault_waits(const struct sm *s);
 /* Returns true if a trap came that no round has handled yet. */
 bool sm_trap_waits(const struct sm *s);
-/* Notes that a write to this node failed. The next retry includes the node in a targeted sweep. */
+/* Notes that a write to this node failed. The targeted sweep that sm_request_retry requests will
+ * include the node. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
-/* Requests another sweep after a failure. The delay doubles with each call; sm_request_retry_reset,
- * called after a round succeeded, restores the first delay. */
+/* Requests another sweep after a failure, with a delay that doubles with each call. Call
+ * sm_request_retry_reset after a round succeeded; the next delay is then the shortest again. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
-/* Notes whether the last round that wrote to this node failed there. */
+/* Notes whether writes to this node failed in the last round that wrote to it. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes); /* forgets all other nodes */
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
-/* Notes that an event names this node because of a failed write. Returns false if an event named it
- * before, and no round has since written to the node without a failure. */
+/* Notes that an event about failed writes names this node. Returns false if such an event named the
+ * node before, and no round has written to it without a failure since. */
 bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
-/* Sets the cause of the next sweep or repair. If a cause is already set, that cause is kept. */
+/* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
+ * already set. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Gives the next round the cause and the trap time of the running round. */
+/* Makes the cause and the trap time of the running round those of the next round. */
 void sm_cause_carry_over(struct sm *s);
 
-/* Calls `done` at the end of the next round of this kind, or of another kind that includes its work
- * (struct sm_round.serves). Returns NOMEM, or DENIED if another manager is master. */
+/* Calls `done` at the end of the next round of this kind, or of another kind that does the same
+ * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
- * wait for the background heavy sweep. */
+/* Call this function when a background heavy sweep begins. The callers that wait for a heavy sweep
+ * then wait for the end of this one. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
-/* Starts a targeted sweep again that is waiting for answers. */
+/* Starts the running targeted sweep from its beginning, if its phase allows this (struct
+ * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);
-/* Requests a heavy sweep that begins immediately after the running targeted sweep, because the
- * result of the targeted sweep is uncertain. */
+/* Requests a heavy sweep right after the running targeted sweep, because the targeted sweep could
+ * not find out the state of its part of the fabric. */
 void sm_round_widen(struct sm *s);
-/* Aborts the running round because of a fault, and requests the round again. Does nothing if the
- * round cannot be repeated. */
+/* Aborts the running round because of a fault, and requests it again. Does nothing if the running
+ * phase may not be interrupted. */
 void sm_round_postpone(struct sm *s);
-/* Call this function if links failed and no local repair was possible: the next targeted sweep does
- * not wait until traps cease. */
+/* Call this function if links failed and no local repair was possible. The next targeted sweep then
+ * starts at once, even if traps keep coming. */
 void sm_pace_urgent(struct sm *s);
-/* Returns whether so many changes followed each other that targeted sweeps wait, and that only
- * failed links are repaired at once. */
+/* Returns whether the tables changed so often within seconds that targeted sweeps must wait, and
+ * that only links which failed are repaired at once (pace.c). */
 bool sm_targets_wait(const struct sm *s);
-/* Returns whether several changes of the tables followed each other, so that events should
- * summarize. */
+/* Returns whether the tables changed several times within seconds, so that one event should sum up
+ * many changes. */
 bool sm_pace_many(const struct sm *s);
-/* The alarm is a sentence that tells operators why no new tables are written; "" means that there
- * is none. */
+/* Sets the alarm, a sentence that tells operators why no new tables are written; "" if there is
+ * none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);
@@ -223,9 +233,10 @@ const char *sm_alarm(const struct sm *s);
 bool sm_run_busy(const struct sm *s);
 /* Returns the running phase; NULL: no round runs. */
 const struct sm_phase *sm_run_phase(const struct sm *s);
-/* Returns the number of requests that the running phase has sent and that are not answered yet. */
+/* Returns the number of unanswered requests of the running phase. */
 uint32_t sm_run_outstanding(const struct sm *s);
-/* Sends requests; call this function when new requests may exist. */
+/* Makes the MAD session send what its window allows. Call this function when a phase or another
+ * user of the session may have new requests. */
 void sm_run_pump(struct sm *s);
 /* Enters the next phase in the next loop iteration if the running phase is finished. */
 void sm_run_check(struct sm *s);
@@ -234,68 +245,74 @@ void sm_run_check(struct sm *s);
 void sm_run_give_up(struct sm *s);
 /* Adds to the CPU time of the running phase's worker task, for the metrics. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
-void sm_run_abort(struct sm *s); /* drops the running round; waiting callers are not called */
+/* Drops the running round. The callers that wait for it are not called. */
+void sm_run_abort(struct sm *s);
 
-/* Returns whether many targeted sweeps have delayed a change of M_Keys (rounds.c). */
+/* Returns whether a requested change of M_Keys has waited for so many targeted sweeps that it comes
+ * first now (rounds.c). */
 bool sm_keys_overdue(const struct sm *s);
 
 /* Handles a trap from a device (trap.c). */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len);
 struct sm_trap_counts sm_trap_counts(const struct sm *s);
-/* Answers a received MAD. `data` has FAB_SMP_DATA bytes; NULL: the answer repeats the data of the
- * request (reply.c). */
+/* Sends the reply to a received MAD (reply.c). data: the FAB_SMP_DATA bytes of the attribute; NULL:
+ * the reply repeats the data of the request. */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);
 
 /* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
 
-/* sm_m_key_wanted returns the M_Key that a port of the snapshot must have. sm_m_key_former returns
- * the port's previous M_Key; 0: none. Ports of a switch have the keys of its port 0. If the
- * snapshot does not contain the port, `port` is FAB_NONE. */
+/* sm_m_key_wanted returns the M_Key that the policy demands for a port. sm_m_key_former returns the
+ * M_Key that the policy demanded before the last change; 0: none. All ports of a switch have the
+ * M_Key of its port 0. port: id in the snapshot; FAB_NONE: a port that the snapshot does not
+ * contain. */
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port);
-/* Returns the M_Key that subnet.m_key_file lists for a port of the snapshot, or for port 0 of its
- * switch; 0: none. */
+/* Returns the M_Key that the file subnet.m_key_file lists for this port of the snapshot, or for
+ * port 0 of its switch; 0: none. */
 uint64_t sm_m_key_listed(const struct sm *s, uint32_t port);
-/* Returns the M_Key for requests to a port of the snapshot: the key that was read from the port, or
- * from port 0 of its switch. If that key is not known, returns sm_m_key_wanted. */
+/* Returns the M_Key that requests to this port of the snapshot must carry: the key that was read
+ * from the port, or from port 0 of its switch. If that key is not known, returns the key of
+ * sm_m_key_wanted. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
-/* Returns the id in the snapshot of the port that owns the LID in the published view, or
- * FAB_NONE. */
+/* Returns the id in the snapshot of the port that owns this LID in the published view; FAB_NONE: no
+ * port does. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
-/* Returns whether a packet with this M_Key proves that its sender knows the operator's keys. The
- * M_Key must be that of the manager's own port (IBA 14.2.5.13). */
+/* Returns whether a received packet with this M_Key proves that its sender knows the operator's
+ * keys: the key must be that of the manager's own port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
-/* Sets the M_Key of an SMP. The directed route of the SMP, or else its destination LID, determines
- * the port whose key is used. */
+/* Sets the M_Key of an SMP to that of the port at which the SMP ends. The directed route of the
+ * SMP, or else its destination LID, determines this port. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
-/* Sets the M_Keys of an SMP of a discovery. guid: the node GUID that the device claims; 0: not
- * known. The first tries use the key that sm_m_key_fill chooses. The last tries use the previous
- * key and the listed key, because a device of protection level 2 or 3 does not answer a wrong key.
- */
+/* Sets the M_Key of each try of an SMP that a discovery sends. guid: the node GUID that the device
+ * claims; 0: not known. The first tries carry the key that sm_m_key_fill chooses. The last tries
+ * carry the previous key and the listed key, because a device of protection level 2 or 3 does not
+ * answer a request with a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
-/* Call this function with each answer to a discovery's request. It notes the routes on which only
- * the previous or the listed key was answered. */
+/* Call this function with each answer to a request of a discovery. It notes the directed routes on
+ * which the device answered only the previous or the listed key. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
-/* Call this function when the snapshot, or an M_Key in it, changed. */
+/* Call this function when the snapshot or an M_Key in it has changed. It updates what
+ * sm_m_keys_are_mixed returns. */
 void sm_m_key_recount(struct sm *s);
-/* Returns whether some port may have an M_Key other than the manager's. False: no port has. */
+/* Returns false if no port is known to have an M_Key other than the manager's current one. */
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
 void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
-/* Returns whether the port has its own M_Key: port 0 of a switch, or a port of an adapter or
- * router. */
+/* Returns whether the port has an M_Key of its own. Ports of adapters and routers and port 0 of a
+ * switch have one; the other ports of a switch share that of port 0. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
-/* Returns the number of ports of a node that have their own M_Key and their own LID, counted from
- * port 0: one for a switch. Searches for such ports need not read the other ports of switches. */
+/* Returns how many ports of a node, counted from its first one, have their own M_Key and LID. This
+ * is 1 for a switch, whose port 0 stands for all, so a search for such ports skips the other ports
+ * of switches. */
 static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);
 }
-/* Returns whether the port has an M_Key that is not known, because PortInfo was read with another
- * key. */
+/* Returns whether the M_Key of this port is not known. A port shows its M_Key only in answers to
+ * requests that carry this key. */
 static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 {
     return info->m_key == 0 && info->m_key_protect > 0;
@@ -305,15 +322,17 @@ static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 
 struct sm_phase_work {
     void (*work)(void *ctx); /* runs on a worker thread */
-    /* Frees a result that is no longer needed; s is NULL if sm_free is the caller. */
+    /* Frees the result of a task that is not needed any more. s is NULL while struct sm is
+     * freed. */
     void (*drop)(struct sm *s, void *ctx);
 };
-/* Starts the worker task. On NOMEM, drop() was called. */
+/* Starts the worker task of the running phase. Returns OK, or NOMEM after it has called drop(). */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-/* Returns whether the worker task has ended or none was started. Phases use this function as
- * `finished`. */
+/* Returns whether the worker task of the phase has ended, or none was started. Phases that have a
+ * task use this function as their `finished`. */
 bool sm_phase_task_over(const struct sm *s);
-/* Returns the ctx of the worker task; the caller then owns it. NULL: no task was started. */
+/* Returns the ctx of the ended worker task, which the caller then owns; NULL: no task was
+ * started. */
 void *sm_phase_task_take(struct sm *s);
 
 #endif

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Capacity of a set; if there are more suspects, the manager does a heavy sweep. */
+/* Capacity of a set. If more nodes are suspects, the manager does a heavy sweep instead. */
 #define SM_GUIDS_MOST 256
 
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];
     uint32_t count;
-    bool many; /* the set is full, and further GUIDs were left out */
+    bool many; /* more GUIDs were added than the set can hold, so some are missing */
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);

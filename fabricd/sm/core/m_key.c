@@ -2,24 +2,26 @@
 /*
  * Chooses the M_Key that each SMP carries (IBA 14.2.4).
  *
- * The snapshot has the M_Key of each port as the manager read it. A port shows its M_Key to
- * requests that carry this key; at protection level 0, a port shows its key to all requests. To
- * other requests it shows 0. So a request carries the key of the port at which it ends, or the
- * manager's current key if that port's key is not known. While all known keys equal the current
- * one, which is the usual case, the manager need not find out where a request ends.
+ * The snapshot has the M_Key of each port as the manager read it. A port shows its M_Key in answers
+ * to requests that carry this key; at protection level 0, in answers to all requests. In other
+ * answers it shows 0. A request carries the key of the port at which it ends, or the key that the
+ * policy demands (the current key) if the port's key is not known. Usually all known keys are the
+ * current one; the manager then need not find out at which port a request ends.
  *
- * A device of protection level 2 or 3 does not answer a wrong key. So the last tries of a
- * discovery's request carry the previous key and the listed key, if there are such keys. If only
- * such a try was answered, requests on the same route carry the same key until the snapshot knows
- * the device.
+ * A device of protection level 2 or 3 does not answer a request with a wrong key. So the last tries
+ * of a discovery's request carry the previous key, which the policy demanded before it changed, and
+ * the listed key, if there are such keys. If the device answered only such a try, requests on the
+ * same directed route carry the same key until the snapshot has the device.
  *
- * Listed keys (subnet.m_key_file) are those of another manager. A listed key goes only to the place
- * of the port for which it is listed, under the same conditions as a derived key.
+ * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
+ * only to the place of the port for which it is listed, under the same conditions as a derived key
+ * (fill_by_place).
  */
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-/* The key that was answered on a directed route instead of the wanted one. */
+/* Which M_Key a device on a directed route answered: the one that the policy demands, the previous
+ * one or the listed one. */
 enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
@@ -28,8 +30,8 @@ bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
            !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
-/* Returns the port whose M_Key protects this port: port 0 of its switch, or for an adapter the port
- * itself. */
+/* Returns the port whose M_Key protects this port. For a port of a switch this is port 0 of the
+ * switch, otherwise the port itself. */
 static uint32_t keyed_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = fab_fabric_port(f, port)->node;
@@ -74,8 +76,8 @@ bool sm_m_key_proves(const struct sm *s, uint64_t key)
     return key != 0 && key == fab_policy_m_key(&s->policy.m_keys, s->role.guid);
 }
 
-/* Returns the port at which the directed route ends. Returns FAB_NONE if the snapshot does not
- * contain the route. */
+/* Returns the port of the snapshot at which the directed route ends; FAB_NONE: the snapshot lacks a
+ * node or link of the route. */
 static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
 {
     uint32_t port = f->self_port;
@@ -110,8 +112,8 @@ static uint64_t hash_of(const struct fab_path *path)
     return hash;
 }
 
-/* Returns the port at which a request ends. Returns FAB_NONE if the snapshot does not contain this
- * port. */
+/* Returns the port of the snapshot at which a request ends, by its directed route or its LID;
+ * FAB_NONE: the snapshot does not contain such a port. */
 static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request *req)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -138,14 +140,14 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 
 /* ---- discovery ------------------------------------------------------------------------------- */
 
-/* The port that was last seen at the end of a directed route. */
+/* The port that was seen at the end of a directed route when this place was last discovered. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
-    uint32_t port;            /* id in the snapshot; FAB_NONE: only model.places has the port */
+    uint32_t port; /* id of the port in the snapshot; FAB_NONE: the port is only in model.places */
 };
 
 /* Follows a directed route from port to port, by the places where ports were last seen. Before the
- * first sweep, the places come from the store. */
+ * first sweep of this process, the places are those in the store. */
 static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
     const struct fab_places *places = s->model.places;
@@ -169,8 +171,9 @@ static struct end find_end(const struct sm *s, const struct fab_path *path)
                         .port = port};
 }
 
-/* Returns the listed key of the port at the end of a directed route. The manager's own port is at
- * the end of the route without hops. port_guid: the port whose place is there; 0: not known. */
+/* Returns the listed M_Key of the port at the end of a directed route; 0: none. A route without
+ * hops ends at the manager's own port. port_guid: GUID of the port that was last seen at this
+ * place; 0: not known. */
 static uint64_t listed_at(const struct sm *s, const struct fab_path *path, uint64_t port_guid)
 {
     return fab_policy_m_key_list_find(s->policy.listed_m_keys,
@@ -184,12 +187,12 @@ static void add_last_key(struct fab_mads_request *req, uint64_t key)
         last[last[0] != 0] = key;
 }
 
-/* Sets the M_Keys of a discovery's request if a port can have a key of its own (subnet.m_key:
- * derived, and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. A
- * port's own key is sent only to the place where the port was last seen, and only if the device
- * there has claimed the port's GUID. A device of protection level 2 or 3 tells its GUID only to
- * requests with its key, so the place alone must suffice for it. At a new place no such key is
- * sent. After a GUID was accepted there, sm_phase_identify_keys sends the key. */
+/* Sets the M_Keys of a discovery's request if ports can have different keys (subnet.m_key: derived,
+ * and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
+ * port is sent only to the place where this port was last seen, and only if the device there claims
+ * the port's GUID. A device of protection level 2 or 3 hides its GUID from requests without its
+ * key, so for such a device the place alone must suffice. The key of a port is not sent to a new
+ * place. sm_phase_identify_keys sends the key there after it has accepted the GUID. */
 static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);
@@ -234,9 +237,9 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
     else if (a->m_key != fab_policy_m_key(&s->policy.m_keys, guid) &&
              a->m_key == listed_at(s, a->path, guid))
         key = PATH_LISTED;
+    /* If memory runs out here, a later discovery notes the route again. */
     if (key != PATH_WANTED)
-        (void)fab_base_map_put(&c->key_paths, hash_of(a->path),
-                               key); /* NOMEM: a later discovery notes the route again */
+        (void)fab_base_map_put(&c->key_paths, hash_of(a->path), key);
 }
 
 static bool is_other_key(const struct sm *s, uint32_t port)

@@ -22,9 +22,9 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
     }
     if (f->port)
         return SM_ROUND_PORT;
-    /* The round that adopts a complete background heavy sweep also sweeps the suspects. It does not
-     * wait until there are no suspects, because in a fabric that changes all the time it would
-     * never run. */
+    /* The round that takes over a complete background heavy sweep also sweeps the nodes that
+     * changed meanwhile. It does not wait until no node changes: in a fabric that changes all the
+     * time it would never run. */
     if (f->background_ready && f->background_behind && !f->heavy)
         return SM_ROUND_HEAVY;
     if (f->targets)

@@ -10,15 +10,16 @@
 
 struct sm_facts {
     bool known; /* a view is published, and the model has a snapshot of the fabric */
-    /* Traps came recently, and the pause after them (sweep.trap_settle) has not ended. Only port
-     * probes may run. */
+    /* Traps came recently, and the pause after the last of them (sweep.trap_settle) has not ended.
+     * Only port probes may run. */
     bool settling;
-    bool repair_ready;     /* a local repair would handle a link failure now */
-    bool sweep_overdue;    /* a sweep has waited too long because of port probes */
-    bool probes;           /* port probes are requested */
-    bool too_many_probes;  /* more port probes are requested than struct sm_guids holds */
+    bool repair_ready;  /* a local repair would handle a link failure now */
+    bool sweep_overdue; /* a sweep has waited too long while port probes ran */
+    bool probes;        /* port probes are requested */
+    /* Port probes of more switches are requested than a struct sm_guids can hold. */
+    bool too_many_probes;
     bool targets;          /* a targeted sweep is requested */
-    bool heavy;            /* a heavy sweep is requested that is not a background heavy sweep */
+    bool heavy;            /* a heavy sweep other than a background heavy sweep is requested */
     bool background_ready; /* a background heavy sweep is complete */
     /* A background heavy sweep is complete, but nodes changed while it ran. */
     bool background_behind;
@@ -29,14 +30,14 @@ struct sm_facts {
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,
-    /* Replace the requested port probes by a targeted sweep of the same switches, then choose
+    /* Turn the requested port probes into a targeted sweep of the same switches, then choose
      * again. */
     SM_NEXT_PROBES_TO_TARGETS,
     SM_NEXT_ROUND
 };
 struct sm_next {
     enum sm_next_action action;
-    enum sm_round_kind kind; /* the round to begin; valid if action is SM_NEXT_ROUND */
+    enum sm_round_kind kind; /* the kind of round to begin, if `action` is SM_NEXT_ROUND */
 };
 struct sm_next sm_next_round(const struct sm_facts *f);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns a burst of changes into few changes of the tables, for example when racks lose power or
- * start: a thousand devices then change within seconds, one after the other.
+ * Limits how often the tables change. When racks lose power or start, a thousand devices change
+ * within seconds, one after the other; a few changes of the tables then handle all of them.
  *
- * The first changes take effect at once. Each change of the tables takes a token of a bucket. When
- * the bucket is empty, the manager collects what it learns meanwhile, and makes one change of it:
+ * The first changes of the tables are made at once. Each takes a token from a token bucket. While
+ * the bucket is empty, the manager collects what it learns, and then makes one change for all of
+ * it:
  *
  * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after a pause of REPAIR_EACH_US. While
  *   links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
@@ -25,13 +26,15 @@
 #define SWEEPS_AT_ONCE 8
 #define SWEEP_EACH_US 1000000u
 #define SWEEP_DOUBLINGS 1
-/* Number of changes in a burst whose nodes and links get one event each. */
+/* After this many changes of the tables in quick succession, one event sums up many nodes and
+ * links. */
 #define SINGLE_CHANGES 4
 
 static const struct fab_bucket_rate repair_rate = {REPAIR_EACH_US, REPAIRS_AT_ONCE};
 static const struct fab_bucket_rate sweep_rate = {SWEEP_EACH_US, SWEEPS_AT_ONCE};
 
-/* Takes a token after a change. Returns how long the next change must wait, in microseconds. */
+/* Takes a token for a change of the tables. Returns how long the next change must wait, in
+ * microseconds. */
 static uint64_t take(struct sm_pace *p, const struct fab_bucket_rate *rate, uint32_t doublings)
 {
     uint64_t now = clock_now_us();

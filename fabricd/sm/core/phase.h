@@ -14,43 +14,44 @@
 
 struct sm;
 
-/* `enter` and `leave` return FAB_OK to continue the round, SM_ROUND_OVER to end it without failure,
- * or a negative status if the round failed. */
+/* The functions `enter` and `leave` of a phase return FAB_OK to continue the round, SM_ROUND_OVER
+ * to end it without failure, or a negative status if the round failed. */
 #define SM_ROUND_OVER 1 /* the round ends after this phase, without failure */
 
-/* In which rounds a fault may interrupt the phase. An interrupted round is repeated later. */
+/* In which kinds of round a fault may interrupt the running phase. The round is then repeated
+ * later. */
 enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
-    /* in a round whose sweep found the same nodes and links as the sweep before */
+    /* only in a round whose sweep found the same nodes and links as the sweep before */
     SM_YIELDS_UNCHANGED,
-    /* as SM_YIELDS_UNCHANGED; in addition, in a round that replaces the active tables only if new
-     * tables are better (SM_ENGINE_IF_BETTER) */
+    /* As SM_YIELDS_UNCHANGED, and also in a rebalance, whose tables replace the active tables only
+     * if they spread load better (SM_ENGINE_IF_BETTER). */
     SM_YIELDS_OPTIONAL,
     SM_YIELDS /* in every round */
 };
 
 struct sm_phase {
-    const char *name; /* name of the phase, which the status shows */
+    const char *name; /* name of the phase, as `fabricctl status` shows it */
     int (*enter)(struct sm *s);
     /* Fills in path, method, attribute and tag of the phase's next request; the runner sets the
      * other fields. Returns false if there is no request now. The runner calls `next` again after
      * every answer. */
     bool (*next)(struct sm *s, struct fab_mads_request *ret);
     void (*answer)(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
-    /* The runner calls `finished` when no request is unanswered. Returns whether the phase is over.
-     * NULL: the phase is over as soon as no request is unanswered. */
+    /* Returns whether the phase is over. The runner calls it when all requests of the phase are
+     * answered. NULL: the phase is over as soon as all requests are answered. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
-    /* The runner calls `stalled` every 10 ms while requests are unanswered. stalled_us is the time
-     * since the last answer. A phase that does not wait for all retries gives up here. May be
-     * NULL. */
+    /* The runner calls `stalled` every 10 ms while requests of the phase are unanswered.
+     * stalled_us: the time since the last answer, in microseconds. A phase that does not wait for
+     * all retries gives up the requests here. May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
-    /* Called if the round is aborted during this phase. May be NULL. */
+    /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
     enum sm_yields yields;
-    bool keyed; /* `next` sets the M_Keys of its requests, and the runner does not */
-    /* If a trap names another node during this phase, a targeted sweep starts again with this
-     * node. */
+    bool keyed; /* `next` sets the M_Keys of its requests; otherwise the runner sets them */
+    /* If a trap names another node during this phase of a targeted sweep, the sweep starts again
+     * and includes the node. */
     bool restarts;
 };
 
@@ -59,12 +60,12 @@ enum sm_round_kind {
     SM_ROUND_HEAVY,    /* sweeps the whole fabric */
     SM_ROUND_TARGETED, /* sweeps only the suspects */
     SM_ROUND_REROUTE,  /* computes new tables without a sweep */
-    /* Computes new tables. They replace the active tables only if they spread load better. */
+    /* Computes new tables, which replace the active tables only if they spread load better. */
     SM_ROUND_REBALANCE,
     SM_ROUND_LIGHT,  /* reads SwitchInfo of each switch to see whether a port changed */
     SM_ROUND_PORT,   /* enables or disables one port */
-    SM_ROUND_REPAIR, /* port probe and local repair of failed ISLs */
-    SM_ROUND_KEYS,   /* replaces known M_Keys by the current one */
+    SM_ROUND_REPAIR, /* probes ports, and repairs the routes around failed ISLs */
+    SM_ROUND_KEYS,   /* writes the current M_Key to ports that are known to have another one */
     SM_ROUND_KINDS
 };
 
@@ -72,7 +73,7 @@ enum sm_engine_use {
     /* The engine runs only if nodes or links changed. */
     SM_ENGINE_IF_NEEDED,
     SM_ENGINE_ANEW,
-    /* The engine runs. Its tables replace the active ones only if they spread load better. */
+    /* The engine runs, but its tables replace the active ones only if they spread load better. */
     SM_ENGINE_IF_BETTER
 };
 enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEEP };
@@ -80,35 +81,37 @@ enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEE
 struct sm_round {
     const char *name;
     const struct sm_phase *const *phases; /* the phases in their order, NULL-terminated */
-    /* Bits of enum sm_request that are cleared when the round begins. */
+    /* The requests that this round fulfils, and that are cleared when it begins (bits of enum
+     * sm_request). */
     unsigned meets;
-    /* Bitset of 1 << kind. Callers that wait for a round of one of these kinds are called when this
-     * round ends. */
+    /* Bitset of 1 << kind: the callers that wait for a round of one of these kinds are called when
+     * this round ends. */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;
     bool whole; /* sweeps the whole fabric */
-    /* The suspects of the round are the nodes for which targeted sweeps are requested. */
+    /* Before the round begins, the requested targets of targeted sweeps become its suspects. */
     bool targets;
     bool scoped; /* the round sweeps only its suspects */
-    /* The suspects of the round are the switches for which port probes are requested. Such a round
-     * runs before all others. */
+    /* Before the round begins, the switches for which port probes are requested become its
+     * suspects. Such a round runs before all others. */
     bool probes;
-    bool light; /* a light sweep; it is aborted when a trap causes a targeted sweep */
-    /* the status and the records show the cause that sm_cause_set has set as the cause of this
-     * round */
+    /* The round is a light sweep, which is aborted if a trap requests a targeted sweep. */
+    bool light;
+    /* The cause that sm_cause_set has set is shown as the cause of this round, by `fabricctl
+     * status` and in the record of a reroute. */
     bool causes;
     bool alone; /* while the round runs, the manager sends no other requests */
-    /* After this round, switches that did not answer a port probe may be probed again. */
+    /* After this round, the manager may probe switches again that did not answer a port probe. */
     bool informs;
     void (*begun)(struct sm *s);             /* called when the round begins; may be NULL */
     void (*ended)(struct sm *s, int status); /* called when the round has ended; may be NULL */
-    /* Called when a fault interrupted the round; requests the round again. `awaited` says whether a
-     * caller waits for the round. NULL: sm_round_postpone requests the round again, for the nodes
-     * in run.suspects if the round is scoped. */
+    /* Called when a fault has interrupted the round, to request it again. awaited: a caller waits
+     * for the round. NULL: sm_round_postpone requests the round again; if the round is scoped, for
+     * the nodes in run.suspects. */
     void (*postponed)(struct sm *s, bool awaited);
-    /* Returns the outcome of the round as a sentence for the callers that waited, or "". May be
-     * NULL. */
+    /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
+     * May be NULL. */
     const char *(*outcome)(const struct sm *s);
 };
 

@@ -2,8 +2,9 @@
 /*
  * Runs long computations of a phase on a worker thread, so that the loop can serve other requests.
  *
- * The phase starts the task in `enter`, is finished when the task has ended, and takes the result
- * in `leave`. The task owns its data, or the model has lent the data to the task (sm_model_lend).
+ * The phase starts the task in its function `enter`, is over when the task has ended, and takes the
+ * result in its function `leave`. The task owns its data, or the model has lent the data to the
+ * task (sm_model_lend).
  *
  * If the round is aborted, the worker nevertheless completes the computation. The next round begins
  * only after the task has returned all data that the model lent.
@@ -17,9 +18,9 @@
 struct sm_phase_task {
     const struct sm_phase_work *work;
     void *ctx;
-    struct loop_task *task; /* NULL: the worker has not accepted the task */
-    uint64_t cpu_ns;        /* CPU time of the worker thread in the task */
-    bool over;              /* the result is ready for the phase */
+    struct loop_task *task; /* NULL: the thread pool has not accepted the task */
+    uint64_t cpu_ns; /* CPU time that the worker thread has spent in the task, in nanoseconds */
+    bool over;       /* the task has ended, and the phase can take the result */
 };
 
 static void work(void *ctx, struct loop_task *task)

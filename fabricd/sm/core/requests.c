@@ -17,7 +17,8 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-#define OVERDUE_US 1000000u /* how long port probes that lead to no repair may delay a sweep */
+/* How long a sweep may be delayed by port probes that lead to no repair. */
+#define OVERDUE_US 1000000u
 /* A running port probe also reads the switches whose traps come within this time after it began. */
 #define JOIN_US 20000u
 
@@ -118,8 +119,8 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* Reason for this function: a switch that fails causes dozens of traps. One change of the tables
- * for all of them is less work and safer than one change for each trap. */
+/* A switch that fails causes dozens of traps. To change the tables once for all of them is less
+ * work, and safer, than to change them for each trap. */
 void sm_probe_join(struct sm *s)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};
@@ -222,8 +223,8 @@ void sm_wait_for_background(struct sm *s)
         w->background |= w->kind == SM_ROUND_HEAVY;
 }
 
-/* Removes each waiter from the list before calling it, because its callback may add a new waiter.
- */
+/* Each waiter leaves the list before its callback is called, because the callback may add a new
+ * waiter. */
 void sm_waiters_call(struct sm *s, int status, const char *text)
 {
     struct sm_waiter **at = &s->core->waiters;

@@ -19,14 +19,16 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Maximum number of times that the round that adopts a background heavy sweep is postponed. The
- * round is short, so postponing it gains little. */
+/* The round that takes over a background heavy sweep is postponed at most this often. It is short,
+ * so a fault gains little from postponing it. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
-/* Number of targeted sweeps after which a requested change of M_Keys comes first. A device that
- * does not take the manager's writes causes one targeted sweep after the other, without a pause. */
+/* After this many targeted sweeps, a requested change of M_Keys comes first. A device that rejects
+ * the manager's writes causes one targeted sweep after the other without a pause, and the change of
+ * keys would never begin. */
 #define BEFORE_KEYS_MOST 16
-#define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
+/* After this many targeted sweeps in a row, the pause between them doubles. */
+#define BACKOFF_STEP 8
 #define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ static struct sm_facts facts_of(const struct sm *s)
     return facts;
 }
 
-/* Notes the time at which port probes began to delay a requested sweep. */
+/* Notes when port probes began to delay a requested sweep. */
 static void note_overdue(struct sm *s)
 {
     struct sm_core *c = s->core;
@@ -139,8 +141,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* After a sweep or a repair, forgets which switches did not answer a port probe. They may then be
- * probed again. */
+/* After a sweep or a repair, allows port probes of the switches again that did not answer an
+ * earlier one. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
@@ -250,8 +252,8 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* Aborts a running light sweep after a trap. The targeted sweep that the trap requests finds the
- * change sooner. */
+/* Aborts the running light sweep after a trap, because the targeted sweep that the trap requests
+ * finds the change sooner. */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

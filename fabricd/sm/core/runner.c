@@ -5,7 +5,8 @@
  * finished.
  *
  * A phase never ends inside a callback of the MAD session. The callback only sets a timer, and the
- * phase ends in the next iteration of the loop. So no phase function is called from within itself.
+ * phase ends in the next iteration of the loop. Therefore a function of a phase never runs inside
+ * another call of the same function.
  */
 #include <string.h>
 
@@ -14,7 +15,8 @@
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-#define STALL_US 10000u /* interval at which the runner calls `stalled` of the phase */
+/* Interval at which the runner calls the function `stalled` of the running phase. */
+#define STALL_US 10000u
 
 bool sm_run_busy(const struct sm *s)
 {
@@ -73,9 +75,9 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Supplies the next request to the MAD session. Requests that write MFTs precede those of the round
- * if only few of them are left, except in a local repair. Otherwise they follow the requests of the
- * round, as do the requests of a background heavy sweep. */
+/* Supplies the next request to the MAD session. MFT writes come first if only few of them are left
+ * and no local repair runs. Then come the requests of the running round, then other MFT writes and
+ * the requests of a background heavy sweep. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
@@ -128,7 +130,7 @@ static void begin_phase(struct sm *s)
     sm_run_check(s);
 }
 
-/* Enters the phase. If that ends the round, the phase has ended, too. */
+/* Enters the phase. If its `enter` ends the round, the phase counts as ended, too. */
 static int enter_phase(struct sm *s, const struct sm_phase *phase)
 {
     loop_at(s->in.loop, phase->name);
@@ -145,8 +147,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Enters the next phase of the round. If a port probe is requested and the phase may be
- * interrupted, the round is postponed instead. */
+/* Enters the next phase of the round. If a port probe is requested and a fault may interrupt the
+ * next phase, postpones the round instead. */
 static int enter_next(struct sm *s, const struct sm_phase *next)
 {
     log_debug("sm", "%s", next->name);

@@ -18,11 +18,12 @@ struct sm_waiter { /* a caller that waits for a round */
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    bool background; /* the caller waits for the background heavy sweep that is running */
+    bool background; /* the caller waits for the running background heavy sweep */
     bool running;    /* the round for which the caller waits has begun */
 };
 
-/* Pace of the changes of one kind (pace.c). */
+/* Token bucket that limits how often the tables change for one kind of reason, such as local
+ * repairs (pace.c). */
 struct sm_pace {
     uint64_t full_us; /* token bucket (libfabmgr/base/bucket.h) */
     uint32_t pauses;  /* number of successive pauses */
@@ -30,22 +31,22 @@ struct sm_pace {
 
 struct sm_core {
     /* Members of requests.c: the pending requests. */
-    unsigned requested; /* bitset of requests (enum sm_request) that no round has met yet */
+    unsigned requested; /* bitset of requests (enum sm_request) that no round has fulfilled yet */
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
-    /* Nodes to which a write of the last round that wrote to them failed. */
+    /* Nodes at which writes failed in the last round that wrote to them. */
     struct sm_guids refusing;
-    struct sm_guids named; /* those of them that an event has named */
-    /* When the first trap came that no round has handled; 0: no such trap. */
+    struct sm_guids named; /* those nodes of `refusing` that an event has named */
+    /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;
-    /* When the port probes began to delay a requested sweep; 0: no sweep is delayed. */
+    /* Manager's clock when port probes began to delay a requested sweep; 0: no sweep is delayed. */
     uint64_t overdue_us;
     char cause[96]; /* cause of the next sweep or repair; "": not set */
     struct sm_waiter *waiters;
     struct loop_timer *light_timer, *heavy_timer, *retry_timer;
     uint64_t retry_delay_us;
-    bool heavy_later; /* when retry_timer fires, a heavy sweep must be requested */
+    bool heavy_later; /* when retry_timer fires, it requests a heavy sweep */
 
     struct sm_trap_limit *traps;      /* state of trap_limit.c */
     struct sm_trap_forward *forward;  /* state of trap_forward.c */
@@ -53,24 +54,26 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* True: keys are derived, or some port of the snapshot is known to have another M_Key than the
-     * wanted one. */
+    /* True: each port has its own key (subnet.m_key: derived), or some port is known to have an
+     * M_Key other than the one that the policy demands. */
     bool m_keys_mixed;
-    /* Directed routes to devices that answered only requests with another key than the wanted one.
-     * Maps the hash of the route to this key (enum path_key). */
+    /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
+     * Maps the hash of such a route to the key (enum path_key). */
     struct fab_map key_paths;
 
-    /* Members of rounds.c: the begin and end of rounds. */
+    /* Members of rounds.c. */
     struct loop_timer *settle_timer;
-    uint32_t restarts;  /* restarts of the targeted sweep because of further traps */
-    uint32_t postponed; /* rounds postponed because of faults since the last heavy sweep */
-    /* Number of light sweeps that traps aborted since the last light sweep that completed. */
+    uint32_t restarts; /* how often further traps have restarted the running targeted sweep */
+    /* Number of rounds that faults have postponed since the last heavy sweep. */
+    uint32_t postponed;
+    /* Number of light sweeps that traps have aborted since the last completed one. */
     uint32_t light_dropped;
     /* Number of targeted sweeps since a change of M_Keys was requested. */
     uint32_t before_keys;
-    /* Number of consecutive rounds at whose end further traps were already waiting. */
+    /* Number of rounds in a row at whose end further traps were already waiting. */
     uint32_t backoff;
-    /* The targeted sweep found too many changes, so a heavy sweep follows without a pause. */
+    /* A heavy sweep follows the targeted sweep without a pause, because that found too many
+     * changes. */
     bool widens;
     char alarm[1280];
     uint64_t created_us;
@@ -79,17 +82,18 @@ struct sm_core {
     struct sm_pace repair_pace, sweep_pace;
     struct loop_timer *probe_timer;   /* pending: port probes wait */
     struct loop_timer *targets_timer; /* pending: targeted sweeps wait */
-    uint64_t generation_before;       /* generation of the view when the running round began */
+    uint64_t generation_before; /* generation of the published view when the running round began */
 
     /* Members of runner.c: the running round. */
     /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
     const struct sm_phase *const *phases;
     uint32_t outstanding; /* number of unanswered requests of the running phase */
     struct loop_timer *advance, *stall;
-    bool answered;       /* an answer came since the stall timer was last set */
+    bool answered;       /* an answer has come since the timer `stall` was last set */
     uint64_t stalled_us; /* time since the last answer */
-    /* Members of phase_times.c: when the running phase began, in the manager's time and in CPU time
-     * of the loop thread, and the CPU time of its worker task. */
+    /* Members of phase_times.c. They have the time at which the running phase began, in the
+     * manager's time (us) and in CPU time of the loop thread (ns), and the CPU time of its worker
+     * task (ns). */
     uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
     struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 
@@ -105,15 +109,15 @@ void sm_requests_fini(struct sm *s);
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
-/* Calls all callers that wait for the running round, with this status and outcome text. */
+/* Calls all callers that wait for the running round. status and text: the outcome of the round. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
 bool sm_waiters_any(const struct sm *s); /* returns whether a caller waits for the running round */
 void sm_waiters_postpone(struct sm *s);
 
 /* Functions of rounds.c. */
 void sm_round_ended(struct sm *s, int status);
-/* Restarts a running targeted sweep and adds this node to its suspects. The directed routes of the
- * sweep may use the link that failed. */
+/* Restarts the running targeted sweep with this node as a further suspect, because the directed
+ * routes of the sweep may use the link that failed. */
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);

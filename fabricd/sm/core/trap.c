@@ -25,9 +25,9 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
-/* Returns whether this trap is the answer of a device to writes that it refuses because of their
- * M_Key. The manager repeats such writes with a growing delay (sm_request_retry). A targeted sweep
- * after each trap would cause the next trap, without an end. */
+/* Returns whether the device sent this trap because it refused a write of the manager with a wrong
+ * M_Key. The manager repeats such writes with a growing delay (sm_request_retry). If it did a
+ * targeted sweep after each of these traps, the sweep would cause the next trap, without end. */
 static bool is_about_our_writes(const struct sm *s, uint64_t guid, uint16_t trap)
 {
     return trap == TRAP_BAD_M_KEY && sm_is_refusing(s, guid);
@@ -62,9 +62,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Returns whether the manager reads the device because of this notice. Trap 256 is included,
- * because the wrong M_Key has started the lease period of the port. The requests of a targeted
- * sweep carry the correct key and stop the lease period. */
+/* Returns whether the manager reads the device because of this notice. It does so for trap 256,
+ * too: a wrong M_Key starts the lease period of the port, and the requests of a targeted sweep,
+ * which carry the correct key, stop it. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);
@@ -85,11 +85,11 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     sm_trap_forward(s, t);
 }
 
-/* Returns whether the trap may be answered. TrapRepress carries the M_Key in the trap, never
- * another key, because the source LID may be forged. If the port has another key by now,
- * TrapRepress would violate it; the device will repeat the trap with its new key. A TrapRepress
- * with a foreign key would also stop the lease period that the wrong M_Key started, so that a lost
- * key would never expire. */
+/* Returns whether the manager may answer the trap. TrapRepress carries the M_Key in the trap and
+ * never another key, because the source LID may be forged. If the port has another key by now,
+ * TrapRepress would violate it, and the device will repeat the trap with its new key anyway. If the
+ * trap has the key of another manager, TrapRepress would stop the lease period that a wrong M_Key
+ * started, so that a lost key would never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A received trap, as the files trap*.c pass it to each other. For this folder only. */
+/* Struct for a received trap, and the functions by which the files trap*.c of this folder handle
+ * it. */
 #ifndef FABRICD_SM_CORE_TRAP_H
 #define FABRICD_SM_CORE_TRAP_H
 
@@ -18,43 +19,45 @@ enum {
 
 struct sm_trap {
     struct fab_notice notice;
-    uint16_t slid; /* source LID of the packet, which the sender can forge */
-    uint32_t port; /* the port that owns this LID in the published view; FAB_NONE: unknown LID */
-    uint64_t guid; /* GUID of the node of `port`; 0: unknown LID */
+    uint16_t slid; /* source LID of the packet with the trap, which the sender can forge */
+    /* Id of the port that owns the source LID in the published view; FAB_NONE: no port does. */
+    uint32_t port;
+    uint64_t guid; /* GUID of the node of `port`; 0: no port owns the source LID */
 };
 
 /* Functions of trap_check.c. */
-/* Returns the port that owns a LID in the published view, or FAB_NONE. */
+/* Returns the id of the port that owns a LID in the published view; FAB_NONE: no port does. */
 uint32_t sm_trap_owner(const struct sm *s, uint32_t lid);
-/* Returns why the manager neither acts on this notice nor forwards it. NULL: the notice is
- * plausible. */
+/* Returns why the manager neither acts on this notice nor forwards it, as a phrase for operators;
+ * NULL: the notice is plausible. */
 const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
-/* Writes the name of the switch port to which the sender is connected. If the sender is a switch,
- * writes the name of the switch. */
+/* Writes to `place` the name of the switch port to which the sender is connected. If the sender is
+ * a switch, writes the name of the switch. */
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
 /* Functions of trap_limit.c. */
-/* Counts the trap. Returns false if its source sent too many traps; the trap then has no effect for
- * now. */
+/* Counts the trap. Returns false if its source sent too many traps, so that the manager only
+ * represses it for now (trap_limit.c). */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
-/* Counts a refused trap. Emits an event unless an event about the same source was emitted within
- * the last minute. */
+/* Counts a trap that the manager refuses. Emits an event, unless it emitted one about the same
+ * source within the last minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
-/* Call this function for a trap from an unknown LID, because a new node may have sent it. It
- * requests a heavy sweep at most once a minute, and less often if the sweeps find nothing new. */
+/* Call this function for a trap from a LID that no known port owns, because a new node may have
+ * sent it. It requests a heavy sweep at most once a minute, and less often if these sweeps find
+ * nothing new. */
 void sm_trap_unknown(struct sm *s);
 
 /* Functions of trap_forward.c. */
-/* Reads the device that sent the notice. If the device answers, passes the notice to the listener
- * of sm_on_notice. */
+/* Reads the device that sent the notice (trap_forward.c). If it answers, passes the notice to the
+ * listener of sm_on_notice, which is subnet administration. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-/* Returns how many notices sm_trap_forward did not pass to the listener, because the device did not
- * confirm them, too many reads were pending, or this manager was no longer master. */
+/* Returns the number of notices that sm_trap_forward did not pass on, because the device did not
+ * answer, too many reads were pending, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */
-/* Confirms a trap about a wrong key (traps 256 to 259) by reading the violation counter of the
- * device. If the counter rose, emits an event. Ignores other traps. */
+/* Handles traps 256 to 259 about wrong keys, and ignores other traps. It reads the violation
+ * counter of the device, and emits an event if the counter rose. */
 void sm_trap_violation(struct sm *s, const struct sm_trap *t);
 void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 

@@ -5,9 +5,9 @@
  * sends it: the IssuerLID and the LID in the DataDetails must belong to the node with the source
  * LID of the packet. Only switches send traps 128 and 259.
  *
- * These checks only save work, because a sender can forge its source LID: the root user of a host
- * can give its port any LID, and switches do not check source LIDs. The manager therefore reads the
- * device before it acts on a notice or forwards it.
+ * These checks save work but prove nothing. The root user of a host can give its port any LID, and
+ * switches do not check source LIDs. The manager therefore reads the device before it acts on a
+ * notice or forwards it.
  */
 #include <stdio.h>
 
@@ -21,8 +21,8 @@ uint32_t sm_trap_owner(const struct sm *s, uint32_t lid)
     return v->target->lids.owner[lid];
 }
 
-/* Returns whether the LID in the notice belongs to the node that sent the notice. LID 0 means that
- * the notice names no device, and is accepted. */
+/* Returns whether the LID in the notice belongs to the node that sent the notice. LID 0 names no
+ * device, and the function then returns true. */
 static bool is_of_sender(const struct sm *s, const struct sm_trap *t, uint16_t lid)
 {
     return lid == 0 || sm_model_guid_of_lid(&s->model, lid) == t->guid;

@@ -4,12 +4,12 @@
  * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
  * the manager assumes that it did not send the notice.
  *
- * A link on the directed route may just have failed. A read without an answer is therefore repeated
- * after AGAIN_US, up to READS_MOST reads in all, each by the directed route that the manager knows
- * at that time.
+ * A read may get no answer because a link on the directed route has just failed. It is therefore
+ * repeated after AGAIN_US, up to READS_MOST reads in all, each by the directed route that the
+ * manager knows at that time.
  *
- * At most CHECKS reads are pending, and at most CHECKS_A_SOURCE for one source LID. Further notices
- * are counted and not passed on.
+ * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. Further
+ * notices are counted and not passed on.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@
 
 struct check {
     struct sm *sm;
-    bool busy, again; /* `again`: the read was not answered and must be repeated */
+    bool busy, again; /* `again`: the last read was not answered and will be repeated */
     uint8_t reads;
     uint16_t lid;
     uint8_t port_num;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Limits the rate of traps with token buckets. Each source LID has a bucket, and all LIDs without
- * an owner share one. All adapters and routers together share a further bucket, because a host can
- * send under any LID. Switches do not use that bucket, so that a flood from hosts cannot delay a
- * trap about a failed link.
+ * an owner share one. A trap from an adapter or router also takes a token from a bucket that all of
+ * these share, because a host can forge any source LID. Traps from switches do not use the shared
+ * bucket, so that a flood from hosts cannot delay a trap about a failed link.
  *
  * A trap beyond the limit is only answered with TrapRepress. If the manager would have read the
- * device (traps 128, 144 and 256), it remembers that it owes this source an action. The action
- * follows as soon as the buckets have a token, so no change is lost. A port probe or targeted sweep
- * reads the whole device, so one action replaces all earlier traps.
+ * device (traps 128, 144 and 256), it puts the source LID into a queue of owed reads. The read
+ * follows as soon as the buckets have a token, so no change is lost. One read covers all earlier
+ * traps of the device, because a port probe or targeted sweep reads all its ports.
  *
  * The table has an entry for each unicast LID, so that no source can displace another. Only entries
  * of LIDs that send traps occupy memory.
@@ -19,12 +19,12 @@
 #include "fabricd/sm/core/trap.h"
 #include "libfabmgr/base/bucket.h"
 
-/* Number of unicast LIDs (IBA 4.1.3). Entry 0 is shared by all LIDs without an owner. */
+/* Number of unicast LIDs (IBA 4.1.3). All source LIDs without an owner share entry 0. */
 #define LIDS 0xc000u
 #define OWED_EVERY_US 125000u
-/* Maximum number of owed actions that one iteration of the loop carries out. */
+/* Maximum number of owed reads that the manager starts in one iteration of the event loop. */
 #define OWED_AT_ONCE 256u
-/* The event trap-flood is emitted after this many repressed traps of a source. */
+/* The manager emits the event trap-flood after it has repressed this many traps of a source. */
 #define FLOOD 64u
 /* Minimum time between two events of one kind about the same source. */
 #define EVENT_EVERY_US 60000000u
@@ -37,18 +37,22 @@ static const struct fab_bucket_rate hosts_rate = {.each_us = 2000, .burst = 2048
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
 struct source {
-    /* Token bucket (libfabmgr/base/bucket.h): when it is full again. */
+    /* Manager's clock when the token bucket of this source is full again
+     * (libfabmgr/base/bucket.h). */
     uint64_t full_us;
-    /* Manager's clock when the counts `traps` and `repressed` began. */
+    /* Manager's clock since when `traps` and `repressed` count. */
     uint64_t since_us;
-    /* Manager's clock at the last trap-flood and trap-refused event; 0: none yet. */
+    /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
+     * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    uint32_t traps, repressed; /* traps, and repressed traps among them, since since_us */
-    /* Traps refused since the last event about refused traps. */
+    /* Number of traps since since_us, and of those that exceeded the limit. */
+    uint32_t traps, repressed;
+    /* Number of refused traps since the last event about refused traps of this source. */
     uint32_t refused;
-    /* Number of the trap for which an action is owed (128, 144 or 256); 0: no action is owed. */
+    /* Number of the trap (128, 144 or 256) for which the manager still owes this source a read; 0:
+     * none. */
     uint16_t owed;
-    /* Next LID in the queue of owed actions; 0: this LID is the last. */
+    /* Next LID in the queue of owed reads; 0: this LID is the last. */
     uint16_t next;
 };
 
@@ -56,11 +60,12 @@ struct sm_trap_limit {
     struct sm *sm;
     struct source *source; /* [LIDS] one entry for each unicast LID */
     uint64_t hosts_full_us, events_full_us;
-    uint16_t first, last; /* the queue of LIDs to which an action is owed; 0: the queue is empty */
+    /* Ends of the queue of LIDs to which the manager owes a read; 0: the queue is empty. */
+    uint16_t first, last;
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* The timer requests a heavy sweep after a trap from an unknown LID. The times limit the rate
-     * of these sweeps. */
+    /* The timer requests a heavy sweep after a trap from an unknown LID. The times limit how often
+     * it may do so. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;
@@ -73,9 +78,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Returns whether an event about a source may be emitted now. The events about all sources together
- * are also limited. Otherwise a host that forges many LIDs could displace all other events from the
- * journal. */
+/* Returns whether an event about a source may be emitted now. The rate of such events is also
+ * limited for all sources together, because a host that forges many LIDs could otherwise displace
+ * all other events from the journal. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();
@@ -177,7 +182,7 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    /* If the LID has no owner any more, a sweep has found the change already. */
+    /* if the LID has no owner any more, a sweep has already read what changed */
     if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }

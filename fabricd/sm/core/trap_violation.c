@@ -10,10 +10,10 @@
  * maximum, 0xffff, cannot rise any more; the manager then accepts the trap. Because traps can be
  * lost, the manager also compares the counters of all ports after each heavy sweep.
  *
- * The counter proves a violation, but not who caused it: a host that forges a trap can also cause
- * the violation itself. If the packet was directed-route, the sender is the first adapter on the
- * return path, which the switches wrote. For any other packet the manager knows only the source
- * LID, which the sender can forge.
+ * The counter proves a violation, but not who caused it, because a host that forges a trap can also
+ * cause the violation. If the packet had a directed route, its sender is the first adapter on its
+ * return path, because the switches wrote this path. For any other packet the manager knows only
+ * the source LID, which the sender can forge.
  *
  * The rate of events is limited, for each port and key and for the fabric. All violations are
  * counted.
@@ -34,31 +34,32 @@
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
-/* The violations of one kind of key (M_Key, P_Key or Q_Key) at one port. */
+/* The violations of one key (M_Key, P_Key or Q_Key) at one port. */
 struct row {
     struct sm *sm;
-    uint64_t guid, told_us; /* node GUID; manager's clock at the last event, 0: none yet */
-    uint32_t untold;        /* number of violations since the last event */
-    uint16_t lid;           /* source LID of the trap that is being confirmed */
-    uint8_t port, key;      /* port number, and which key (enum sm_key) */
-    /* used: the row is in use. reading: a PortInfo request is in flight, to confirm the trap. */
+    /* Node GUID of the port, and manager's clock at the last event about it; 0: none yet. */
+    uint64_t guid, told_us;
+    uint32_t untold;   /* number of violations since the last event */
+    uint16_t lid;      /* source LID of the trap that the manager is confirming */
+    uint8_t port, key; /* port number, and which key (enum sm_key) */
+    /* reading: a PortInfo request that confirms a trap is in flight */
     bool used, reading;
-    struct fab_path path;           /* directed route of the PortInfo request in flight */
-    uint16_t trap;                  /* number of the trap that is being confirmed, 256 to 259 */
+    struct fab_path path; /* directed route of the PortInfo request that is in flight */
+    uint16_t trap;        /* number (256 to 259) of the trap that the manager is confirming */
     struct fab_violation violation; /* the data of this trap */
 };
 
 struct sm_violations {
     struct row row[ROWS];
-    struct fab_map known; /* counters of violations that were not 0 when last read, by map_key() */
-    bool swept;           /* a heavy sweep has ended, so `known` covers all ports */
+    struct fab_map known; /* violation counters that were not 0 when last read, by map_key() */
+    bool swept;           /* a heavy sweep has ended since the start, so `known` covers all ports */
     uint64_t events_full_us;
     uint64_t counts[SM_KEYS], unconfirmed;
 };
 
 /* ---- counters ---- */
 
-/* Returns the hash under which `known` stores a counter. If the counters of two ports have the same
+/* Returns the hash under which the map `known` stores a counter. If two counters have the same
  * hash, a violation can be overlooked. */
 static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
 {
@@ -72,15 +73,15 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores the counter `now` and returns by how much it rose since the value in `from`. A device that
- * restarted counts from 0 again; a lower counter therefore returns 0. */
+/* Stores the counter `now` in `to`, and returns by how much it rose since the value in `from`.
+ * Returns 0 if it is lower, because a device that restarted counts from 0 again. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        /* Out of memory: the same rise is then reported twice. */
+        /* if memory runs out, the same rise of the counter is reported twice */
         (void)fab_base_map_put(to, at, now);
     return now >= was ? now - was : 0;
 }
@@ -92,8 +93,8 @@ static bool is_older(const struct row *a, const struct row *b)
     return !a->used || (b->used && a->told_us < b->told_us);
 }
 
-/* Returns the row of a port and key. If no row exists, reuses the row whose last event is the
- * oldest. Returns NULL if every row waits for an answer. */
+/* Returns the row for a key of a port. If there is none, reuses the row whose last event is the
+ * oldest. Returns NULL if every row waits for an answer to its PortInfo request. */
 static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key)
 {
     struct row *oldest = NULL;
@@ -117,9 +118,9 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a directed route from the device at `port` and returns the port of the
- * first adapter on this path. The rest of the path proves nothing, because that adapter wrote it.
- * Returns FAB_NONE if the path uses a link that no longer exists. */
+/* Follows the return path of a packet with a directed route, beginning at the device at `port`, and
+ * returns the first port of an adapter on it. The rest of the path proves nothing, because that
+ * adapter wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
@@ -163,7 +164,8 @@ static void name_device(const struct fab_fabric *f, const struct row *r, char na
         sm_place_name(f, r->guid, r->port, name);
 }
 
-struct told { /* fields of the events about wrong M_Keys, P_Keys and Q_Keys */
+/* Texts of the fields of the event m-key-violation, p-key-violation or q-key-violation. */
+struct told {
     char place[SM_PLACE_LEN], device[SM_PLACE_LEN], sender[96];
     uint64_t guid;
 };
@@ -251,9 +253,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter rose; 0 if the device does not confirm the trap. The LID of the
- * trap must belong to the port. This is not checked for an external port of a switch, which has no
- * LID of its own. */
+/* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID of the
+ * trap must belong to the port, except for an external port of a switch, which has no LID of its
+ * own. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -268,9 +270,9 @@ static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
     return rise == 0 && now == COUNTER_MOST ? 1 : rise;
 }
 
-/* Returns whether the manager's own TrapRepress caused the violation. The sender of a trap can be
- * forged, so the manager does not show its own M_Key to the sender. Its TrapRepress carries the
- * M_Key of the trap instead, which a device with another M_Key counts as a violation. */
+/* Returns whether the manager's own TrapRepress caused the violation. Because the sender of a trap
+ * can be forged, TrapRepress carries the M_Key of the trap, never the manager's own. A device with
+ * another M_Key counts this as a violation. */
 static bool is_own_answer(const struct sm *s, const struct row *r)
 {
     uint32_t port = port_at(s->model.view ? s->model.view->fabric : NULL, r->guid, r->port);
@@ -331,7 +333,7 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        return; /* the next trap or heavy sweep finds the rise of the counter */
+        return; /* the next trap or heavy sweep finds the rise of this counter */
     r->lid = t->slid;
     r->trap = t->notice.trap;
     r->violation = v;
