@@ -34,22 +34,25 @@ struct group {
     uint32_t endports; /* number of endports in the group */
     /* number of endports that can send to an endport of the group */
     uint32_t senders;
-    /* 1 + number of the last group for which union_of has counted this group as a sender */
+    /* While union_of counts the senders of group number n, it sets seen = n + 1 in each group
+     * that it has counted, so that it counts no endport twice. */
     uint32_t seen;
 };
-/* the group of a partition with the most senders: the number of its senders, its number, and the
- * greatest number of senders of any other group */
+/* the group with the most senders in one partition. senders: number of senders of this group.
+ * group: number of this group. other: the greatest number of senders of any other group in the
+ * partition */
 struct best {
     uint32_t senders, group, other;
 };
-/* all members of a partition, or only its full members */
+/* all members of a partition, or only its full members, as groups of endports with equal P_Keys */
 struct side {
     uint32_t endports;
     uint32_t groups;
     struct best best;
 };
 struct partition {
-    /* index in incast.member[] of the partition's first group; groups of full members come first */
+    /* index in member[] of struct incast at which the groups of this partition begin. Groups of
+     * full members come before groups of limited members. */
     uint32_t first;
     struct side all, full;
 };
@@ -66,7 +69,7 @@ struct incast {
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
-    /* [keys] numbers of the groups in each partition, sorted by partition */
+    /* [keys] for each partition, the numbers of the groups in it; sorted by partition */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
     /* number of groups that union_of has visited so far */
@@ -227,9 +230,9 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* Returns an upper bound of the number of endports that can send to an endport of the group. Adds
- * up the members of the group's partitions, so an endport in several of them counts several times.
- * The bound is at most the number of all other endports. */
+/* Returns an upper bound of the number of endports that can send to an endport of the group: the
+ * sum of the members of the group's partitions, but at most the number of all other endports.
+ * The sum counts an endport once for each partition that it shares with the group. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
@@ -294,9 +297,9 @@ static void find_best(struct incast *c)
         }
 }
 
-/* Returns the greatest number of senders that any endport has to which an endport of the group can
- * send. The group itself counts only if it has a second endport, since an endport does not send to
- * itself. */
+/* Returns the largest incast at the endports to which an endport of the group can send. The
+ * group itself counts only if it has two or more endports, because an endport sends no packets
+ * to itself. */
 static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];

@@ -22,9 +22,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* Returns the index at which the port holds the key `one`, if table[] has no key there yet. With
- * `loose`, the port may also hold the key of the same partition with the other membership. Returns
- * `room` if there is no such index. */
+/* Finds the index at which the port holds the key `one` now. With `loose`, a key of the same
+ * partition with the other membership matches, too. Indexes that already have a key in table[]
+ * do not count. Returns `room` if there is no such index. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -46,9 +46,9 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index to each key that has none. Method 0 takes the index at which the port holds the
- * same key. Method 1 takes the index of a key of the same partition. Method 2 takes an unused
- * index, and method 3 any free index. */
+/* Assigns an index to each key that is not yet in table[]. The caller calls this function with
+ * methods 0 to 3, in this order: 0 takes the index at which the port holds the same key now, 1
+ * that of a key of the same partition, 2 an unused index, and 3 any free index. */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

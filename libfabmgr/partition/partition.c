@@ -28,7 +28,8 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    /* [port_count] membership of each port in the current partition, and the flag INDEX0 */
+    /* [port_count] membership of each port in the partition whose rules are being applied; the
+     * flag INDEX0 means that its key must get index 0 of the P_Key table */
     uint8_t *member;
     uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
@@ -89,7 +90,7 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
     return FAB_OK;
 }
 
-/* Grants the members of the current partition the key of this partition, and clears member[]. */
+/* Adds a grant of this P_Key for each port in member[], and clears member[]. */
 static int grant_members(struct draft *d, uint16_t pkey)
 {
     int r = FAB_OK;
@@ -124,9 +125,10 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
     return grant_members(d, p->partition[number].pkey);
 }
 
-/* Sorts the rules by partition; rules of one partition keep their order. Returns an array next[]
- * with two parts: `partitions` + 1 positions, and then the sorted rule numbers. The rules of
- * partition n are at positions next[n] to next[n + 1] - 1 of the second part. */
+/* Sorts the rules by partition; rules of one partition keep their order. The returned array has
+ * first the begin of each partition (`partitions` + 1 elements), and then the numbers of the
+ * sorted rules. The rules of partition n are those from begin n to begin n + 1, without the
+ * last. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;
@@ -272,8 +274,9 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* Returns the port whose grants the table of `port` contains: the port itself or, for a switch port
- * that enforces P_Keys, the endport at its link. FAB_NONE: the port needs no table. */
+/* Returns the port whose P_Keys the table of `port` has: `port` itself or, if `port` is a switch
+ * port that enforces P_Keys, the endport at the other end of its link. FAB_NONE: `port` needs no
+ * table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;

@@ -18,34 +18,38 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
-    /* [quarantined_count] port GUIDs of quarantined ports, sorted. They are limited members of the
-     * partition quarantine_pkey only, of which the manager is a full member, and of the default
-     * partition if the manager is its only full member. Switches enforce their P_Keys in both
-     * directions, whatever `enforce` is. No other partition has this P_Key. */
+    /* [quarantined_count] sorted port GUIDs of ports in quarantine. Such a port is a limited
+     * member of the partition quarantine_pkey, of which only the manager is a full member. It is
+     * also a limited member of the default partition if the manager is the only full member
+     * there. It is in no other partition. Switches enforce P_Keys of these ports in both
+     * directions, whatever `enforce` is. */
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;
-    /* NULL: patterns match the names that nodes show */
+    /* pinned names of nodes, with which patterns are compared; NULL: patterns are compared with
+     * the names that nodes show */
     const struct fab_pins *pins;
-    /* the tables that ports hold; NULL: no table is known */
+    /* the P_Key tables that ports hold now; NULL: no table is known */
     const struct fab_blocks *held;
     /* enum fab_enforce bits: the directions in which switches enforce P_Keys at their ports to
      * adapters and routers */
     uint8_t enforce;
-    /* true: a port can be a full and a limited member of a partition at once, and of several rules
-     * that select it, the last applies. false: "both" means full, and full membership takes
-     * precedence over limited. */
+    /* true: a port can be both a full and a limited member of a partition; if several rules of a
+     * partition select the port, the last rule applies. false: the membership "both" means full,
+     * and a full membership overrides a limited one. */
     bool both;
 };
 struct fab_partition_overflow {
     uint32_t port;
-    /* numbers of keys that the port should have, and can have. An endport then lacks the keys with
-     * the greatest P_Keys. A switch port then does not enforce P_Keys. */
+    /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
+     * table, which is less. An endport then does not get the keys with the greatest P_Keys; a
+     * switch port then does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {
     struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];
-    /* number of ports that have too few entries; overflow[] has the first of them */
+    /* number of ports whose P_Key tables have too few entries; overflow[] has the first of these
+     * ports */
     size_t overflows;
 };
 /* Computes the tables of all ports. Returns NOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Appends to arrays whose capacity is not stored. The capacity is the length of the array, rounded
- * up to a power of two. For this folder only. */
+/* Appends to arrays that store only their length: the capacity is the length, rounded up to a
+ * power of two. For this folder only. */
 #ifndef LIBFABMGR_POLICY_APPEND_H
 #define LIBFABMGR_POLICY_APPEND_H
 

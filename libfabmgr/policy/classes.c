@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds traffic classes while the texts are read. Afterwards the classes are shared and do not
- * change. This file also parses numbers, ranges, and the tables of OpenSM's options. */
+/* Builds traffic classes while fabricd.yaml and qos-policy.conf are read. Afterwards the classes
+ * are shared and do not change. This file also parses numbers, ranges, and the tables of
+ * OpenSM's options. */
 #include "libfabmgr/policy/classes.h"
 
 #include <assert.h>
@@ -252,8 +253,9 @@ int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, 
     return r;
 }
 
-/* Reads the number at *at, which must end before one of the characters in `ends` or at the end of
- * the text. Returns -1 if there is no number, or if it exceeds `most`. */
+/* Reads the number at *at, and advances *at after it. The number must end before one of the
+ * characters in `ends`, or at the end of the text. Returns -1 if there is no number, or if it
+ * exceeds `most`. */
 static int take_number(const char **at, const char *ends, unsigned most)
 {
     uint64_t value;

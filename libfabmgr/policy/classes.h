@@ -16,7 +16,7 @@
 
 #include "libfabmgr/base/arena.h"
 
-/* one for each SL; class 0 is for paths that no rule matches */
+/* maximum number of classes, one for each SL; class 0 is for paths that no rule matches */
 #define FAB_CLASSES_MAX 16
 #define FAB_CLASS_GROUPS_MAX 64
 #define FAB_CLASS_RULES_MAX 4096
@@ -33,18 +33,19 @@ struct fab_class {
     uint8_t share;
     /* packets of the class have high priority (IBA 7.6.9) */
     bool high;
-    /* SL that the class must have; FAB_CLASS_NO_SL: any SL. Classes with the same SL share VLs. */
+    /* SL that the class must have; FAB_CLASS_NO_SL: the manager chooses the SL. Classes with the
+     * same SL share VLs. */
     uint8_t sl;
-    /* the highest MTU, as a code of PathRecord; 0: not limited */
+    /* the highest MTU of the class's paths, as encoded in PathRecord; 0: not limited */
     uint8_t mtu;
-    /* the highest rate, as a code of PathRecord; 0: not limited */
+    /* the highest rate of the class's paths, as encoded in PathRecord; 0: not limited */
     uint8_t rate;
-    /* the highest rate in Mb/s; 0: `rate` is the limit */
+    /* the highest rate of the class's paths in Mb/s; 0: the member `rate` is the limit */
     uint32_t rate_mbps;
     bool has_life;
     /* PacketLifeTime of the class's paths; valid if has_life is set */
     uint8_t life;
-    /* P_Key of the class's paths, 1..0x7fff; 0: any */
+    /* P_Key that the class's paths must have, 1..0x7fff; 0: any P_Key */
     uint16_t pkey;
 };
 enum fab_class_member_kind {
@@ -60,12 +61,13 @@ enum fab_class_member_kind {
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
-    /* GUIDS and PKEYS: first and last value of the range. TYPES: `first` is a bitset with bit 1 <<
-     * fab_node_type for each type. */
+    /* kinds GUIDS and PKEYS: first and last value of the range. Kind TYPES: `first` is a bitset
+     * of node types, with bit 1 << fab_node_type for each type. */
     uint64_t first, last;
-    /* name of the partition (PARTITION), the pattern (NODES), or name of the group (OF_OTHERS) */
+    /* name of the partition (kind PARTITION), pattern of node descriptions (NODES), or name of
+     * the group (OF_OTHERS) */
     const char *name;
-    /* NODES: port number of the adapter; 0: all its ports */
+    /* kind NODES: port number of the adapter; 0: all ports of the adapter */
     uint8_t port;
 };
 struct fab_class_group {
@@ -84,8 +86,9 @@ struct fab_ranges {
  * class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    /* Bitsets of groups. The source must be in a group of `from`, the destination in a group of
-     * `to`, and at least one of both in a group of `either`. 0: no condition. */
+    /* Bitsets of port groups. The source of the path must be in a group of `from`, its
+     * destination in a group of `to`, and at least one of both in a group of `either`. 0: no
+     * condition. */
     uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };
@@ -103,33 +106,34 @@ struct fab_classes {
     size_t groups;
     struct fab_class_rule *rule; /* the first rule that matches applies */
     size_t rules;
-    /* Tables that the operator sets in place of computed ones, as with OpenSM's options. */
+    /* Tables that the operator sets in fabricd.yaml, as with OpenSM's options. They replace the
+     * tables that the manager would compute. */
     bool has_map;
-    /* the VL of each SL; 15: packets are dropped */
+    /* the VL of each SL; packets of an SL with VL 15 are dropped */
     uint8_t map[16];
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
-    /* numbers of entries; both 0: the tables are computed */
+    /* numbers of entries of high[] and low[]; both 0: the manager computes the VLArb tables */
     uint8_t highs, lows;
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
-    /* number of lines that were ignored; note[] describes the first of them */
+    /* number of lines of the file that were ignored; note[] describes the first of these lines */
     size_t notes;
     struct fab_arena arena;
     int refs; /* private, atomic */
 };
 struct fab_classes_error {
-    /* line number from 1; 0: the error is in no single line */
+    /* number of the line with the error, from 1; 0: the error is not in a single line */
     uint32_t line;
     char message[200]; /* what was found, and what was expected */
 };
 
-/* Makes classes (refs == 1) with only class 0, named "default". The functions below change the
- * classes, which is allowed until they are shared. Returns NOMEM. */
+/* Makes a set of classes with only class 0, named "default", and one reference (refs == 1). The
+ * functions below change the set, which is allowed until it is shared. Returns NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
 /* Adds a class, and copies its name. A class named "default" replaces class 0. Returns EXISTS
- * (another class has the name), LIMIT (too many classes) or RANGE (a value is out of its domain),
- * with a text in *ret_error. Returns NOMEM without a text. */
+ * (another class has the name), LIMIT (too many classes) or RANGE (a value is not allowed), each
+ * with a text in *ret_error. NOMEM has no text. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* Adds a rule for a class. The text consists of KEY=VALUE, separated by blanks. The keys from and
@@ -142,8 +146,9 @@ int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char
  * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* These functions set tables from the values of OpenSM's options: qos_sl2vl ("0,1,2,.."), and
- * qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
+/* These functions set a table from the text of an OpenSM option: fab_policy_classes_set_map from
+ * qos_sl2vl ("0,1,2,.."), the other from qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They
+ * return FORMAT if the text is malformed. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100

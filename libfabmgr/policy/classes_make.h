@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that build classes. For this folder only. */
+/*
+ * Functions that build the traffic classes (classes.h) while a text is read. For this folder only.
+ */
 #ifndef LIBFABMGR_POLICY_CLASSES_MAKE_H
 #define LIBFABMGR_POLICY_CLASSES_MAKE_H
 
@@ -13,12 +15,12 @@ int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range);
 void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
 
-/* Adds the ranges of a text like "1-3, 0x10" to *ret, with `offset` added to each number. Returns
- * NOMEM, or FORMAT if the text is not of that form or a number exceeds `most`. */
+/* Parses a text like "1-3, 0x10" and adds its ranges to *ret, with `offset` added to each
+ * number. Returns NOMEM, or FORMAT if the text is not of that form or a number exceeds `most`. */
 int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
                                    struct fab_ranges *ret);
-/* Reads a number: decimal, or hexadecimal after 0x. Blanks may be around the number. Returns false
- * if the text has anything else. */
+/* Reads a number: decimal, or hexadecimal after 0x. Blanks around the number are skipped.
+ * Returns false if the text is anything else. */
 bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret);
 
 #endif

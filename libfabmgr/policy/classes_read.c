@@ -29,9 +29,10 @@
 
 #define WORD_MOST 255
 #define SERVICE_SDP UINT64_C(0x10000)
-/* first service ID of protocols over TCP, such as RDS and iSER; the TCP port is added */
+/* Service ID of TCP port 0 in the range of protocols over TCP, such as RDS and iSER; the low 16
+ * bits are the TCP port. */
 #define SERVICE_TCP UINT64_C(0x1060000)
-/* bits 1 to 3: all values of enum fab_node_type */
+/* the bits of all values of enum fab_node_type, 1 to 3 */
 #define TYPES_ALL 0xe
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
@@ -48,7 +49,7 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    /* true in the second pass, which reads the rules */
+    /* the text is read twice: true in the second pass, which reads the rules */
     bool rules;
     enum place place;
     char name[WORD_MOST + 1];
@@ -56,7 +57,7 @@ struct reader {
     uint32_t group; /* number of the current group */
     struct fab_class_rule rule;
     bool has_level; /* the rule has a qos-level-name */
-    /* the class of paths that no rule matches; -1: class 0 */
+    /* number of the class for paths that no rule matches; -1: class 0 */
     int other;
 };
 
@@ -160,7 +161,7 @@ static int add_type(struct reader *r, char *word)
     return wrong(r, "node-type '%.60s', expected CA, SWITCH, ROUTER, ALL or SELF", word);
 }
 
-/* Calls the function `add` for each word of a list separated by commas. */
+/* Calls `add` for each word of a comma-separated list. Ends at the first error, and returns it. */
 static int each(struct reader *r, char *value, int (*add)(struct reader *r, char *word))
 {
     int status = FAB_OK;
@@ -339,7 +340,7 @@ static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
     return add_class(r, &(struct fab_class){.name = name, .sl = sl}, ret);
 }
 
-/* Adds a group with the given port GUIDs, and sets its bit in *mask. */
+/* Adds a group of the ports whose GUIDs `value` lists, and sets the bit of this group in *mask. */
 static int guids(struct reader *r, const char *value, uint64_t *mask)
 {
     int status = fab_policy_classes_add_group(r->c, value, strlen(value), &r->group);
@@ -445,8 +446,8 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* Returns true if the line begins or ends a section; *ret_status then receives the status of
- * beginning or ending it. */
+/* Handles a line that begins or ends a section, and sets *ret_status to the result. Returns
+ * false if the line does neither. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {
@@ -500,7 +501,8 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/* Reads the whole text once. With `rules`, takes only the rules; otherwise only groups and levels.
+/*
+ * Reads the whole text once. With `rules`, stores only the rules; otherwise only groups and levels.
  */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {

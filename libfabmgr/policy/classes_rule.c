@@ -35,8 +35,8 @@ struct value {
     size_t len;
 };
 
-/* Sets in *mask the bit of the group that has this value as its only member. Adds the group unless
- * an earlier rule has the same value. */
+/* Sets in *mask the bit of the group whose only member is this value. Adds such a group unless
+ * an earlier rule has added it. */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)
 {

@@ -41,8 +41,9 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
         p->value[i] = FAB_CONGESTION_AUTO;
 }
 
-/* Checks fan_in and the table. The delays in the table must not decrease with the index; otherwise
- * more congestion would make a sender faster. */
+/* Checks fan_in and the congestion control table. The delays in the table must not decrease with
+ * the index: a sender increases its index when it is told of congestion, and must then slow
+ * down. */
 static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;

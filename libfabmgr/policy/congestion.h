@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 enum fab_congestion_profile {
-    /* no switch marks packets, no adapter slows down */
+    /* no switch marks packets with FECN, and no adapter reduces its rate */
     FAB_CONGESTION_OFF,
-    /* many small incasts and a few large ones, beside other traffic */
+    /* profile for many small incasts and a few large ones, beside other traffic */
     FAB_CONGESTION_BALANCED,
     FAB_CONGESTION_INCAST, /* storage: incasts are large and long */
-    /* training: incasts are short, throughput is most important */
+    /* profile for machine learning (collective operations): incasts are short, throughput is
+     * most important */
     FAB_CONGESTION_COLLECTIVE,
     FAB_CONGESTION_PROFILES
 };
@@ -31,8 +32,8 @@ enum fab_congestion_value {
     FAB_CONGESTION_MARKING_RATE,
     /* Packet_Size: 0..255, in units of 64 bytes */
     FAB_CONGESTION_PACKET_SIZE,
-    /* 1: switch ports that lead to adapters also mark packets while they have no credits, as
-     * victims of congestion elsewhere */
+    /* Victim_Mask: with 1, a switch port that leads to an adapter marks packets even while it
+     * has no credits, that is, while congestion elsewhere blocks the port */
     FAB_CONGESTION_VICTIM_MASK,
     /* CCTI_Timer: 1..65535, in units of 1.024 us */
     FAB_CONGESTION_TIMER,
@@ -50,15 +51,15 @@ struct fab_congestion_domain {
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* The greatest value of fan_in. More senders would need longer delays than a control table can
- * hold. */
+/* The greatest value of fan_in (senders to one endport). More senders would need longer delays
+ * than the entries of a congestion control table can express. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    /* write the settings to devices; false: only compute and show them */
+    /* true: write the settings to devices; false: only compute and show the settings */
     bool apply;
     uint8_t profile; /* enum fab_congestion_profile */
-    /* CC_Key that every Set carries; 0: no key */
+    /* CC_Key of every Set that the manager sends; 0: no key */
     uint64_t key;
     /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
     uint16_t key_lease_s;
@@ -67,17 +68,19 @@ struct fab_policy_congestion {
     uint32_t hop_ns;     /* latency of a switch in ns */
     uint32_t adapter_ns; /* latency of an adapter in ns */
     uint32_t cable_m;    /* length of cables, in metres */
-    /* buffer of a switch port for one VL, in KiB */
+    /* size of the buffer that a switch port has for one VL, in KiB */
     uint32_t queue_kb;
-    /* values that the operator sets; FAB_CONGESTION_AUTO: the manager computes the value */
+    /* values that the operator sets, by enum fab_congestion_value; FAB_CONGESTION_AUTO: the
+     * manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
-    /* number of entries of table[], which are in wire format; 0: the manager computes the table */
+    /* number of entries of table[], which are encoded as in CongestionControlTable; 0: the
+     * manager computes the table */
     uint16_t table_count;
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);
-/* Checks all values. Returns RANGE if a value is out of its domain; why[] then has a sentence that
- * begins with the field's name. */
+/* Checks all values. Returns RANGE if a value is outside its range; why[] then has a sentence
+ * that begins with the name of the setting. */
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why,
                                    size_t why_len);
 

@@ -39,7 +39,8 @@ static bool is_over(const char **at, const char *end)
     return *at == end || **at == '#';
 }
 
-/* Reads a line. *any: the line has a key. Returns an error text, or NULL if the line is correct. */
+/* Reads a line. Sets *any if the line has a key. Returns an error text, or NULL if the line is
+ * correct. */
 static const char *read_line(const char *at, const char *end, struct fab_listed_m_key *ret,
                              bool *any)
 {
@@ -103,8 +104,8 @@ static int compare(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts the list. Returns FORMAT if a GUID is repeated, because it is not known then which of its
- * keys the port has. */
+/* Sorts the list by GUID. Returns FORMAT if a GUID occurs twice, because the list then does not
+ * tell which key the port has. */
 static int sort(struct fab_m_key_list *l, struct fab_m_key_list_error *error)
 {
     const struct fab_listed_m_key *first = NULL;

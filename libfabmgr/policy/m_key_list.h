@@ -17,7 +17,7 @@
 
 struct fab_listed_m_key {
     uint64_t port_guid;
-    /* 0: the other manager gave the port no key */
+    /* M_Key of the port; 0: the other manager gave the port no key */
     uint64_t m_key;
     unsigned line; /* line of the text, from 1 */
 };
@@ -31,8 +31,9 @@ struct fab_m_key_list_error {
     unsigned line;    /* from 1 */
     char message[96]; /* contains no key */
 };
-/* Reads the text (refs == 1). Returns FORMAT (*ret_error has the line and the reason), LIMIT (the
- * text is longer than FAB_M_KEY_LIST_TEXT_MAX) or NOMEM. */
+/* Reads the text of the file into a new list with one reference (refs == 1). Returns FORMAT
+ * (*ret_error has the line and the reason), LIMIT (the text is longer than
+ * FAB_M_KEY_LIST_TEXT_MAX) or NOMEM. */
 int fab_policy_m_key_list_read(const char *text, size_t len, struct fab_m_key_list **ret,
                                struct fab_m_key_list_error *ret_error);
 struct fab_m_key_list *fab_policy_m_key_list_ref(struct fab_m_key_list *l); /* l may be NULL */

@@ -8,13 +8,15 @@
 
 #define FAB_M_KEY_SECRET 32 /* bytes */
 
-/* Returns the M_Key of a port, which is not 0. Returns 0 if it cannot be computed now. */
+/* Computes the M_Key of a port from the secret and the GUID of the port. The key is never 0; the
+ * result 0 means that the key cannot be computed now. */
 typedef uint64_t fab_m_key_derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid);
 
 struct fab_m_keys { /* all zero: no keys */
-    /* the key of all ports; 0 if the keys are derived */
+    /* the M_Key of all ports; 0 if each port has a key of its own, derived from the secret */
     uint64_t number;
-    /* derives the key of each port from the secret; NULL: `number` */
+    /* function that derives the M_Key of each port from the secret; NULL: all ports have the key
+     * `number` */
     fab_m_key_derive *derive;
     uint8_t secret[FAB_M_KEY_SECRET];
 };

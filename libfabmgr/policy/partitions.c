@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds partitions while the text is read. Afterwards the partitions are shared and do not change.
- */
+/* Builds partitions while partitions.conf is read. Afterwards the partitions are shared and do
+ * not change. */
 #include "libfabmgr/policy/partitions.h"
 
 #include <assert.h>
@@ -46,8 +46,8 @@ int fab_policy_partitions_add_member(struct fab_port_group *group,
     return APPEND(group->member, group->count, who);
 }
 
-/* Adds the broadcast group for IP of a partition. Its MGID is ff12:401b:<P_Key>::ffff:ffff (RFC
- * 4391, 4). */
+/* Adds the broadcast group of a partition, which IP over InfiniBand needs. Its MGID is
+ * ff12:401b:<P_Key>::ffff:ffff (RFC 4391, 4). */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like)
 {

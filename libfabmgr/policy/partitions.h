@@ -17,10 +17,10 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-/* limit of the number of multicast groups: there are as many multicast LIDs */
+/* greatest number of multicast groups, because there are as many multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
-/* the bit for full membership, IBA 10.9.1 */
+/* the bit of a P_Key that means full membership, IBA 10.9.1 */
 #define FAB_PKEY_FULL 0x8000
 #define FAB_PARTITION_NOTES 32
 
@@ -34,7 +34,7 @@ enum fab_port_select {
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
     FAB_SELECT_GUID, /* by port GUID */
-    /* by name: nodes whose description, or its first word, matches a pattern */
+    /* all ports of the nodes whose description, or its first word, matches a pattern */
     FAB_SELECT_NAME,
     FAB_SELECT_GROUP,
 };
@@ -46,7 +46,7 @@ struct fab_port_selector {
 };
 struct fab_port_group {
     const char *name;
-    /* [count] the members; no member is itself a group (FAB_SELECT_GROUP) */
+    /* [count] the members of the group; no member is itself a group (FAB_SELECT_GROUP) */
     struct fab_port_selector *member;
     size_t count;
 };
@@ -55,17 +55,18 @@ struct fab_partition {
     const char *name;
     uint16_t pkey; /* 1..0x7fff */
     bool ipoib;
-    /* codes as in PathRecord; rate and mtu: of IP over InfiniBand; sl: also of all paths in the
-     * partition */
+    /* Encoded as in PathRecord. rate and mtu are those of the multicast groups for IP over
+     * InfiniBand; sl is that of these groups and of all paths in the partition. */
     uint8_t rate, mtu, sl;
-    /* line of the partition's first definition; 0: the text does not define the partition */
+    /* number of the line of partitions.conf that first defines the partition; 0: only built in */
     uint32_t line;
 };
 /* A rule that makes ports members of a partition. */
 struct fab_partition_rule {
     uint32_t partition; /* index of fab_partitions.partition */
     enum fab_membership membership;
-    /* this P_Key gets index 0 of the P_Key table, instead of that of the default partition */
+    /* the P_Key of this partition gets index 0 of the P_Key table, instead of the key of the
+     * default partition */
     bool index0;
     struct fab_port_selector who;
 };
@@ -87,12 +88,14 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    /* notes on text that was ignored: the first FAB_PARTITION_NOTES of them */
+    /* notes on text of the file that was ignored; there is room for the first
+     * FAB_PARTITION_NOTES notes */
     struct fab_partitions_note note[FAB_PARTITION_NOTES];
-    /* number of all notes, including those for which note[] has no room */
+    /* number of all notes, including the notes that did not fit into note[] */
     size_t notes;
     struct fab_arena arena; /* holds the names */
-    /* by P_Key: index of the partition + 1; 0: no partition has this P_Key */
+    /* [P_Key] index of the partition with this P_Key in partition[], plus 1; 0: there is no such
+     * partition */
     uint16_t by_pkey[FAB_PKEY_FULL];
     int refs; /* private, atomic */
 };
@@ -100,14 +103,15 @@ struct fab_partitions_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* Reads partitions (refs == 1). The first two rules of the result are those of the default
- * partition: all ports are limited members, and the manager is a full member. Returns FORMAT, LIMIT
- * (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too many partitions or multicast groups)
- * or NOMEM. After FORMAT and LIMIT, *ret_error has the position and the reason. */
+/* Reads partitions.conf into a new struct with one reference (refs == 1). Its first two rules
+ * are those of the default partition: all ports are limited members, and the manager is a full
+ * member. Returns FORMAT, LIMIT (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too
+ * many partitions or multicast groups) or NOMEM. After FORMAT and LIMIT, *ret_error has the
+ * position and the reason. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
-/* Makes the partitions that apply without a configuration: all ports are full members of the
- * default partition, which has IP over InfiniBand. Returns NOMEM. */
+/* Makes the partitions that apply without partitions.conf: all ports are full members of the
+ * default partition, which has a broadcast group for IP over InfiniBand. Returns NOMEM. */
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* p may be NULL */
 void fab_policy_partitions_unref(struct fab_partitions *p);

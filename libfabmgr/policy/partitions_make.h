@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that build partitions. For this folder only. */
+/* Functions that build the partitions (partitions.h) while a text is read. For this folder only. */
 #ifndef LIBFABMGR_POLICY_PARTITIONS_MAKE_H
 #define LIBFABMGR_POLICY_PARTITIONS_MAKE_H
 
@@ -17,11 +17,12 @@
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
-/* Adds the multicast group unless its MGID exists. Returns LIMIT if there are too many groups. */
+/* Adds the multicast group unless a group with its MGID exists. Returns LIMIT if there are too
+ * many groups. */
 int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
                                      const struct fab_partition_mgroup *mgroup);
-/* Adds the broadcast group for IP of a partition. It has the properties of `like` except for the
- * MGID. */
+/* Adds the broadcast group of a partition, which IP over InfiniBand needs. Except for the MGID,
+ * it has the properties of the group `like`. */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like);
 int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);

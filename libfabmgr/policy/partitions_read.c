@@ -41,7 +41,7 @@ struct word {
 };
 struct flags {
     uint8_t mtu, rate, sl, tclass;
-    /* bit i is set if the definition gives scope i */
+    /* bit i is set if the flags of the definition have scope=i */
     uint16_t scopes;
     uint32_t q_key, flow_label;
 };
@@ -174,8 +174,8 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* Reads NAME or NAME=VALUE. Without a value, *ret_valued is false, and `value` is empty and has the
- * position of the name in the text, for error messages. */
+/* Reads NAME or NAME=VALUE. *ret_valued: there is a value. Without a value, `value` is an empty
+ * word at the position of the name, for error messages. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -244,8 +244,8 @@ static void set_group_flag(struct flags *f, size_t which, uint32_t value)
     }
 }
 
-/* Stores a flag of multicast groups in *f. Ignores an invalid value, with a note. Returns false if
- * `name` is not the name of a flag of multicast groups. */
+/* Stores a flag of multicast groups, such as rate=7, in *f. Ignores an invalid value, with a
+ * note. Returns false if `name` is not the name of such a flag. */
 static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
                             const struct word *value)
 {
@@ -344,8 +344,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds a multicast group for each scope in the flags. mgid: the MGID, in which the scope is set;
- * NULL: the MGID is that of the broadcast group. */
+/* Adds a multicast group for each scope in the flags. mgid: the MGID of the group, in which the
+ * scope is replaced; NULL: the MGID of the partition's broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -519,9 +519,9 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* Checks a multicast group of IP, and sets the P_Key in its MGID. The group must have the rate and
- * MTU of the broadcast group (RFC 4391, 5), and the P_Key of its partition. Otherwise it returns
- * false, with a note. */
+/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into its
+ * MGID. Returns false, with a note, if the group has another P_Key, or if its rate or MTU is not
+ * that of the broadcast group (RFC 4391, 5). */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {
@@ -543,7 +543,7 @@ static bool fit_ip(struct reader *r, const struct definition *d, const struct wo
     return false;
 }
 
-/* Reads the rest of a line that begins with mgid=GID: the flags of the multicast group. */
+/* Reads a line "mgid=GID, flags ..." after the GID: the flags of the multicast group. */
 static int read_mgroup(struct reader *r, const struct definition *d, const struct word *gid)
 {
     struct flags f = d->flags;
@@ -569,7 +569,7 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     return add_groups(r, d, &f, mgid);
 }
 
-/* Reads one member and the comma after it, or one multicast group. */
+/* Reads one member of the partition and the comma after it, or one multicast group (mgid=...). */
 static int read_property(struct reader *r, const struct definition *d)
 {
     struct word name, value;

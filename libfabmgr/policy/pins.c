@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of pins. A set has one allocation for its pins and one for the nodes that wait. Host names
- * are found by their 64-bit hash. If two host names had the same hash, the second host would wait
- * for an approval, but would get nothing that it should not have. */
+/* Sets of pins. A set has one allocation for its pins, and one for the nodes that wait for an
+ * approval. The set finds host names by a 64-bit hash. If two host names had the same hash, the
+ * second host would wait for an approval; it would get no access that it should not have. */
 #include "libfabmgr/policy/pins.h"
 
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static int compare_pins(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Copies the pins into the set. Of pins with the same GUID, takes only the first. Sorts them by
- * GUID. */
+/* Copies the pins into the set, sorted by GUID. If several pins have the same GUID, copies only
+ * the first. */
 static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -47,8 +47,8 @@ static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t cou
         qsort(p->pin, p->count, sizeof *p->pin, compare_pins);
 }
 
-/* Fills the maps of the set. They have room for all entries, so that put and add can fail only for
- * duplicates. */
+/* Fills the maps of the set. They have room for all entries, so a put or add fails only for a
+ * key that exists. */
 static void index_all(struct fab_pins *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -113,8 +113,8 @@ void fab_policy_pins_unref(struct fab_pins *p)
     free(p);
 }
 
-/* Makes a changed copy of a set: without the pin of `guid`, with the pin *more (unless it is NULL),
- * and without `guid` among the nodes that wait. */
+/* Makes a copy of a set without the pin of `guid` and without the entry of `guid` among the
+ * nodes that wait for an approval. If `more` is not NULL, adds the pin *more. */
 static int changed(const struct fab_pins *p, uint64_t guid, const struct fab_pin *more,
                    struct fab_pins **ret)
 {

@@ -23,15 +23,16 @@
 
 /* Which nodes get pins without an operator's approval. */
 enum fab_pin_mode {
-    /* the first node that shows a name, unless another GUID holds the name */
+    /* the first node that shows a name gets the pin, unless the host name is already pinned to
+     * another GUID */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* no node: an operator approves every node */
-    /* no node: pins are not used, and patterns are compared with the names that nodes show */
+    /* no node: pins are not used, and patterns are compared with the names that nodes show now */
     FAB_PIN_OFF,
 };
 #define FAB_PIN_NAME_LEN 65 /* bytes of a NodeDescription, with the NUL */
 #define FAB_PIN_BY_LEN 64
-/* greatest number of pins that are made without an operator */
+/* greatest number of pins that the manager makes without an operator */
 #define FAB_PINS_MAX 131072
 
 struct fab_pin {
@@ -42,24 +43,27 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time at which the pin was made */
     int64_t since_us;
-    /* time at which the pin was made, by the manager's clock, in us; 0: before its start */
+    /* when the pin was made: microseconds by the manager's clock; 0: before the
+     * manager started */
     uint64_t made_us;
 };
 enum fab_pin_reason {
     /* the node's new name matches patterns that its pinned name does not match */
     FAB_PIN_CHANGED,
-    /* another GUID holds the node's host name */
+    /* another GUID has a pin with the node's host name */
     FAB_PIN_HELD,
-    /* the node has no pin, and the policy requires an approval for each */
+    /* the node has no pin, and the mode is FAB_PIN_APPROVED, in which an operator approves each
+     * node */
     FAB_PIN_NEW,
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
-/* A node whose shown name matches no pattern until an operator approves the name. */
+/* A node whose present name an operator has not approved yet. Until then, no pattern matches
+ * this name. */
 struct fab_pin_waiting {
     uint64_t guid;
     char name[FAB_PIN_NAME_LEN]; /* the name that the node shows */
     uint8_t reason;              /* enum fab_pin_reason */
-    /* if reason is FAB_PIN_HELD: the lowest GUID that holds the host name */
+    /* if the reason is FAB_PIN_HELD: the lowest GUID that is pinned to this host name */
     uint64_t holder;
     /* Unix time at which the node first showed this name */
     int64_t since_us;
@@ -72,29 +76,31 @@ struct fab_pins {
     size_t waiting_count;
     bool approved_only;     /* the mode is FAB_PIN_APPROVED */
     struct fab_map by_guid; /* GUID to index of pin[] */
-    /* hash of a host name to the lowest index of pin[] that holds it */
+    /* maps the hash of a host name to the lowest index in pin[] of the pins with this host name */
     struct fab_map by_host;
     struct fab_map by_waits; /* GUID to index of waiting[] */
     int refs;                /* private, atomic */
 };
 
-/* Makes a set (refs == 1) of copies of the pins, which may be in any order. Of pins with the same
- * GUID, only the first is taken. `waiting` must be sorted by GUID. Returns NOMEM. */
+/* Makes a set with one reference (refs == 1). Copies the pins, which may be in any order; if
+ * several have the same GUID, takes only the first. `waiting` must be sorted by GUID. Returns
+ * NOMEM. */
 int fab_policy_pins_new(const struct fab_pin *pin, size_t count,
                         const struct fab_pin_waiting *waiting, size_t waiting_count,
                         bool approved_only, struct fab_pins **ret);
 struct fab_pins *fab_policy_pins_ref(struct fab_pins *p); /* p may be NULL */
 void fab_policy_pins_unref(struct fab_pins *p);
-/* Makes a copy of a set in which pin->guid has this pin, and does not wait for an approval. Returns
- * NOMEM. */
+/* Makes a copy of a set with *pin as the only pin of pin->guid. In the copy, this GUID does not
+ * wait for an approval. Returns NOMEM. */
 int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
                          struct fab_pins **ret);
 /* Makes a copy of a set without the pin of this GUID. Returns NOT_FOUND (the GUID has no pin) or
  * NOMEM. */
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
-/* These functions return the pin of a GUID; the waiting node with a GUID; and, of the pins that
- * hold the host name of a description, the one with the lowest GUID. NULL: there is none, or p is
- * NULL. */
+/* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
+ * GUID that waits for an approval. fab_policy_pins_holder returns the pin with the lowest GUID
+ * among the pins with the host name of a description. All return NULL if there is no such pin or
+ * entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);

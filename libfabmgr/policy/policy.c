@@ -109,7 +109,7 @@ bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_
 
 #define ENGINE_NAME 31
 
-/* Returns true if the text is a list of engine names separated by commas. */
+/* Returns true if the text is a list of words separated by commas, as in "fattree, updn". */
 static bool is_chain(const char *text, size_t len)
 {
     const char *at = text, *end = text + len;
@@ -127,7 +127,8 @@ static bool is_chain(const char *text, size_t len)
     }
 }
 
-/* Checks the form of the engine names. Which engines exist is known only to libfabmgr/route. */
+/* Checks only the form of the engine names, because libfabmgr/route, which knows the engines, is
+ * on a higher floor. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     size_t len = strnlen(p->engine, sizeof p->engine);

@@ -31,8 +31,8 @@ struct fab_manager {
 };
 #define FAB_MANAGERS_MAX 16
 
-/* Objects of subnet administration. Their number is limited for each port and for all ports
- * together. Requests with sa_key have no limit. */
+/* Kinds of objects of subnet administration whose number is limited, for each port and for all
+ * ports together. Requests with sa_key have no limit. */
 enum fab_quota {
     FAB_QUOTA_GROUPS,      /* multicast groups that a port has created */
     FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that a port has requested */
@@ -42,15 +42,15 @@ enum fab_quota {
     FAB_QUOTAS
 };
 struct fab_policy_quotas {
-    /* For each kind of object: the limit for one port (each), and for all ports together (all); 0:
-     * no limit. */
+    /* Limits by enum fab_quota: each[] for one port, all[] for all ports together; 0: no limit. */
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
-    /* greatest number of responses of several MADs (RMPP) that a port may have in progress, at
-     * least 1 */
+    /* greatest number of multi-MAD responses (RMPP) to one port that may be in progress at the
+     * same time, at least 1 */
     uint32_t transfers;
-    /* greatest number of requests of a port in a second; 0: no limit */
+    /* rate limit: greatest average number of SA requests of a port in a second; 0: no limit */
     uint32_t requests;
-    /* greatest number of requests of a port that may arrive at once, at least 1 */
+    /* greatest number of SA requests of a port that may arrive at once (burst of the rate
+     * limit), at least 1 */
     uint32_t request_burst;
 };
 
@@ -60,7 +60,7 @@ struct fab_policy {
     /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
     uint64_t sa_key;
     struct fab_m_keys m_keys; /* M_Keys that the manager writes to ports */
-    /* keys that ports may have from another manager; shared; NULL: none are known */
+    /* M_Keys that ports may have from another manager; shared; NULL: no such keys are known */
     struct fab_m_key_list *listed_m_keys;
     /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
     uint8_t m_key_protect;
@@ -69,18 +69,19 @@ struct fab_policy {
     struct fab_manager managers[FAB_MANAGERS_MAX];
     uint32_t manager_count;
     uint64_t subnet_prefix; /* default 0xfe80000000000000 */
-    /* 0..7, the LMC of adapter and router ports */
+    /* LMC of adapter and router ports, 0..7 */
     uint8_t lmc;
-    /* code of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
+    /* greatest number of data VLs, as encoded in PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5
+     * VL0-14 */
     uint8_t max_op_vls;
-    /* code of PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
+    /* greatest MTU, as encoded in PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
     uint8_t max_mtu;
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
     /* HOQLife and VLStallCount of PortInfo. leaf_hoq_life and leaf_vl_stall_count apply to switch
      * ports that lead to adapters and routers. */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
-    /* SubnetTimeOut n means 4.096 us * 2^n */
+    /* SubnetTimeOut of PortInfo; n means 4.096 us * 2^n */
     uint8_t subnet_timeout;
     uint8_t phy_errors, overrun_errors; /* LocalPhyErrors and OverrunErrors of PortInfo */
     /* routing engines in order of preference, as "fattree, updn"; or "auto" */
@@ -89,33 +90,33 @@ struct fab_policy {
      * from the topology */
     uint64_t *roots;
     size_t root_count;
-    /* tables for the engine "file"; shared; NULL: none */
+    /* the tables that the routing engine "file" uses, read from a file; shared; NULL: none */
     struct fab_tables *tables;
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     /* routers to other subnets; shared; NULL: there are no other subnets */
     struct fab_routers *routers;
     uint8_t pin_names; /* enum fab_pin_mode */
-    /* shared; NULL: patterns match the names that nodes show */
+    /* pinned names of nodes; shared; NULL: patterns are compared with the names that nodes show */
     struct fab_pins *pins;
-    /* a port may be a full and a limited member of the same partition */
+    /* true: a port may be both a full and a limited member of one partition */
     bool both_pkeys;
-    /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
+    /* directions in which switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 none */
     uint8_t enforce;
-    /* verification accepts paths of at most this number of switches; default 64 */
+    /* greatest number of switches on a path that verification accepts; default 64 */
     uint16_t max_hops;
     struct fab_policy_congestion congestion;
     struct fab_policy_quotas quotas;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    /* An engine may use only 1 / lane_sets of the VLs, so that lane_sets traffic classes get VLs of
-     * their own. 0 means 1. */
+    /* Number of traffic classes that get VLs of their own. A routing engine may use only 1 /
+     * lane_sets of the VLs for each of them. 0 means 1. */
     uint8_t lane_sets;
 };
 
 void fab_policy_defaults(struct fab_policy *p);
-/* Checks all values of a policy. Returns RANGE if a value is out of its domain (why[] then has a
- * sentence with the field's name), or NOMEM. */
+/* Checks all values of a policy. Returns NOMEM, or RANGE if a value is outside its range; why[]
+ * then has a sentence with the name of the setting. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* Returns true if both policies give the same timers, thresholds and limits in PortInfo. */
+/* Returns true if both policies lead to the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* returns NOMEM */
 void fab_policy_fini(struct fab_policy *p);

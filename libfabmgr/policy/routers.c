@@ -20,7 +20,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\0';
 }
 
-/* Reads the next word of a line. The word has length 0 at the end of the line or at a comment. */
+/* Reads the next word of a line. A word of length 0 means that the line has no more words; a
+ * comment ends the line. */
 static struct word next_word(const char **at, const char *end)
 {
     while (*at < end && is_blank(**at))
@@ -46,8 +47,8 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* Reads a line. *any: the line has a route. Returns an error text, or NULL if the line is correct.
- */
+/* Reads a line. Sets *any if the line has a route. Returns an error text, or NULL if the line is
+ * correct. */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {

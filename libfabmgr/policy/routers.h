@@ -24,8 +24,9 @@ struct fab_routers_error {
     unsigned line; /* from 1 */
     char message[80];
 };
-/* Reads the text (refs == 1). Returns FORMAT (*ret_error has the line and the reason), LIMIT (the
- * text is longer than FAB_ROUTERS_TEXT_MAX) or NOMEM. */
+/* Reads the text of the file into a new struct with one reference (refs == 1). Returns FORMAT
+ * (*ret_error has the line and the reason), LIMIT (the text is longer than FAB_ROUTERS_TEXT_MAX)
+ * or NOMEM. */
 int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
                             struct fab_routers_error *ret_error);
 struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* r may be NULL */

@@ -61,8 +61,8 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* Moves the cursor after the next occurrence of `word` in the line. Returns false if the word does
- * not occur; the cursor then stays. */
+/* Moves the read position after the next occurrence of `word` in the line. Returns false, and
+ * does not move, if the word does not occur. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));
@@ -72,8 +72,8 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a number of at most `most`. Returns false if no such number follows; the cursor then stays.
- */
+/* Reads a number at the read position. Returns false, and does not move, if there is no number
+ * or if it exceeds `most`. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);
@@ -101,7 +101,7 @@ static int read_switch(struct reader *r)
     return FAB_OK;
 }
 
-/* Grows guid[] so that it has an element for the LID. */
+/* Grows guid[], which is indexed by LID, so that it has an element for this LID. */
 static int reach_lid(struct reader *r, uint32_t lid)
 {
     struct fab_tables *t = r->t;

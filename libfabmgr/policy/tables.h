@@ -16,13 +16,13 @@
 #define FAB_TABLES_LID_MAX 0xfffffu             /* the highest LID accepted */
 
 struct fab_tables_entry {
-    /* the LID in the text, which need not be that in the fabric */
+    /* the LID in the file, which may differ from the present LID of the same port */
     uint32_t lid;
     uint8_t port; /* output port; 255: packets are dropped */
 };
 struct fab_policy_tables_switch {
     uint64_t guid; /* node GUID */
-    /* line of the text where the switch's table begins, from 1 */
+    /* number of the line, from 1, where the table of the switch begins */
     uint32_t line;
     /* the switch's entries are entry[first] to entry[first + count - 1], sorted by LID */
     size_t first, count;
@@ -32,10 +32,12 @@ struct fab_tables {
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
     uint32_t top; /* highest LID in the text */
-    /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
+    /*
+     * [top + 1], by LID in the file: GUID of the port that owns the LID; 0: the file does not tell
+     */
     uint64_t *guid;
-    /* [top + 1] the lowest LID of the port that owns this LID; if that port is not known, this LID
-     * itself */
+    /* [top + 1], by LID in the file: the lowest LID of the port that owns this LID; if the port
+     * is not known, this LID itself */
     uint32_t *first;
     int refs; /* private, atomic */
 };
@@ -43,8 +45,9 @@ struct fab_tables_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* Reads the text (refs == 1). Returns FORMAT, LIMIT (the text is longer than FAB_TABLES_TEXT_MAX)
- * or NOMEM. After FORMAT and LIMIT, *ret_error has the position and the reason. */
+/* Reads the text of the file into a new struct with one reference (refs == 1). Returns FORMAT,
+ * LIMIT (the text is longer than FAB_TABLES_TEXT_MAX) or NOMEM. After FORMAT and LIMIT,
+ * *ret_error has the position and the reason. */
 int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret,
                            struct fab_tables_error *ret_error);
 struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* t may be NULL */

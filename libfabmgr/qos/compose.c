@@ -32,9 +32,9 @@ struct draft {
     uint8_t lanes, sls;
     uint8_t blocks, sets;
     uint8_t block[FAB_SLS]; /* the block of SLs of each class */
-    /* the class that first got each block of SLs, or NONE */
+    /* [block of SLs] the class that first got this block, or NONE */
     uint8_t owner[FAB_SLS];
-    /* for each block of SLs, the index of its set of VLs */
+    /* [block of SLs] index of the set of VLs that the block uses */
     uint8_t set_of[FAB_SLS];
 };
 
@@ -63,8 +63,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* Returns the first class before `class` that asks for the same SL; NONE: there is no such class.
- * The default class counts as asking for SL 0. */
+/* Returns the first class before `class` for which the policy demands the same SL; NONE if there
+ * is none. The default class counts as a class that demands SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -111,8 +111,8 @@ static void find_blocks(struct draft *d)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Assigns sets of VLs in the order of the classes. A class that is added at the end therefore does
- * not change the sets of the other classes. */
+/* Assigns sets of VLs to the classes in the order of the policy, so that a class that the
+ * operator appends does not change the sets of the other classes. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;
@@ -161,8 +161,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* Returns true if the operator's mapping of SLs to VLs can be used. It must not drop the packets of
- * any class, and routing must need only one VL and one SL. */
+/* Returns true if the operator's mapping of SLs to VLs (qos.sl2vl) can be used: it drops the
+ * packets of no class, and routing needs only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)

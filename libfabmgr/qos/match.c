@@ -125,7 +125,7 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if the ranges contain the P_Key. The membership bit is ignored. */
+/* Returns true if a range contains the P_Key, whose membership bit is ignored. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

@@ -13,22 +13,24 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* The kinds of notes. A note tells the operator that a class does not get what was configured. */
+/*
+ * Kinds of notes. A note tells the operator that a traffic class does not get what the policy says.
+ */
 enum fab_qos_kind {
-    /* there are too few VLs, so the class shares the VLs of class `other` */
+    /* note: there are too few VLs, so the class shares the VLs of class `other` */
     FAB_QOS_SHARED_VLS,
-    /* there are too few SLs, so the class shares the SLs of class `other` */
+    /* note: there are too few SLs, so the class shares the SLs of class `other` */
     FAB_QOS_SHARED_SLS,
-    /* the class cannot have the SL that the policy gives it */
+    /* note: the class cannot have the SL that the policy gives it */
     FAB_QOS_OTHER_SL,
-    /* the operator's qos.sl2vl is not used, because routing needs several VLs or SLs, or because it
-       drops the packets of a class */
+    /* note: the operator's qos.sl2vl is not used, because routing needs several VLs or SLs, or
+     * because the mapping drops the packets of a class */
     FAB_QOS_NO_MAP
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;
     uint8_t class, other; /* class numbers */
-    /* OTHER_SL: the first SL that the class gets instead */
+    /* for kind OTHER_SL: the first SL that the class gets instead */
     uint8_t sl;
 };
 struct fab_qos_report {
@@ -38,7 +40,7 @@ struct fab_qos_report {
     uint8_t lanes;
     /* number of SLs that the engine needs for one class */
     uint8_t sls;
-    /* number of sets of `lanes` VLs that are used */
+    /* number of sets of VLs that the classes use; a set has `lanes` VLs */
     uint8_t sets;
 };
 /* Extends *v from one class to all classes. On entry, *v has the SLs and VLs that an engine needs
@@ -48,7 +50,7 @@ struct fab_qos_report {
  * engine needs more than `vls` VLs, or if *v was extended already; *v does not change then. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
-/* Writes note number `note` (from 0) of the report as a sentence for the operator. */
+/* Writes note number `note` (counted from 0) of the report as a sentence for the operator. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, in per mille, that its VL arbitration guarantees to
@@ -59,10 +61,13 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
 
 /* ---- the class of a path --------------------------------------------------------------------- */
 
-/* The groups to which each port of a fabric belongs; computed once for many queries. */
+/* For each port of a fabric, the groups of the policy that contain it; computed once for many
+ * queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
-    /* [ports] bit i is set if the port is in group i; NULL: there are no groups */
+    /*
+     * [ports] bit i is set if the port is in group i of the policy; NULL: the policy has no groups
+     */
     uint64_t *groups;
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */
@@ -75,7 +80,8 @@ struct fab_qos_path {
     uint16_t qos_class;
     uint64_t service;
 };
-/* Finds the groups of all ports. pkeys: the P_Key tables of all ports. Returns NOMEM. */
+/* Finds the groups of the policy that contain each port. pkeys: the P_Key tables of all ports.
+ * Returns NOMEM. */
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);

@@ -44,8 +44,8 @@ static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
     return false;
 }
 
-/* Adds a manager to passed_over[], so that the election ignores it. If the list is full, first
- * removes the oldest entry. */
+/* Adds a manager to passed_over[], so that the election ignores this manager. If the list is
+ * full, first removes its oldest entry. */
 static void pass_over(struct fab_smstate *s, uint64_t guid)
 {
     if (s->passed_count == FAB_SMSTATE_PASSED)
@@ -53,8 +53,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* Removes the manager with this GUID from passed_over[], because it has become master. If that
- * manager returns to standby later, the election considers it again. */
+/* Removes the manager with this GUID from passed_over[], because it has become master after all.
+ * The election considers it again if it later is in state STANDBY. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;
@@ -64,8 +64,8 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the best of the other managers. masters: considers those in state MASTER; otherwise those
- * in state DISCOVERING or STANDBY. NULL: there is no such manager. */
+/* Returns the best of the other subnet managers. With `masters`, only managers in state MASTER
+ * count; otherwise those in state DISCOVERING or STANDBY. NULL: there is no such manager. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -125,14 +125,14 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Returns true if the response shows that a manager that beats this one is master or will become
- * master. */
+/* Returns true if the SMInfo in the response shows a manager that beats this one and is master,
+ * or will become master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    /* the responding manager beat this one and is about to become master */
+    /* the manager that responded has beaten this one and is about to become master */
     case FAB_SM_STANDBY:
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);
@@ -162,8 +162,8 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
     return FAB_SMSTATE_STAYS;
 }
 
-/* A control packet that the specification allows: the packet, the state of its sender, the state of
- * this manager, and its state afterwards. */
+/* The control packets that IBA allows, by the state of the sender and of this manager: the
+ * control, the state of the sender, the state of this manager before, and after. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

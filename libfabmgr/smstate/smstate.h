@@ -11,7 +11,7 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* maximum number of managers that are passed over at a time */
+/* maximum number of managers in passed_over[] */
 #define FAB_SMSTATE_PASSED 8
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
@@ -19,10 +19,10 @@ struct fab_smstate {
     uint8_t priority;
     /* GUID of the manager that is polled in standby; 0: none */
     uint64_t master_guid;
-    /* number of polls in a row to which the polled manager did not respond */
+    /* number of consecutive polls to which the polled manager did not respond */
     uint32_t missed;
     uint32_t polls_allowed;
-    /* number of polls in a row to which the polled manager responded, but not as master */
+    /* number of consecutive polls to which the polled manager responded, but was not master */
     uint32_t waited;
     uint32_t waits_allowed;
     /* GUIDs of managers that beat this one but did not become master in time; the election ignores
@@ -32,8 +32,8 @@ struct fab_smstate {
 };
 #define FAB_SMSTATE_POLLS 4  /* the default of polls_allowed */
 #define FAB_SMSTATE_WAITS 30 /* the default of waits_allowed */
-/* Starts the state machine in state DISCOVERING. The caller may set polls_allowed and waits_allowed
- * afterwards. */
+/* Starts the state machine in state DISCOVERING. The caller may then change polls_allowed and
+ * waits_allowed, which have defaults. */
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
 
 /* Returns true if manager a beats manager b: the higher priority wins, and with equal priorities
@@ -49,16 +49,16 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS, /* this manager stays in standby */
     FAB_SMSTATE_GONE,  /* the polled manager is gone */
-    /* the polled manager did not become master in time */
+    /* the polled manager did not become master in time; elections now ignore it */
     FAB_SMSTATE_PASSED_OVER,
 };
 /* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
  * not respond. Unless FAB_SMSTATE_STAYS is returned, the state is DISCOVERING afterwards, and the
  * caller begins a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
-/* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of
- * the response; 0: the packet was accepted. If *ret_rediscover is true afterwards, the caller
- * begins a heavy sweep. */
+/* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the status of
+ * the response (IBA 13.4.7); 0: the packet was accepted. If *ret_rediscover is true afterwards,
+ * the caller begins a heavy sweep. */
 enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
                       FAB_SM_HANDOVER = 1,
                       FAB_SM_ACKNOWLEDGE = 2,

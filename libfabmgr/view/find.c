@@ -87,7 +87,8 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* ---- names ----------------------------------------------------------------------------------- */
 
 struct names {
-    /* exact, begins: numbers of nodes whose name equals the text, and whose name begins with it */
+    /* exact: number of nodes whose name equals the text; begins: number of nodes whose name
+     * begins with the text */
     uint32_t exact, begins;
     uint32_t first_exact[SHOWN], first_begins[SHOWN];
 };
@@ -234,8 +235,8 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns true if the port has a LID. Before tables are computed, returns true if it can get a LID.
- */
+/* Returns true if the port has a LID. Before the manager has computed tables, returns true if
+ * the port can get a LID. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(v->fabric, port))
@@ -291,7 +292,8 @@ static int find_end(const struct search *s, uint32_t *ret_port)
     return status == FAB_OK ? end_of_node(s, node, ret_port) : status;
 }
 
-/* Splits NODE/PORT. Returns false if the text does not end with "/PORT". */
+/* Splits a text "NODE/PORT" into the node and the port number. Returns false if the text does
+ * not end with "/PORT". */
 static bool split(struct search *s, uint64_t *ret_num)
 {
     const char *slash = memrchr(s->what, '/', s->len);

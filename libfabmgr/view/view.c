@@ -26,7 +26,7 @@ struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
 
 struct fab_view *fab_view_ref(const struct fab_view *v)
 {
-    /* casts away const, because only the reference count changes */
+    /* `v` is const for all readers; only its reference count changes */
     struct fab_view *held = (struct fab_view *)(uintptr_t)v;
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;

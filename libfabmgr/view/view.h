@@ -10,20 +10,20 @@
 #include "libfabmgr/verify/verify.h"
 
 struct fab_view {
-    /* number of this view; the first published view has 1 */
+    /* generation of this view; the first published view has number 1 */
     uint64_t generation;
-    /* a reference that the view owns; so is `target` */
+    /* the view owns one reference to the fabric, and one to `target` */
     struct fab_fabric *fabric;
     struct fab_target *target; /* NULL until tables are computed */
     struct fab_policy policy;
     struct fab_verdict verdict;
     uint64_t published_us; /* Unix time, microseconds */
-    /* reference count, atomic; only view.c uses it */
+    /* number of references; atomic; only view.c uses this member */
     int refs;
 };
-/* Creates a view. It takes over the references to fabric and target and the contents of policy and
- * verdict, which are empty afterwards. Returns NULL if memory ran out; the caller then still owns
- * everything. */
+/* Creates a view. The view takes over the references to fabric and target and the contents of
+ * policy and verdict, which are empty afterwards. Returns NULL if memory ran out; the caller
+ * then still owns everything. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,
                               struct fab_verdict *verdict);
