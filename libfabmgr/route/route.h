@@ -16,19 +16,19 @@ struct fab_route_input {
     const struct fab_policy *policy;
     const struct fab_lids *lids;
     const struct fab_pool *pool; /* thread pool, or NULL: compute on the caller's thread */
-    /* Output; may be NULL. The engine sets *flawed to true if the topology is incomplete, irregular
-     * or unevenly loaded, so that another engine may make better tables. Otherwise *flawed stays
+    /* Output, or NULL. The engine sets *flawed to true if the topology is incomplete, irregular or
+     * unevenly loaded, so that another engine may make better tables. Otherwise *flawed stays
      * unchanged. */
     bool *flawed;
 };
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
-    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls, which the caller has
-     * zeroed. The caller frees both with fab_target_lft_fini and fab_target_vls_fini. why[] gets a
-     * sentence for the operator. Returns UNSUPPORTED if the engine cannot route the topology or a
-     * port has too few VLs (why[] then names the switch or the link), INVAL if the LIDs belong to
-     * another fabric, or NOMEM. */
+    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls, which the caller has set to
+     * zero bytes. The caller frees both with fab_target_lft_fini and fab_target_vls_fini. why[]
+     * gets a sentence for the operator. Returns UNSUPPORTED if the engine cannot route the topology
+     * or a port has too few VLs (why[] then names the switch or the link), INVAL if the LIDs belong
+     * to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };
@@ -44,7 +44,7 @@ const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
-    /* the text was "auto"; the manager may then compare the engines' tables
+    /* the chain was made from "auto"; the manager may then compare the tables of several engines
      * (libfabmgr/study/choose_engine.h) */
     bool automatic;
 };

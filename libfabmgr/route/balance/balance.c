@@ -75,8 +75,8 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* Returns the preferred candidate. If its cost exceeds the least cost by more than the slack,
- * returns the candidate with the least cost instead. */
+/* Returns the port `preferred`, unless its cost exceeds the least cost of the candidate ports by
+ * more than the slack (b->slack). Then returns the port with the least cost. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -101,8 +101,8 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port for the DLID at switch shortest->at[i], the i-th nearest switch to the
- * destination. */
+/* Chooses the port for the DLID (destination LID) at switch shortest->at[i], the i-th nearest
+ * switch to the destination. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;
@@ -111,7 +111,7 @@ static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uin
                          preferred_of(b, dlid, sw, count), &b->cost[sw]);
 }
 
-/* Adds the flows of all hosts to the loads of the chosen links. */
+/* Adds the flows of all hosts towards the current LID to the loads of the chosen ports. */
 static void carry_flows(struct fab_balancer *b)
 {
     for (uint32_t i = b->shortest->reached; i-- > 1;) {
@@ -128,7 +128,7 @@ static void carry_flows(struct fab_balancer *b)
  * the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    /* aside[] is free as scratch memory here, because settle_aside() fills it only later */
+    /* aside[] serves as scratch memory here, because settle_aside() fills it only after this */
     uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
@@ -165,8 +165,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops of the shortest path of this kind (down, up or any direction) over
- * settled switches; FAB_NONE: there is no such path. */
+/* Returns the number of hops from switch `sw` to the destination over switches that already have a
+ * path. `kind` tells whether the first hop leads down, up or in any direction. Returns FAB_NONE if
+ * there is no such path. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -192,9 +193,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Considers the first `count` switches of aside[], which have no path yet. Gives a path to those
- * whose path of this kind (down, up or any direction) is shortest. Returns the number of switches
- * left in aside[]. */
+/* Looks at the first `count` switches of aside[], which have no path yet. Among their paths of this
+ * kind (first hop down, up or in any direction), finds the shortest, and gives a path to all
+ * switches with a path of this length. Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {

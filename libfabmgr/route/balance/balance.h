@@ -9,36 +9,37 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-/* State of the balancer. cost[] and the arrays below it, except number[], belong to the LID that
- * was routed last. */
+/* State of the balancer. cost[] and the arrays after it, except number[], hold values for the LID
+ * that was routed last. */
 struct fab_balancer {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;
-    /* shortest paths to the LID's switch, which the caller has found */
+    /* shortest paths to the switch of the current LID, which the caller has found */
     const struct fab_shortest *shortest;
-    bool whole; /* true: the cost of a port is the load along the whole path; false: the load
-                   of the next link only */
-    /* in units of load[]: the D-mod-k port is taken if its cost exceeds the least cost by at most
-     * this slack */
+    /* what the cost of a port is: if true, the sum of the loads along the rest of the path; if
+     * false, the load of the next link only */
+    bool whole;
+    /* a switch takes the D-mod-k port if the cost of this port exceeds the least cost by at most
+     * this slack (in the units of load[]) */
     uint64_t slack;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
     uint64_t *cost; /* [n] cost of each switch's path to the destination */
     uint32_t *pick; /* [n] the port that the switch uses, as index of the graph's ports */
-    bool *climbs;   /* [n] whether the port pick[] leads up */
-    /* [n] number of hosts whose packets pass through the switch; all 0 while no LID is being
-     * routed */
+    bool *climbs;   /* [n] whether the port pick[] leads up, in the order of up/down routing */
+    /* [n] number of hosts whose packets to the current LID pass through the switch; all 0 while no
+     * LID is being routed */
     uint64_t *flow;
     uint32_t *length; /* [n] number of hops of each switch's path to the destination */
     bool *settled;    /* [n] whether a path from the switch is already chosen */
-    uint32_t *aside;  /* list of the switches that are on no shortest path of a host */
+    uint32_t *aside;  /* the switches that are on no shortest path of a host to the current LID */
     uint32_t *number; /* [port ids of switches] index of each port among the ports of the graph */
 };
-/* Initialises the balancer. The caller keeps g, o and shortest, which must outlive b. Returns NOMEM
- * if there is no memory. */
+/* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
+ * NOMEM if there is no memory. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);
@@ -47,16 +48,15 @@ void fab_route_balance_fini(struct fab_balancer *b);
 enum fab_balance {
     /* all ports are chosen first; then the flows of all hosts are added to the loads */
     FAB_BALANCE_TOGETHER,
-    /* the flow of each switch's hosts is added at once, so that switches that choose later avoid
-     * these links */
+    /* the flow of a switch's hosts is added as soon as the switch has chosen, so that switches that
+     * choose later avoid the links that this flow uses */
     FAB_BALANCE_SPREAD,
 };
 /* Chooses the ports of all switches for a LID of a host, adds the loads that its entries cause, and
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* fab_route_balance_count adds, and fab_route_balance_remove subtracts, the loads that the entries
- * for a LID cause. */
+/* Add, or subtract, the loads that the entries for one LID cause. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -64,9 +64,9 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
 /* Sets *ret_limit to `percent` percent of the mean load of all ports. Returns true if any port has
  * a higher load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
-/* Reroutes LIDs of hosts at the destination switch `index`, if their paths use a link with more
- * load than `limit`. Each of these LIDs is removed and added again, because the loads of all other
- * LIDs are known by now. */
+/* Reroutes LIDs of hosts at one destination switch, which is destinations->sequence[index], if
+ * their paths use a link with more load than `limit`. Removes the load of such a LID and chooses
+ * its paths again, because the loads of all other LIDs are known by now. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

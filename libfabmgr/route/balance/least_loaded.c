@@ -115,9 +115,9 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* Finds the candidate ports of `sw`, whose peers are one hop nearer to the destination. These are
- * ports that lead down to switches whose paths only descend and, if the path of `sw` may ascend,
- * ports that lead up. ret[] receives indices into the arrays of ports. Returns the number of
+/* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. Ports
+ * that lead down qualify if the peer's path only descends. Ports that lead up qualify only if the
+ * path of `sw` may ascend. ret[] receives indices into the arrays of ports. Returns the number of
  * candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
@@ -138,9 +138,8 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
     return count;
 }
 
-/* Computes the D-mod-k candidate, number / divider mod count, for one number after another. The
- * numbers are mostly consecutive, so that few divisions are needed. divider: how many consecutive
- * numbers have the same candidate. count: number of candidates. */
+/* Computes (number / divider) mod count, the index of the D-mod-k candidate, for one number after
+ * another. The numbers are mostly consecutive, so that few divisions are needed. */
 struct cyclic {
     uint32_t divider, count; /* divider: how many consecutive numbers have the same candidate;
                                 count: number of candidates */
@@ -168,16 +167,17 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
     return w->at;
 }
 
-/* Slots are fixed positions over which the DLIDs are distributed. candidate[i] is the index of the
- * candidate in slot i; -1: the port of that slot is no candidate for this destination. */
+/* The D-mod-k slots of a switch, among which the DLIDs are distributed. candidate[i] is the index
+ * of the candidate port in slot i; -1 if the port of that slot is no candidate for this
+ * destination. */
 struct slots {
     uint32_t count;
-    bool plain; /* slot i is candidate i */
+    bool plain; /* candidate[i] is i for all slots */
     int16_t candidate[256];
 };
 
-/* Makes the slots of a switch. If its paths lead up, each port that leads up is a slot. So DLIDs
- * keep their ports when another port is no candidate for this destination. If its paths lead down,
+/* Fills the slots of a switch. If its paths lead up, each port that leads up is a slot; so a DLID
+ * keeps its port when another port is no candidate for this destination. If its paths lead down,
  * few of the ports are candidates, and only candidates are slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
@@ -215,9 +215,9 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* Returns the preferred candidate. If its load exceeds the least load by more than the slack,
- * returns the least-loaded candidate instead. *least is a lower bound of the candidates' loads; the
- * function raises it when it finds a better bound. */
+/* Returns the preferred candidate, unless its load exceeds the least load by more than the slack.
+ * Then returns the least-loaded candidate. *least is a lower bound of the loads of the candidates.
+ * The function raises *least when it finds a better bound. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {
@@ -229,7 +229,7 @@ static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candida
     return have > *least + slack(*least, arriving) ? best : preferred;
 }
 
-/* Routes all DLIDs over the only candidate of a switch. */
+/* Routes all DLIDs at a switch that has a single candidate port for the destination. */
 static void route_by_one(struct fab_least_loaded *s, uint32_t sw, uint32_t port,
                          const struct fab_dlid *dlids, uint32_t dlid_count, uint8_t *row)
 {

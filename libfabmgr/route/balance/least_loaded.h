@@ -12,8 +12,8 @@
  * ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
-    /* [n + 1] and [n]: ports at[s] to mid[s] - 1 of switch s lead down, ports mid[s] to at[s + 1] -
-     * 1 lead up */
+    /* [n + 1] and [n]: of the ports of switch s, at[s] to mid[s] - 1 lead down, and mid[s] to at[s
+     * + 1] - 1 lead up */
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
@@ -21,22 +21,22 @@ struct fab_updown_ports {
                             slow[] */
 };
 
-/* State of the choice among legal paths. The caller fills column[] before each destination, and may
- * read all members. */
+/* State of the choice of ports, for the destination switch that is being routed. The caller fills
+ * column[] for each destination switch, and may read all members. */
 struct fab_least_loaded {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    /* [n][DLIDs at once] number of hosts whose packets to the DLID arrive at the switch; all 0
-     * between destinations */
+    /* [n][DLIDs at once] number of hosts whose packets to each DLID arrive at the switch; all 0
+     * while no destination is being routed */
     uint32_t *flow;
     uint8_t *column; /* [n] lengths of the legal paths to the destination (legal_paths.h) */
     uint32_t *far;   /* [n] switches, the farthest from the destination first */
     uint64_t *least; /* [n] lower bound of the loads of the ports that lead up from the switch */
 };
-/* Initialises *s with loads of 0. The caller keeps g and o, which must outlive s. Returns NOMEM if
- * there is no memory. */
+/* Initialises *s with loads of 0. It keeps pointers to g and o, which must outlive s. Returns NOMEM
+ * if there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);

@@ -34,8 +34,8 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Sets hops[] of switch `s` and of all switches on its path. Returns false if the path does not
- * reach the destination. Uses far[] as scratch memory. */
+/* Sets hops[] of switch `s` and of all switches on the path from it. Returns false if the path does
+ * not reach the destination. Uses far[] as scratch memory. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;

@@ -11,7 +11,8 @@
 struct fab_next_hops {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
-    /* [n] the next switch on each switch's path to the destination; the caller fills this array */
+    /* [n] the next switch after each switch on the path to the destination; the caller fills this
+     * array */
     uint32_t *next;
     uint32_t *hops; /* [n] number of hops to the destination */
     uint32_t *far;  /* [n] switches, the farthest from the destination first */
@@ -20,15 +21,16 @@ struct fab_next_hops {
     uint64_t *load;
     uint32_t *count; /* [n + 2] scratch memory */
 };
-/* Initialises *o. The caller keeps g, which must outlive o. Returns NOMEM if there is no memory. */
+/* Initialises *o. It keeps a pointer to g, which must outlive o. Returns NOMEM if there is no
+ * memory. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 
-/* Follows next[] from all switches to `dest`, in O(n) steps. Returns FAB_NONE if all paths reach
- * `dest`, else the lowest id of a switch whose path does not. */
+/* Follows the paths that next[] describes, from all switches to `dest`, in O(n) steps. Returns
+ * FAB_NONE if all paths reach `dest`; otherwise the lowest id of a switch whose path does not. */
 uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest);
-/* Writes the entries for the DLIDs at `dest`. Before, the caller has called
- * fab_route_next_hops_follow() for `dest`, which has returned FAB_NONE. */
+/* Writes the entries for the DLIDs at the switch `dest`. The caller must have called
+ * fab_route_next_hops_follow() for `dest`, with the result FAB_NONE. */
 void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *dlids,
                               uint32_t count, struct fab_lft *lft);
 

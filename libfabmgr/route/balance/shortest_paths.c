@@ -59,7 +59,7 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            /* overwritten by the next port unless this port leads nearer */
+            /* if this port leads no nearer, count stays, and the next port takes its element */
             shortest->port[count] = port;
             count += shortest->hops[g->port_peer[port]] == nearer;
         }
@@ -137,7 +137,7 @@ void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct f
         shortest->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(shortest);
-    /* all switches may use these legal paths, which close no cycle; so settle_aside() in balance.c
-     * has nothing to do */
+    /* legal paths close no cycle, so settle_aside() in balance.c need not find other paths for
+     * switches that no host uses */
     shortest->unused = 0;
 }

@@ -14,26 +14,28 @@ struct fab_shortest {
     uint32_t *at;
     /* [n] number of hops from each switch to the destination; FAB_NONE: no path */
     uint32_t *hops;
-    /* Ports first[i] to first[i + 1] - 1 of port[] are those ports of switch at[i] that lead one
-     * hop nearer. They are indices into the ports of the graph, ascending. */
+    /* The ports of switch at[i] that lead one hop nearer to the destination are port[first[i]] to
+     * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
     bool *used;      /* [n] whether the switch has hosts, or is on a shortest path from a host */
-    /* number of switches that have a path and used[] false, not counting the destination */
+    /* number of switches that have a path, but used[] is false; the destination is not counted */
     uint32_t unused;
 };
-/* Allocates the arrays. The caller keeps g, which must outlive shortest. Returns NOMEM if there is
- * no memory. */
+/* Allocates the arrays. *shortest keeps a pointer to g, which must outlive it. Returns NOMEM if
+ * there is no memory. */
 int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_graph *g);
 void fab_route_shortest_fini(struct fab_shortest *shortest);
-/* Finds all shortest paths to the switch `destination`. O(ports). */
+/* Finds all shortest paths to the switch `destination`, in O(ports) steps. */
 void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
-/* Finds all shortest legal paths to a destination. `paths` was filled by fab_route_legal_paths(),
- * and `column` is the destination's column in it. Sets `unused` to 0: legal paths close no cycle,
- * so the balancer need not find other paths for switches that are on no path of a host. */
+/* Finds all shortest legal paths to one destination switch. `paths` was filled by
+ * fab_route_legal_paths(), and `column` is the index of the destination in it. Sets `unused` to 0:
+ * legal paths close no cycle, so the balancer need not find other paths for switches that no host
+ * uses. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
-/* Computes used[] and `unused` from the other members, as the two functions above do. */
+/* Computes used[] and `unused` from the other members. For callers that fill the paths themselves.
+ */
 void fab_route_shortest_mark_used(struct fab_shortest *shortest);
 
 #endif

@@ -6,9 +6,10 @@
  *
  * Instead of searching for a cycle at each addition, this file maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
- * 2007). A dependency on an arc that is later in the order closes no cycle and needs no search. The
- * initial order is that of paths that ascend and then descend. So in trees nearly all dependencies
- * need no search.
+ * 2007). A dependency on an arc that is later in the order closes no cycle, so no search is
+ * necessary. (An arc stands for all parallel links from a switch to one neighbour.) The initial
+ * order is that of paths that ascend and then descend. So in trees nearly all dependencies need no
+ * search.
  *
  * For any other dependency, from a source arc to a target arc, search_forward() starts at the
  * target and visits the arcs that are before the source in the order. If it meets the source, the
@@ -116,9 +117,9 @@ static void next_stamp(struct fab_cdg *t)
     }
 }
 
-/* Collects in forward[] the arcs that `to` leads to and that are before `from` in the order.
- * Returns false if `from` is one of them, because the dependency would close a cycle (*ret_cycle is
- * then true). Also returns false if the budget is used up. */
+/* Collects in forward[] the arcs to which dependencies lead from `to`, directly or over other arcs,
+ * and that are before `from` in the order. Returns false if `from` is one of them; the dependency
+ * would then close a cycle, and *ret_cycle is true. Also returns false if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {
@@ -149,7 +150,8 @@ static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32
     return true;
 }
 
-/* Collects in backward[] the arcs that lead to `from` and that are after `to` in the order. */
+/* Collects in backward[] the arcs from which dependencies lead to `from`, and that are after `to`
+ * in the order. */
 static uint32_t search_backward(struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     const struct fab_graph *g = t->g;
@@ -174,9 +176,10 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Gives the positions of both sets of arcs to the same arcs in a new sequence: first the arcs that
- * lead to the source (backward[]), then the arcs that the target leads to (forward[]). Each set
- * keeps its own order. */
+/* Sorts the arcs of backward[] and forward[] anew, without moving other arcs: both sets share the
+ * positions that they have now. First come the arcs that lead to the source of the new dependency
+ * (backward[]), then the arcs that its target leads to (forward[]). Within each set the order
+ * stays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

@@ -23,15 +23,16 @@ struct fab_cdg {
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
-    /* [arcs][words] Each arc has a bitset, in which a bit stands for the next arc, by its slot.
-     * used: dependencies in use. forbidden: dependencies that are known to close a cycle. */
+    /* [arcs][words] Two bitsets for each arc. Bit i stands for the dependency on arc i of the next
+     * switch (its slot). used: dependencies in use. forbidden: dependencies that are known to close
+     * a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
-    /* number of dependencies that searches for cycles may still follow; at 0, dependencies that
-     * need a search are refused */
+    /* number of dependencies that searches for cycles may still follow; when it is 0, a dependency
+     * that needs a search is refused */
     uint64_t budget;
-    /* The dependencies that were added or forbidden while `logging` was true, newest last.
-     * fab_route_cdg_undo() uses them. */
+    /* The dependencies that were added or forbidden while `logging` was true, newest last, so that
+     * fab_route_cdg_undo() can undo them. */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
@@ -44,7 +45,7 @@ struct fab_cdg {
 /* Creates a graph in which no dependency is in use. The initial topological order has first all
  * arcs that ascend by the switch order `o`, from the lowest switch up, and then all arcs that
  * descend, from the highest switch down. So all dependencies of up/down paths can be added without
- * a search. The caller keeps g, which must outlive *t. Returns NOMEM if there is no memory. */
+ * a search. *t keeps a pointer to g, which must outlive it. Returns NOMEM if there is no memory. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 
@@ -56,7 +57,8 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
 {
     return arc - t->g->nbr_at[t->tail[arc]];
 }
-/* Returns the dependencies of `arc` that are in use, as a bitset by the slot of the next arc. */
+/* Returns the dependencies of `arc` that are in use, as a bitset. Bit i stands for arc i of the
+ * next switch (its slot). */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -73,9 +75,9 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
     return t->pos[from] < t->pos[to];
 }
 /* Adds a dependency of the arc `from` on the arc `to`, which must not be the reverse of `from`.
- * Returns false if it would close a cycle, if the budget is used up, or if the log could not grow
- * (no_memory). Takes O(1) if `from` is before `to` in the order, else O(arcs and dependencies
- * between the two positions). */
+ * Returns false if this would close a cycle, if the budget is used up, or if the log could not grow
+ * (no_memory). If `from` is before `to` in the topological order, this takes O(1) steps; otherwise
+ * it takes O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
 /* Undoes the newest changes in the log, until only the first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds and breaks cycles of channel dependencies by a depth-first search. After a cycle is broken,
- * the search continues with the lower part of its stack, up to the first removed dependency. A
- * channel that is DONE cannot become part of a cycle later, since dependencies are only removed. */
+/* Finds and breaks cycles of channel dependencies by a depth-first search. After the search has
+ * broken a cycle, it keeps those channels of its stack that come before the first removed
+ * dependency, and continues there. A channel that is DONE cannot become part of a cycle later,
+ * since dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>
@@ -80,8 +81,9 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Removes channels from the top of the stack until each channel on it depends on the next one
- * again. The removal of paths may have ended several of these dependencies. */
+/* Removes channels from the top of the stack until each channel of the stack depends on the next
+ * one again. This is necessary because the paths that were removed may have caused several
+ * dependencies along the stack. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;
@@ -98,8 +100,8 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns the next channel that is not DONE among those on which the top of the stack depends;
- * `end`: there is no such channel. */
+/* Returns the next channel on which the top of the stack depends and that is not DONE; `end` if
+ * there is none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];

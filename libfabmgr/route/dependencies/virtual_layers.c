@@ -28,7 +28,7 @@ struct layers {
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now;     /* the current layer */
-    uint8_t *layer;   /* ret_layer of the caller */
+    uint8_t *layer;   /* the result; ret_layer of the caller's call */
     uint8_t *tile;    /* [n][64] the LFT entries for 64 LIDs */
     uint32_t *home;   /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
     uint32_t *lid;    /* the LIDs, sorted by the switch that they are attached to */
@@ -102,8 +102,8 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for all LIDs. The rows of the LFTs are far apart in memory, so the function first
- * copies 64 columns at a time into a tile. */
+/* Calls count() for all LIDs. The entries of one LID in different LFTs are far apart in memory, so
+ * the function first copies the entries of 64 LIDs at a time into a tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -121,8 +121,8 @@ static void count_all(struct layers *l,
 
 /* ---- units of one LID ------------------------------------------------------------------------ */
 
-/* Adds `change` (1, or UINT32_MAX for -1) to the counts of all dependencies that the paths to a LID
- * cause. */
+/* Adds `change` to the counts of all dependencies that the paths from all switches to a LID cause.
+ * change: 1, or UINT32_MAX for -1. */
 static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
@@ -161,8 +161,8 @@ static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Adds `change` (1, or UINT32_MAX for -1) to the counts of the dependencies that the path from
- * switch `sw` to the LID causes. */
+/* Adds `change` to the counts of the dependencies that the path from switch `sw` to the LID causes.
+ * change: 1, or UINT32_MAX for -1. */
 static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
     uint32_t from = channel_of(l, c, sw);
@@ -192,7 +192,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Moves to the next layer those pairs of switches whose path to the LID leads through `sw`. */
+/* Moves paths to this LID to the next layer: those of all source switches whose path leads through
+ * `sw`. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

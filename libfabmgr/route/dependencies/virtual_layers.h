@@ -11,16 +11,18 @@ struct fab_layers_input {
     const struct fab_fabric *fabric;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* must be free of loops */
+    const struct fab_lft *lft; /* the tables, which must be free of loops */
 };
 /* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
- * dependencies of a layer form no cycle, even if all switches send to all of its LIDs. */
+ * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
 
-/* Assigns all paths to a LID to one layer, ret_layer[lid]; ret_layer has lft->top + 1 elements. */
+/* Assigns a layer to each LID, ret_layer[lid], which all paths to this LID use. ret_layer has
+ * lft->top + 1 elements. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* Assigns all paths from one switch to the LIDs of another switch to one layer: ret_layer[to *
- * switches + from]. Fewer layers are needed than by LID, but the computation takes longer. */
+/* Assigns a layer to each pair of switches, ret_layer[to * switches + from], which all paths from
+ * the one to LIDs of the other use. This needs fewer layers than fab_route_layers_by_lid, but takes
+ * longer. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

@@ -14,12 +14,13 @@ struct dragonfly {
     struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
-    bool detours; /* some path makes two local hops in a group, to go around a missing link */
+    /* some path takes two hops inside one group, because a link of the group is missing */
+    bool detours;
     char *why;
     size_t why_len;
 };
 
-/* Classes of ports, by what their links lead to. */
+/* Classes of switch ports (struct fab_vls), by the kind of their links. */
 enum fab_dragonfly_class {
     FAB_DRAGONFLY_END,
     FAB_DRAGONFLY_LOCAL, /* dragonfly+: from a leaf to a spine */
@@ -31,10 +32,12 @@ struct fab_dragonfly_kind {
     const char *name;
     int (*find)(const struct fab_fabric *f, const struct fab_graph *g, struct fab_groups *ret,
                 char *why, size_t why_len);
-    /* Returns the next switch from `at` on the path to the DLID with number `number` at switch
-     * `dest`, or FAB_NONE if there is no path. */
+    /* Returns the switch after `at` on the path to a destination LID at switch `dest`. `number` is
+     * the number of this LID, which selects among equal paths. Returns FAB_NONE if there is no
+     * path. */
     uint32_t (*next)(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number);
-    /* Fills vls.vl, whose elements are 0 on entry. Returns the number of VLs in use. */
+    /* Fills vls.vl, the VL of each SL and pair of port classes. Its elements are 0 on entry.
+     * Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
 /* Runs the engine `kind`, dragonfly or dragonfly+. Returns the errors of fab_route_engine.run. */
@@ -42,9 +45,9 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);
 
-/* fab_route_dragonfly_link returns a link that leads from the group of `at` towards the group of
- * `dest` (to that group or to a hub) and that passes the test suits(). The search is cyclic and
- * begins at link `number` modulo the number of links. NULL: no link passes the test. */
+/* Returns a link from the group of switch `at` to the next group towards `dest`, which is the group
+ * of `dest` or a hub. Only links that pass the test suits() count. The search is cyclic and begins
+ * at link `number` modulo the number of links. NULL: no link passes the test. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

@@ -32,7 +32,8 @@ struct search {
     const struct fab_graph *g;
     uint32_t *set;   /* [n] disjoint sets (sets.h) */
     uint32_t *stamp; /* [n] scratch */
-    /* [neighbours] number of neighbours that a switch has in common with each of its neighbours */
+    /* [neighbours] for each switch and each of its neighbours, the number of neighbours that the
+     * two have in common */
     uint32_t *common;
     bool spines; /* dragonfly+: groups consist of leaves and spines */
     struct fab_groups s;
@@ -64,8 +65,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Numbers the disjoint sets of switches as groups, by the lowest switch id of each set, which is
- * its root. Returns false if there are too many groups, or only one. */
+/* Numbers the sets of switches that the search has joined as groups, by the lowest switch id of
+ * each set. Returns false if there are too many groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
@@ -93,8 +94,8 @@ static int list_members(struct search *x)
 
 /* ---- global links ---------------------------------------------------------------------------- */
 
-/* Sets stamp[u] to the position of switch u in its group. Spines and other switches are counted
- * separately. */
+/* Sets stamp[u] to the position of each switch u in its group. In a dragonfly+, spines and leaves
+ * are counted separately. */
 static void rank_members(struct search *x)
 {
     const struct fab_groups *s = &x->s;
@@ -105,9 +106,10 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Orders the `count` links between two groups so that link i leads to the switch at position i
- * modulo count of the group, if there is such a link. The destinations of a switch have consecutive
- * numbers. So they are reached over different links, from all groups. */
+/* Sorts the `count` links between two groups so that link i leads to the switch at position i
+ * (modulo count) of the second group, if there is such a link. Destinations at one switch have
+ * consecutive numbers, and these numbers select the links. So they are reached over different
+ * links, from all groups. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -305,8 +307,9 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Finds the group of a switch u that may be a leaf without hosts. If u is alone in its set, and all
- * its neighbours are spines of one other set, returns this other set; otherwise FAB_NONE. */
+/* Finds the group of a switch u that may be a leaf without hosts. If no other switch is in the set
+ * of u, and all its neighbours are spines of one other set, returns this other set; otherwise
+ * FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

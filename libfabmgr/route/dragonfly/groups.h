@@ -24,31 +24,33 @@ struct fab_groups {
     /* [count * count + 1] where the links of each pair of groups begin in link[] */
     uint32_t *at;
     struct fab_global_link *link; /* the links from group a to b begin at link[at[a * count + b]] */
-    /* Pivots are switches (dragonfly+: leaves) that have all their links inside their group. Paths
-     * go around missing links by way of them. Group i has two lists of pivots, numbered k = 2 * i
-     * (for packets that enter the group or stay in it) and k = 2 * i + 1 (for packets that leave
-     * it). List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
+    /* Pivots are switches (in a dragonfly+, leaves) that have all their links inside their group.
+     * If a link of the group is missing, paths go around it over a pivot. Each group i has two
+     * lists of pivots: list 2 * i for packets that enter the group or stay in it, and list 2 * i +
+     * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
     uint32_t *hub;      /* [hubs] groups that are linked to all other groups */
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };
-/* Both functions below also recognise topologies that lack some links. They return NOMEM, or
- * UNSUPPORTED if the topology is of another kind; why[] then names a switch or link. */
+/* Both functions below also recognise topologies that lack some links. They return UNSUPPORTED if
+ * the topology is of another kind, with a sentence in why[] that names a switch or link, or NOMEM.
+ */
 
-/* Finds groups in which all switches are linked to each other, with links between all groups (Kim
- * et al., ISCA 2008). */
+/* Finds groups in which all switches are linked to each other, with links between all groups: the
+ * dragonfly of Kim et al., ISCA 2008. */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
                              struct fab_groups *ret, char *why, size_t why_len);
-/* Finds groups of leaves, which have hosts, and spines, which are linked to other groups. There are
- * no links between leaves, nor between spines of one group (Shpiner et al., HiPINEB 2017). */
+/* Finds groups of leaves (which have hosts) and spines (which are linked to other groups): the
+ * dragonfly+ of Shpiner et al., HiPINEB 2017. There are no links between leaves, nor between spines
+ * of one group. */
 int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_graph *g,
                                 struct fab_groups *ret, char *why, size_t why_len);
 void fab_route_groups_fini(struct fab_groups *groups);
 
-/* Sets *ret to the first of the links from group a to group b, which are consecutive. Returns the
- * number of these links. */
+/* Finds the links from group a to group b, which are consecutive in link[]. Sets *ret to the first
+ * of them, and returns their number. */
 static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32_t a, uint32_t b,
                                               const struct fab_global_link **ret)
 {
@@ -57,17 +59,17 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* Returns the next group on the path from group a to group b. This is b, if a link joins the two
- * groups; otherwise a hub, which `number` chooses. */
+/* Returns the next group on the path from group a to group b. This is b if a link joins a and b.
+ * Otherwise it is a hub, a group that is linked to all others; `number` selects one of the hubs. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* Sets *ret to the pivots of group i and returns their number. out: pivots for packets that leave
- * the group; otherwise for packets that enter it or stay in it. If there are no pivots for packets
- * that leave, the function returns the others. */
+/* Sets *ret to the pivots of group i (see pivot_at) and returns their number. With `out`, these are
+ * the pivots for packets that leave the group, otherwise those for packets that enter it or stay in
+ * it. If the group has no pivots for packets that leave, returns the others. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

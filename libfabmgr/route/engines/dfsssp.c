@@ -32,11 +32,13 @@ struct dfsssp {
     struct fab_vls vls;
     uint32_t needed; /* number of VLs that the last attempt needs */
     uint32_t least;  /* number of VLs that the attempt with the fewest VLs needs */
-    const char *by;  /* text for the operator: the property that determines the layer of a path */
+    /* text for the operator which says what determines the layer of a path, for example the
+     * destination LID */
+    const char *by;
 };
 
-/* Handles the result `status` of assigning layers. If more layers are needed than the limit allows,
- * sets *count to the limit plus one. */
+/* Turns the result `status` of an assignment of layers into a count. If more layers are needed than
+ * the limit allows, sets *count to the limit plus one, and returns OK. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -86,8 +88,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries combinations of paths and layers until the available VLs suffice. The first combination
- * gives the best balance; the last one needs the fewest VLs. */
+/* Tries combinations of paths and layers, one after the other, until the available VLs suffice. The
+ * first combination balances the link loads best; the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {

@@ -98,8 +98,9 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Chooses a pivot in the group of `at`, for packets to a switch of the group that `at` has no link
- * to. That switch is the destination or, with `out`, a switch with a link to the next group. */
+/* Chooses a pivot in the group of `at` (a switch with all links inside its group), because `at` has
+ * no link to the switch of this group that the packets must reach. That switch is the destination
+ * or, with `out`, a switch with a link to the next group. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;

@@ -35,8 +35,8 @@ static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* Returns a spine to which both leaves are linked, chosen by `number`; FAB_NONE: there is no such
- * spine. */
+/* Returns a spine with links to both leaves, `at` and `other`. If there are several, `number`
+ * selects one. FAB_NONE: there is no such spine. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {
@@ -87,8 +87,8 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the next switch from spine `at` down to a pivot: a leaf that sends the packet up again.
- */
+/* Returns a pivot that is linked to spine `at`: a leaf that sends the packets up again, to another
+ * spine. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -96,8 +96,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Returns a spine to which leaf `at` is linked, for packets to a destination that no spine reaches
- * directly. */
+/* Returns a spine to which the leaf `at` is linked. Used if no spine is linked to both this leaf
+ * and the destination. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

@@ -14,14 +14,14 @@ extern const struct fab_route_engine fab_route_engine_file;
 extern const struct fab_route_engine fab_route_engine_nue;
 extern const struct fab_route_engine fab_route_engine_updn;
 extern const struct fab_route_engine
-    fab_route_engine_updn_on_tree; /* variant of updn for the chain "auto": it refuses topologies
-                                      other than trees */
+    /* variant of updn for the chain "auto", which refuses every topology that is no tree */
+    fab_route_engine_updn_on_tree;
 extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;
 
-/* Checks that all ISLs have at least `need` data VLs. Returns UNSUPPORTED if one has fewer; why[]
- * then names its port. */
+/* Checks that all ISLs have at least `need` data VLs. Returns UNSUPPORTED if an ISL has fewer;
+ * why[] then names its port. */
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 
 #endif

@@ -31,8 +31,9 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than one in IRREGULAR_SHARE switches has links that differ
- * from those of its level (slots.c), or if more than one in SHORT_SHARE uplinks is missing. */
+/* Limits beyond which the engine refuses a fabric: more than 1 / IRREGULAR_SHARE of the switches
+ * have other links than most switches of their level (slots.c), or more than 1 / SHORT_SHARE of the
+ * uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -58,8 +59,9 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns true if many slots (slots.c) are empty, or if many switches have other slots than is
- * usual on their level. In such a tree, slots do not balance the loads. */
+/* Returns true if many slots (the ports that D-mod-k selects, slots.c) have no link, or if many
+ * switches have other slots than is usual on their level. In such a tree, D-mod-k does not balance
+ * the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
@@ -106,7 +108,7 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
 }
 
 /* Returns true if most leaves have more hosts than uplinks, and their number of hosts is no
- * multiple of the number of uplinks. Then no closed form balances the loads. */
+ * multiple of the number of uplinks. D-mod-k then gives some uplinks more hosts than others. */
 static bool uneven(const struct fattree *t)
 {
     uint32_t leaves = 0, odd = 0;

@@ -24,10 +24,11 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    /* [tables->top + 1] the present LID for each LID of the file; 0: the LID is not in use */
+    /* [tables->top + 1] for each LID of the file, the present LID of the same port; 0 if no port
+     * has it now */
     uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [n] */
-    uint32_t *seen;   /* [n] the last LID whose path, when followed, passed this switch */
+    uint32_t *seen;   /* [n] the LID for which a path through this switch was last followed */
     uint32_t unknown; /* number of switches of the file that are not in the fabric */
     char *why;
     size_t why_len;
@@ -108,8 +109,9 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
                : FAB_NONE;
 }
 
-/* Follows the path from switch s to the LID. Stops at the LID's owner, or at a switch that another
- * path to the LID has passed. Returns UNSUPPORTED if an entry or a link is missing. */
+/* Follows the path from switch s to the LID. Stops at the LID's owner, or at a switch that an
+ * earlier call for the same LID has passed. Returns UNSUPPORTED if an entry or a link is missing.
+ */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -156,7 +158,8 @@ static int check(struct given *g)
     const struct fab_lids *lids = g->in->lids;
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
-        /* From here on, hosts[s] > 0 marks all switches from which packets start. */
+        /* packets also start at switches with endports; from here on, hosts[s] > 0 marks all
+         * switches at which packets start */
         if (has_endports(f, s))
             g->graph.hosts[s] |= 1;
     }

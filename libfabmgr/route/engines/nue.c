@@ -36,12 +36,13 @@
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budget of the searches for cycles: the number of dependencies that they may follow, per arc of
- * the CDG. The first value is for paths to switches with hosts, the second for paths to switches
- * without hosts. */
+/* Budget of the searches for cycles: the number of dependencies that they may follow in all, for
+ * each arc of the channel dependency graph. The first value is for paths to switches with hosts,
+ * the second for paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* The engine adds a VL if more than 1 / DETOUR_SHARE of the pairs of hosts would have a detour. */
+/* If more than 1 / DETOUR_SHARE of the pairs of hosts would have a path that is not shortest, the
+ * engine uses one more VL. */
 #define DETOUR_SHARE 100
 
 struct nue {
@@ -55,17 +56,18 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    uint8_t *lane; /* [n] VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
-    /* [n][n] slot[i * n + s] is the slot of the first arc on the path from switch s to
-     * sequence[i] */
+    /* [n] the VL of the paths to switch sequence[i]; NO_LANE if they are not found yet */
+    uint8_t *lane;
+    /* [n][n] slot[i * n + s] names the first hop from switch s to sequence[i]: the index of the
+     * next switch among the neighbours of s */
     uint8_t *slot;
     uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than a shortest path */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff
 
-/* Adds a VL with a CDG of its own. Only the first VL and the last possible one contain the escape
- * tree. */
+/* Adds a VL with a channel dependency graph of its own. Only the first VL, and the last one that is
+ * possible, contain the escape tree. */
 static int add_lane(struct nue *u)
 {
     struct fab_cdg *t = &u->cdg[u->lanes];
@@ -86,7 +88,8 @@ static void keep(struct nue *u, uint32_t i, uint32_t lane)
     memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
 }
 
-/* Finds the paths to the destination at sequence[i] on the current VL. */
+/* Finds the paths to the destination switch sequence[i] on the current VL. With `strict`, accepts
+ * only shortest paths. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
     uint32_t home = u->destinations.sequence[i];
@@ -116,8 +119,8 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* Returns the number of pairs of hosts that would have detours if the engine added no further VL.
- */
+/* Returns the number of pairs of hosts whose path would not be shortest if the engine added no
+ * further VL. */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;
@@ -129,8 +132,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i]. Of the VLs that have the escape tree, takes the one on
- * which the fewest hosts have detours. */
+/* Finds the paths to switch sequence[i] on one of the VLs that have the escape tree: the VL on
+ * which the fewest hosts have paths that are not shortest. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;
@@ -171,8 +174,8 @@ static void find_alternatives(struct nue *u)
 }
 
 /* Finds paths that ascend and then descend, with all their alternatives, before any other paths.
- * This suits topologies with levels, in which some switches have no hosts. Meanwhile the budget for
- * searches is 0, so that no other paths are found. */
+ * This suits topologies with levels in which some switches have no hosts. During this function the
+ * budget for searches for cycles is 0, which excludes all other paths. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -249,8 +252,9 @@ static void balance_all(struct nue *u)
     }
 }
 
-/* Reroutes the LIDs that take a link with more than `percent` percent of the mean load. The loads
- * of all other LIDs are known by now. Returns false if no link has a higher load. */
+/* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load,
+ * because the loads of all other LIDs are known by now. Returns false if no link has a higher load
+ * than that. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

@@ -52,13 +52,15 @@ struct sssp {
     struct fab_destinations destinations;
     struct fab_shortest shortest;
     struct fab_balancer balance;
-    /* routes the LIDs that no host sends to, and adds no load for them */
+    /* routes the LIDs to which no host sends, and adds no load for them */
     struct fab_least_loaded spread;
-    uint8_t *paths; /* lengths of the legal paths to the 64 switches from
-                       sequence[batch] on */
+    /* [n][64] lengths of the legal paths from each switch to 64 destination switches, which are
+     * sequence[batch] and the 63 after it */
+    uint8_t *paths;
     uint32_t batch;
-    bool legal; /* LIDs of hosts, too, may take only legal paths of updn */
-    /* number of different sets of paths to each switch, or FAB_SSSP_PER_LID (sssp.h) */
+    bool legal; /* LIDs of hosts, too, must use legal paths of up/down routing */
+    /* on how many different sets of paths the hosts of a switch are distributed, or
+     * FAB_SSSP_PER_LID (sssp.h) */
     uint32_t shared;
     struct fab_lft lft;
 };
@@ -73,7 +75,8 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* Returns which column of paths[] has the legal paths to switch sequence[index]. */
+/* Returns the index, within the 64 destinations of paths[], of the switch sequence[index]. Computes
+ * paths[] first if this switch is not among them. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
@@ -92,8 +95,8 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts. They take paths that hosts could take, too, and add no
- * load. */
+/* Routes the LIDs at a switch without hosts. Their paths are such that hosts could use them, too,
+ * and add no load. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -130,8 +133,8 @@ static void route_all(struct sssp *s)
 
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
-/* Reroutes the LIDs that take a link with more than `percent` percent of the mean load. Returns
- * false if no link has a higher load. */
+/* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load.
+ * Returns false if no link has a higher load than that. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;
@@ -167,8 +170,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Makes the LIDs of each switch share paths: in turn, they use the paths of the switch's first
- * `shared` hosts. */
+/* Copies entries, so that the LIDs of each switch use, in turn, the paths of the first `shared`
+ * hosts of the switch. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

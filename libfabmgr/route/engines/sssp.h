@@ -11,18 +11,18 @@
 enum fab_sssp_weight {
     FAB_SSSP_NEXT_LINK,  /* the load of the next link alone */
     FAB_SSSP_WHOLE_PATH, /* the sum of the loads along the path */
-    FAB_SSSP_LEGAL_PATH, /* as FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of
-                            updn */
+    /* like FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of the engine updn */
+    FAB_SSSP_LEGAL_PATH,
 };
-/* The number of different sets of paths to each switch. With k sets, k of its hosts have paths of
- * their own, and its other LIDs share these paths. FAB_SSSP_OF_HOSTS: each host has paths of its
- * own. FAB_SSSP_PER_LID: each LID has paths of its own; LIDs that do not belong to hosts take the
- * paths of updn, which together close no cycle. */
+/* How many different sets of paths lead to each switch. With k sets, k of the switch's hosts have
+ * paths of their own, and its other LIDs share these paths. FAB_SSSP_OF_HOSTS: each host has paths
+ * of its own. FAB_SSSP_PER_LID: each LID has paths of its own; LIDs that do not belong to hosts
+ * take the paths of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
-/* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL and are
- * not proven to be deadlock-free. The caller frees them with fab_target_lft_fini(). Returns NOMEM
- * if there is no memory. */
+/* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL, and their
+ * channel dependencies may have cycles. The caller frees the tables with fab_target_lft_fini().
+ * Returns NOMEM if there is no memory. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                          enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
 /* Reroutes the LIDs that take overloaded links, in tables that updn made. Entries of other LIDs do

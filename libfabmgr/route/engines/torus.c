@@ -30,7 +30,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/grid/dimension_order.h"
 
-/* greatest number of dimensions with rings; each has a bit of the SL, which gives 16 SLs */
+/* maximum number of dimensions with rings, because each needs one bit of the SL, and there are 16
+ * SLs */
 #define RINGS_MAX 4
 
 struct torus {
@@ -45,7 +46,7 @@ struct torus {
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t rings;
-    /* [rings] dimensions with rings; bit r of the SL belongs to ring[r] */
+    /* [rings] the dimensions with rings; bit r of the SL belongs to dimension ring[r] */
     uint32_t ring[RINGS_MAX];
     bool turns_back; /* some path turns back to an earlier dimension */
 };
@@ -57,8 +58,8 @@ static const char *name(const struct torus *t, uint32_t sw)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the rank of the dimension of the link from a to b: its position in the order in which
- * packets travel the dimensions. */
+/* Returns the rank of the dimension of the link from a to b. Packets travel the dimensions by
+ * ascending rank. */
 static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
 {
     return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
@@ -88,9 +89,9 @@ static int find_paths(struct torus *t, uint32_t dest)
     return FAB_OK;
 }
 
-/* Routes all DLIDs of one switch together. If a clique lacks a link, routes them one by one,
- * because their paths may use different pivots. A pivot is a switch with links to all other
- * switches of its row (dimension_order.c). */
+/* Routes all DLIDs of one switch together. If a clique (a row of switches that are all linked to
+ * each other) lacks a link, routes them one by one, because their paths may then use different
+ * pivots. A pivot is a switch with links to all other switches of its row. */
 static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
 {
     uint32_t step = t->dor.pivots ? 1 : count;
@@ -138,8 +139,8 @@ static int set_sls(struct torus *t)
     return status;
 }
 
-/* Sets the class of each port: 0 for ports to endports; for other ports, 1 + the rank of the link's
- * dimension in the order of travel. */
+/* Sets the class of each port, by which the VL is chosen: 0 for ports to endports; for other ports,
+ * 1 + the rank of the link's dimension in the order of travel. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -222,7 +223,8 @@ static int check_torus(struct torus *t)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* Returns the destination switches in the order of their positions in the grid. NULL: no memory. */
+/* Returns the destination switches, sorted by their positions in the grid; NULL if there is no
+ * memory. The caller frees the array. */
 static uint32_t *sequence_of(const struct fab_grid *grid)
 {
     uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;

@@ -42,10 +42,11 @@ struct updn {
     enum balancing balancing;
 };
 
-/* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If the fabric
- * is not too large (LIDs x ports up to BALANCING_WORK), the engine reroutes the LIDs on overloaded
- * links. If more than one in UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. So a
- * tree in which a fault doubles the load of a few links keeps most of its entries. */
+/* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If more than 1
+ * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew; otherwise it reroutes
+ * only the LIDs on overloaded links. So a tree in which a fault doubles the load of a few links
+ * keeps most of its entries. Fabrics with more than BALANCING_WORK LIDs x ports are not rerouted.
+ */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)

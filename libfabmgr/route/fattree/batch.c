@@ -2,9 +2,9 @@
 /*
  * Prepares a batch of 64 destination switches: the paths to them, and their LIDs.
  *
- * If LIDs were assigned switch by switch, the LIDs of a batch are a few ranges, so that rows are
- * copied in few pieces. The LIDs of adjacent columns are then adjacent, too, so that columns with
- * the same next hop are written in one piece.
+ * If LIDs were assigned switch by switch, the LIDs of a batch are a few ranges, so that the entries
+ * of a switch are copied in few pieces. The LIDs of successive destination switches are then
+ * adjacent, too, so that entries with the same next hop are written in one piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ void fab_route_batch_fini(struct fab_batch *b)
     memset(b, 0, sizeof(*b));
 }
 
-/* Adds the `len` LIDs from `from` on to the ranges. If a range ends just before `from`, the LIDs
- * become part of it. Returns false if there are too many ranges. */
+/* Adds the LIDs `from` to from + len - 1 to the ranges of LIDs of the batch. If a range ends just
+ * before `from`, it is extended. Returns false if there are too many ranges. */
 static bool add_range(struct fab_batch *b, uint32_t from, uint32_t len)
 {
     uint32_t i = 0;
@@ -65,9 +65,10 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds columns whose LIDs follow those of the column before. A column has a run of consecutive
- * LIDs, and may have one further LID. The run must follow the run of the column before, and the
- * further LID must follow the further LID of that column. */
+/* Finds destination switches of the batch whose LIDs directly follow those of the destination
+ * before. A destination has a run of consecutive LIDs, and may have one further LID. The run must
+ * follow the run of the destination before, and the further LID must follow the further LID of that
+ * destination. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the entries of one switch for one destination in the general case: there are several
- * candidates (neighbours on a permitted path), but not all slots lead to candidates.
+ * candidates (neighbours on a permitted path), but some of the slots (the ports from which D-mod-k
+ * selects) lead to other switches.
  *
  * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
  * candidate, so that a fault moves no DLID that it does not affect. A displaced DLID probes further
@@ -32,12 +33,12 @@ struct choice {
     /* nbrs: number of candidates; ports: number of links to candidates */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* ports of the destination switch's slots, if some of its parallel links are missing; NULL:
-     * none is missing */
+    /* port in each slot of the destination switch, if some of its parallel links are missing; NULL
+     * if none is missing */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     bool is[256];      /* whether neighbour updown.at[s] + i is a candidate */
-    /* at least one candidate has a higher rank than the switch, so the slot of D-mod-k chooses the
+    /* at least one candidate has a higher rank than the switch; the D-mod-k slot then selects the
      * port */
     bool upward;
 };
@@ -76,7 +77,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of link number k modulo n, where n is the number of links to candidates. */
+/* Returns the port of one of the n links to candidates: that of link number k modulo n. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;
@@ -90,7 +91,8 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
     return 0;
 }
 
-/* Returns the port for a DLID whose slot `slot` leads to no candidate. */
+/* Returns the port for a DLID whose D-mod-k slot leads to no candidate. Tries other slots until one
+ * leads to a candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the entries of one switch for the destinations of a batch. A column is the entry for one
- * destination. Adjacent columns with the same decision are written in one piece: a range of bytes
- * is set, or copied from the pattern of the slots. */
+/* Writes the LFT entries of one switch for a batch of 64 destination switches. Adjacent
+ * destinations for which the switch has decided the same are written in one piece: a range of bytes
+ * is set, or copied from the pattern of the slots (slot_patterns.c). A column stands for one
+ * destination switch. */
 #include <string.h>
 
 #include "libfabmgr/route/fattree/entries.h"
@@ -10,7 +11,7 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Sets `count` bytes to num. Short ranges are written by two overlapping stores, which is faster
+/* Sets `count` bytes to `num`. Short ranges are written by two stores that overlap, which is faster
  * than a call of memset. */
 static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 {
@@ -25,9 +26,9 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
     }
 }
 
-/* The LIDs of adjacent columns. Each column has a run of consecutive LIDs and at most one further
- * LID. The runs together are the `len` LIDs from `lid` on, and the further LIDs together are the
- * `tails` LIDs from `tail` on. */
+/* The LIDs of adjacent destination switches. Each has a run of consecutive LIDs and at most one
+ * further LID. The runs together are the LIDs lid to lid + len - 1, and the further LIDs together
+ * are the LIDs tail to tail + tails - 1. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
@@ -81,9 +82,9 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* Returns the port of parallel link k to a neighbour to which there are `usual` links if none is
- * missing. If some links are missing, the port numbers tell which ones, because parallel links are
- * on adjacent ports of the upper switch. */
+/* Returns the port of parallel link k to the neighbour `nbr`. `usual` is the number of links to it
+ * if none is missing. If some links are missing, the port numbers tell which ones, because parallel
+ * links are on adjacent ports of the upper switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {
@@ -115,8 +116,8 @@ static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
     }
 }
 
-/* Writes the entries of one column. Returns false if fab_route_entry_choose() had to choose among
- * several candidates for it. */
+/* Writes the entries for one destination switch (column). Returns false if the port had to be
+ * chosen for each LID separately, among several candidates (fab_route_entry_choose). */
 static bool fill_column(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, uint32_t column)
 {
@@ -144,9 +145,9 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Fills a batch in which each column has one LID. The decision for a column is then the entry
- * itself. Exceptions are columns that take their slots, columns with several candidates, and
- * columns without a path. */
+/* Fills a batch in which each destination switch has one LID. The decision for a destination is
+ * then the entry itself, except if all DLIDs take their slots, if there are several candidates, or
+ * if there is no path. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

@@ -26,11 +26,11 @@ static bytes16 all(uint8_t x)
     return (bytes16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-/* A run of consecutive neighbours with equal rows of path lengths. Either all neighbours of the run
- * have a higher rank than the switch, or none has. (An upper neighbour may have a lower rank, since
- * single_root.c reverses links.) Each vector holds one value in all its elements: the number of
- * neighbours, the number of those with a higher rank, the last neighbour, and the port to it if it
- * has a single link. */
+/* A run of consecutive neighbours with equal path lengths to all destinations of the batch. Either
+ * all neighbours of the run have a higher rank than the switch, or none has. (An upper neighbour
+ * may have a lower rank, since single_root.c reverses links.) Each vector holds one value in all
+ * its elements: the number of neighbours, the number of those with a higher rank, the last
+ * neighbour, and the port to it if it has a single link. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;
@@ -40,10 +40,11 @@ struct nbr_run {
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
-    uint8_t full; /* number of distinct neighbours in slots; UINT8_MAX: some slot has no port */
+    /* number of distinct neighbours to which slots lead; UINT8_MAX if some slot has no port */
+    uint8_t full;
 };
 
-/* Adds the runs of the neighbours nbr[from] to nbr[to - 1]. */
+/* Adds the neighbours nbr[from] to nbr[to - 1] of switch s, combined to runs. */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {
@@ -77,9 +78,9 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
 
 /* Decides for 16 destinations at once how a switch forwards to each of them. For each destination,
  * *ret receives the number of neighbours on shortest legal paths (count), the last of these
- * neighbours (last), and the key, if the D-mod-k slots or a single port determine the entry. If
- * count is not 1, `last` is not valid, and a key that is a port is not valid either. Returns a mask
- * of the destinations for which the slots decide. */
+ * neighbours (last), and the key (struct fab_decisions), if the D-mod-k slots or a single port
+ * determine the entry. If count is not 1, `last` is not valid, and a key that is a port is not
+ * valid either. Returns a mask of the destinations for which the slots decide. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {
@@ -100,8 +101,9 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
     return slots;
 }
 
-/* Corrects the decisions of columns whose slots lead to a switch with a missing parallel link.
- * Returns true if all columns still take their slots. */
+/* Corrects the decisions for destination switches to which the slots lead over an upper switch with
+ * a missing parallel link. Returns true if, for all destinations, all DLIDs still take their slots.
+ */
 static bool correct_missing_parallel(const struct fab_batch *b, uint32_t s,
                                      struct fab_decisions *decisions)
 {
@@ -122,7 +124,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    struct nbr_runs x; /* the arrays are not cleared, because they are large */
+    struct nbr_runs x; /* the arrays of x are not cleared, because they are large */
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
     if (b->descends[s])
@@ -136,6 +138,6 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     if (several || b->count < BATCH)
         return correct_missing_parallel(b, s, ret);
     bytes16 want = all(0xff);
-    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): a vector has no padding */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): vectors have no padding bytes */
     return memcmp(&plain, &want, sizeof(want)) == 0;
 }

@@ -60,7 +60,8 @@ static int by_lid(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Counts the DLIDs of each switch in count[], and lists the switches that have DLIDs. */
+/* Counts the DLIDs (destination LIDs) of each switch in count[], and lists the switches that have
+ * DLIDs. */
 static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
                         struct first_lid *first, struct fab_dmodk *l)
 {
@@ -157,8 +158,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in slots_of[] for this divider and number of slots. Computes the slots if
- * this pair is new. */
+/* Sets *ret to the index in slots_of[] for this divider and number of slots. If no switch before
+ * had this pair, computes the slot of each DLID. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)
 {

@@ -22,24 +22,24 @@ struct fab_dmodk_slots {
 };
 /* The DLIDs of one destination switch. */
 struct fab_dmodk_dest {
-    uint32_t at, count; /* first element in fab_dmodk.dlid[], and number of DLIDs */
+    uint32_t at, count; /* index of the first element in fab_dmodk.dlid[], and number of DLIDs */
     uint32_t run, lid;  /* the first `run` DLIDs have consecutive LIDs, which begin with `lid` */
 };
 struct fab_dmodk {
     /* count: number of DLIDs; dests: number of switches that have DLIDs */
     uint32_t count, dests;
-    /* [count] all DLIDs, sorted by switch. At each switch, the DLIDs of port 0 come last, and the
-     * others are in the order of LIDs. */
+    /* [count] all DLIDs, sorted by destination switch. Within a switch, DLIDs of endports are
+     * sorted by LID, and those of port 0 come last. */
     struct fab_dmodk_dlid *dlid;
     struct fab_dmodk_dest *dest; /* [dests] the destination switches, sorted by their lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;
     /* [slots_count] one element for each pair of divider and number of slots that occurs; element 0
-     * is for switches without slots */
+     * is for switches that have no slots */
     struct fab_dmodk_slots *slots_of;
-    /* [switches] index in slots_of[] of each switch, for packets that ascend */
+    /* [switches] index in slots_of[] by which each switch forwards packets up */
     uint16_t *up;
-    /* [switches] index in slots_of[] of each switch, for parallel links that lead down; 0: no
+    /* [switches] index in slots_of[] by which each switch chooses among parallel links down; 0: no
      * slots */
     uint16_t *down;
 };

@@ -30,14 +30,14 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/fattree/entries.h"
 
-/* Number of batches that a worker fills together, so that it visits the LFT of each switch once for
- * all of them. */
+/* Number of batches (of 64 destinations) that a worker fills together, so that it visits the LFT of
+ * each switch once for all of them. */
 #define BATCHES 8
 
 struct worker {
     struct fab_batch batch[BATCHES];
     uint32_t batches;
-    /* for each batch, whether its LIDs are adjacent to those of the batch before */
+    /* for each batch, whether its LIDs directly follow those of the batch before */
     bool follows[BATCHES];
 };
 
@@ -48,8 +48,8 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Compares the neighbours of two switches one by one. Returns true if each pair has equal rows of
- * path lengths. */
+/* Compares switch s with a switch of the same port class, `port_class`. Returns true if, one by
+ * one, their neighbours have equal path lengths to all destinations of the batch. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -74,9 +74,9 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Finds entries that switch s can share, or writes its entries. Called if no entries of its full
- * class are known. Returns the LFT row that the caller must copy; NULL: the entries have been
- * written. */
+/* Called if no entries of the full class of switch s are known yet. Returns an LFT row with the
+ * entries that switch s needs, if another switch has equal entries; the caller must copy them.
+ * Otherwise writes the entries of s and returns NULL. */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],
@@ -97,8 +97,8 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
     return row;
 }
 
-/* Returns an LFT row with the entries of switch s for this batch, which the caller must copy. NULL:
- * the entries of s have been written already. */
+/* Returns an LFT row with the entries that switch s needs for this batch, which the caller must
+ * copy. If no other switch has these entries, writes the entries of s and returns NULL. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
     uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];

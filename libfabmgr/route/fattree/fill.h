@@ -6,8 +6,9 @@
 #include "libfabmgr/base/pool.h"
 #include "libfabmgr/route/fattree/dmodk.h"
 
-/* Writes all entries. Each task of the thread pool fills some batches of 64 destinations. Without a
- * pool (NULL) the caller's thread does all the work. Returns NOMEM if there is no memory. */
+/* Writes the LFT entries of all switches. Each task of the thread pool fills some batches of 64
+ * destination switches. Without a pool (NULL), the caller's thread does all the work. Returns NOMEM
+ * if there is no memory. */
 int fab_route_tree_fill(const struct fab_tree *t, const struct fab_dmodk *dmodk,
                         const struct fab_pool *pool, const struct fab_lft *lft);
 

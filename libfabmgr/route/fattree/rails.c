@@ -36,8 +36,9 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
     return is_host ? node : FAB_NONE;
 }
 
-/* Returns the word that is the last word of at least three quarters of the leaf's hosts; NULL:
- * there is no such word. Finds the word by the majority algorithm of Boyer and Moore. */
+/* Returns the last word of the NodeDescriptions of the leaf's hosts, if at least three quarters of
+ * them have the same one; otherwise NULL. Finds this word by the majority algorithm of Boyer and
+ * Moore. */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;
@@ -63,8 +64,8 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
     return matching * 4 >= hosts * 3 ? word : NULL;
 }
 
-/* Returns the index of the word in the sorted list words[count]. If it is not in the list,
- * *ret_found is false, and the result is the index at which to insert it. */
+/* Returns the index of the word in the sorted list words[count]. If the list does not contain the
+ * word, sets *ret_found to false and returns the index at which to insert it. */
 static uint32_t index_of(const char *const *words, uint32_t count, const char *word,
                          bool *ret_found)
 {

@@ -24,7 +24,8 @@ static void make_pattern(const struct fab_tree *t, const struct fab_dmodk *l, ui
         pattern[l->dlid[i].lid] = num[slot[i]];
 }
 
-/* Makes a pattern for each class with at least FEW switches whose slots all have a port. */
+/* Makes a pattern for each class of switches that has at least FEW members and a port in every
+ * slot. */
 static int make_patterns(const struct fab_tree *t, const struct fab_dmodk *dmodk, uint32_t top,
                          uint32_t *members, struct fab_slot_patterns *p)
 {

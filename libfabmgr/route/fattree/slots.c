@@ -22,7 +22,8 @@
 #include "libfabmgr/route/fattree/tree.h"
 
 #define DIVIDER_MAX (1u << 20)
-#define FASTER 4 /* greatest number of slots of a link that is faster than others of its switch */
+/* maximum number of slots of a link that is faster than other links of its switch */
+#define FASTER 4
 
 /* Returns the number of links from switch s to the neighbour updown.nbr[i]; 0 if this neighbour is
  * not one rank above s. */
@@ -32,8 +33,8 @@ static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
 }
 
-/* Finds the usual number of parallel links from a switch to a switch one rank above, for each rank.
- * This is the most frequent number. */
+/* Finds, for each rank, the usual number of parallel links from a switch to a switch one rank
+ * above. The usual number is the most frequent one. */
 static void find_usual_parallels(struct fab_tree *t)
 {
     uint32_t count[256];
@@ -69,10 +70,10 @@ static void find_first_ports(struct fab_tree *t)
     }
 }
 
-/* Numbers of the links from a switch to the switches one rank above. */
+/* Figures about the links from one switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    /* number of links, where each neighbour counts with at most `parallel` links */
+    /* number of links, but at most `parallel` of those to each neighbour */
     uint32_t usable;
     uint8_t slowest, fastest; /* port_slow of the slowest and of the fastest link */
 };
@@ -98,9 +99,10 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* Returns true if the switch is regular. All its uplinks must be equally fast. Few slots may be
- * without a link: at most a quarter, or as many as the usual parallel links to one neighbour. The
- * links without a slot must not be more than a quarter of the slots. */
+/* Returns true if the switch is regular, so that its slots follow from the positions of the upper
+ * switches. All its uplinks must be equally fast. At most a quarter of the slots, or as many as the
+ * usual parallel links to one neighbour, may be without a link. The links without a slot must not
+ * be more than a quarter of the slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -129,9 +131,9 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* Finds which parallel links to a neighbour are present if some are missing. The port numbers show
- * this: parallel links are on adjacent ports of the lower switch (side_by_side), or are distributed
- * in rounds over all neighbours. */
+/* If some parallel links to a neighbour are missing, finds which ones. The port numbers tell this:
+ * parallel links are on adjacent ports of the lower switch (side_by_side), or alternate with the
+ * links to the other neighbours. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -182,7 +184,8 @@ static uint8_t local_nbr(const struct fab_tree *t, uint32_t s, uint32_t peer)
     return (uint8_t)(i - t->updown->at[s]);
 }
 
-/* Distributes the slots in rounds: each link gets one slot, then faster links get further slots. */
+/* Distributes the slots over the links of an irregular switch: each link gets one slot, then faster
+ * links get further slots. */
 static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a)
 {
     uint32_t slot = t->slot_at[s], end = t->slot_at[s + 1];
@@ -233,8 +236,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many numbers each leaf gets. All leaves get as many as the leaf with the most host
- * positions needs. */
+/* Finds how many D-mod-k numbers each leaf gets. All leaves get as many as the leaf with the most
+ * positions for hosts needs. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -55,8 +55,9 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* Returns true if two switches have the same port numbers, ranks of neighbours, and slots. With
- * `upper`, compares only the upper neighbours and the number of lower neighbours. */
+/* Returns true if two switches have links at the same port numbers, to neighbours of the same
+ * ranks, and have the same slots. With `upper`, compares only the upper neighbours and the number
+ * of lower neighbours. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;
@@ -103,8 +104,8 @@ static uint64_t hash_full_class(const void *ctx, uint32_t s)
     return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* Finds the classes. With `upper`, compares switches only by their upper neighbours. port_class[n]
- * and full_class[n] are scratch memory. */
+/* Finds the equivalence classes of switches. With `upper`, only upper neighbours are compared.
+ * port_class[n] and full_class[n] are scratch memory. */
 static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {
     uint32_t n = t->g->n;

@@ -89,8 +89,8 @@ static int ports_make(const struct fab_graph *g, const struct fab_updown *s,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Each switch is a member of two groups. As a lower switch it has index s in the arrays of struct
- * positions, as an upper switch n + s. */
+/* A switch as a member of a group. Each switch is in two groups: as a lower switch it has index s
+ * in the arrays of struct positions, as an upper switch n + s. */
 struct member {
     uint32_t group, rail, least_port, sw;
 };
@@ -99,8 +99,8 @@ struct positions {
     struct fab_tree *t;
     /* [2n] group of each switch as lower switch (index s) and as upper switch (index n + s) */
     uint32_t *group;
-    /* [2n] least port number by which the other switches of the group reach the switch; FAB_NONE:
-     * no links */
+    /* [2n] least port number by which the other switches of the group reach the switch; FAB_NONE if
+     * it has no links to them */
     uint32_t *least_port;
     uint32_t *rail; /* [n] rail of each leaf */
     /* [2n] for each group, the state of the search for the number that most of its upper switches
@@ -183,10 +183,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. Each switch is in two groups: as an
- * upper switch and as a lower switch. `upper` says which of the two the function uses. Among lower
- * switches, the leaves of each rail are numbered separately. Returns the greatest number of
- * positions in a group. */
+/* Finds the position of each switch of a rank in its group. Each switch is in two groups. With
+ * `upper`, the function works on the groups in which these switches are the upper ones, otherwise
+ * on those in which they are the lower ones. The leaves of each rail (rails.c) are numbered
+ * separately. Returns the greatest number of positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -215,8 +215,8 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
 }
 
 /* Sets upper_positions[] of each switch to the number of positions in the largest group of its
- * level. If its own group has less than three quarters of this number, sets it to the number of
- * positions in its own group. */
+ * level. If its own group has less than three quarters of that, sets it to the number of positions
+ * in its own group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;
@@ -237,8 +237,8 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Finds the number that most upper switches of each group have, by the majority algorithm of Boyer
- * and Moore. */
+/* Finds the number of each group, which is the number that most of its upper switches have, by the
+ * majority algorithm of Boyer and Moore. */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

@@ -32,72 +32,72 @@ struct fab_tree {
     uint32_t rails;        /* number of rails (rails.c); 1: no rails */
     uint8_t parallel[256]; /* by rank: usual number of parallel links from a switch to a switch one
                               rank above */
-    /* By rank: the lowest number of any port of its switches that leads to a higher rank
-     * (first_up), and to a lower rank (first_down). */
+    /* By rank: the lowest port number that leads to a higher rank (first_up), and to a lower rank
+     * (first_down), at any switch of the rank. */
     uint8_t first_up[256], first_down[256];
     uint32_t irregular; /* number of irregular switches (slots.c) */
-    /* number of slots whose link is missing, in all switches together */
+    /* number of slots without a link, summed over all switches */
     uint32_t empty_slots;
     uint32_t first_host; /* lowest port number with a host at any leaf */
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
-    /* [n] number of each switch among the switches of its rank; siblings have consecutive
-     * numbers */
+    /* [n] number of each switch among the switches of its rank; switches of one group have
+     * consecutive numbers */
     uint32_t *number;
-    /* [n] position among the lower switches of the group in which the switch is a lower one */
+    /* [n] position of the switch among the lower switches of a group */
     uint32_t *lower_pos;
-    /* [n] position among the upper switches of the group in which the switch is an upper one */
+    /* [n] position of the switch among the upper switches of a group */
     uint32_t *upper_pos;
-    /* [n] number of positions that upper_pos[] can have, whether occupied or not */
+    /* [n] number of possible values of upper_pos[] in the switch's group, including positions of
+     * missing switches */
     uint32_t *upper_positions;
     /* [n] divider of D-mod-k, W(l) of Zahavi. It is 1 for a leaf. For a switch one rank above
      * switch s, it is the divider of s multiplied by the number of upper switches of s; if the
      * switches s below it differ, the greatest such product. */
     uint32_t *divider;
-    /* The slots are the ports from which D-mod-k chooses for packets that ascend. Slot i of switch
-     * s has the index slot_at[s] + i in the arrays. */
+    /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
+     * s has the index slot_at[s] + i in the arrays below. */
     uint32_t *slot_at; /* [n + 1] */
     uint8_t *slot_num; /* [slots] port, or 0: the link is missing */
     /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
     uint8_t *slot_nbr;
-    /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the switch; 0: it has
-     * not */
+    /* [neighbours] 0xff if neighbour updown.nbr[i] has a higher rank than the switch, otherwise 0
+     */
     uint8_t *higher;
-    /* [neighbours] the port to the neighbour if there is a single link; 0: several links */
+    /* [neighbours] the port to the neighbour, if there is a single link to it; otherwise 0 */
     uint8_t *single_port;
-    uint8_t *slot_nbrs; /* [n] number of distinct neighbours in slots */
+    uint8_t *slot_nbrs; /* [n] number of distinct neighbours to which slots lead */
     /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches with the same [0] have the same port
      * numbers towards upper neighbours, and equally many lower neighbours. Switches with the same
      * [1] have the same port numbers towards all neighbours. */
     uint32_t *port_class;
-    uint32_t *full_class;   /* [n][2] like port_class, but members have the same neighbours on the
-                               same ports */
+    /* [n][2] like port_class, but switches of a class have the same neighbours on the same ports */
+    uint32_t *full_class;
     bool *whole;            /* [n] whether all slots of the switch have a port */
     bool *irregular_switch; /* [n] whether the switch is irregular (slots.c) */
 };
-/* Finds the positions, numbers, slots and classes of a tree. The caller keeps f, g, o and updown,
- * which must outlive *ret. Returns NOMEM if there is no memory. */
+/* Finds the positions, numbers, slots and classes of a tree. *ret keeps pointers to f, g, o and
+ * updown, which must outlive it. Returns NOMEM if there is no memory. */
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
                         const struct fab_order *o, const struct fab_updown *updown,
                         struct fab_tree *ret);
 void fab_route_tree_fini(struct fab_tree *t);
 
-/* slots.c: computes the slots and the members that depend on them. The positions must be known.
+/* Computes the slots, and the members that depend on them (slots.c). The positions must be known.
  * Returns NOMEM if there is no memory. */
 int fab_route_tree_slots(struct fab_tree *t);
 
-/* switch_classes.c: computes port_class[] and full_class[]. The slots must be known. Returns NOMEM
+/* Computes port_class[] and full_class[] (switch_classes.c). The slots must be known. Returns NOMEM
  * if there is no memory. */
 int fab_route_tree_classes(struct fab_tree *t);
 
-/* rails.c: sets ret_rail[n] to the rail of each leaf, and to 0 for other switches. Returns the
- * number of rails, which is 1 if the fabric has no rails. */
+/* Finds the rails (rails.c): sets ret_rail[n] to the number of each leaf's rail, and to 0 for other
+ * switches. Returns the number of rails, which is 1 if the fabric has no rails. */
 uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order *o,
                               uint32_t *ret_rail);
 
-/* Sets ret[num] to the position of the host at port `num` of leaf `sw`. Consecutive hosts have
- * consecutive positions. first: lowest port number with a host at any leaf. Returns the number of
- * positions. */
+/* Sets ret[num] to the position of the host at port `num` among the hosts of leaf `sw`. first: the
+ * lowest port number at which any leaf has a host. Returns the number of positions. */
 uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, uint32_t first,
                                        uint8_t ret[256]);
 

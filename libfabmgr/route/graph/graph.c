@@ -35,8 +35,8 @@ static int by_parallel(const void *a, const void *b)
     return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-/* Lists the working links of `sw` to other switches, sorted by (peer, port). Returns their
- * number. */
+/* Lists the working links of `sw` to other switches, sorted by neighbour, then by port. Returns
+ * their number. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;
@@ -107,8 +107,8 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
         g->port_slow[i] = slowness(rates[i], fastest);
 }
 
-/* Labels the components by a breadth-first search from each switch that has no label yet. queue:
- * scratch memory for all switches. */
+/* Assigns each switch to a connected component, by a breadth-first search from each switch that has
+ * no component yet. queue: scratch memory for all switches. */
 static void label_components(struct fab_graph *g, uint32_t *queue)
 {
     memset(g->component, 0xff, g->n * sizeof(*g->component));

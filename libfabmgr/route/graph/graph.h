@@ -21,10 +21,11 @@ struct fab_graph {
     /* [ports] rate of the fastest ISL divided by the rate of this ISL, at least 1 */
     uint8_t *port_slow;
     /* The distinct neighbours of switch s are nbr[nbr_at[s]] to nbr[nbr_at[s + 1] - 1], by id. */
-    uint32_t *nbr_at;    /* [n + 1] */
-    uint32_t *nbr;       /* [neighbours] */
-    uint32_t *hosts;     /* [n] number of working links from the switch to hosts */
-    uint32_t *component; /* [n] lowest switch id in the switch's connected component */
+    uint32_t *nbr_at; /* [n + 1] */
+    uint32_t *nbr;    /* [neighbours] */
+    uint32_t *hosts;  /* [n] number of working links from the switch to hosts */
+    /* [n] the connected component of each switch, named by its lowest switch id */
+    uint32_t *component;
 };
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);

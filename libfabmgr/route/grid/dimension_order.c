@@ -25,8 +25,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns the switch whose coordinate in dimension d is `to`, and whose other coordinates are those
- * of switch a. Returns FAB_NONE if there is no such switch, or if no link connects it with a. */
+/* Returns the switch that differs from switch a only in dimension d, where its coordinate is `to`.
+ * Returns FAB_NONE if there is no such switch, or if no link connects it with a. */
 static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];
@@ -69,8 +69,8 @@ static bool can_go(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward
     return steps <= (forward ? s->forward : s->backward)[(size_t)a * s->grid->dims + d];
 }
 
-/* Returns true if the path from switch a to the coordinate of b in dimension d goes forward when no
- * link is missing. */
+/* Returns true if packets from switch a to the coordinate of b in dimension d travel forward (to
+ * ascending coordinates) when no link is missing. */
 static bool goes_forward(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -116,9 +116,9 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* Returns the next pivot for a packet at switch a: the first one of its row in dimension d, counted
- * from a position that depends on the number of the destination LID. FAB_NONE: the row has no
- * pivot. */
+/* Returns the next switch for a packet at switch a that must go around a missing link of its row in
+ * dimension d. This switch is a pivot, which has links to all switches of the row. The number of
+ * the destination LID selects one of several pivots. FAB_NONE: the row has no pivot. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -131,8 +131,8 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* Returns the next switch on the path from switch a, within its row, to the coordinate of b in
- * dimension d; FAB_NONE: the row has no such path. */
+/* Returns the next switch on the path from switch a, within its row in dimension d, to the
+ * coordinate of b; FAB_NONE: no path within the row leads there. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
@@ -146,8 +146,8 @@ static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t
 
 /* ---- paths around a gap ---------------------------------------------------------------------- */
 
-/* Returns the next switch towards a gap in the row of switch a in dimension d; FAB_NONE: a is next
- * to the gap. */
+/* The row of switch a in dimension d has a gap before the coordinate of b. Returns the next switch
+ * towards this gap; FAB_NONE: a is next to the gap. */
 static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -163,9 +163,9 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Lets a packet at switch a turn early: returns the next switch in a later dimension in which a and
- * b differ. FAB_NONE: there is no such switch. Prefers a switch from which dimension d has a path
- * to the coordinate of b. */
+/* Lets a packet to b leave dimension d at switch a before it has reached the coordinate of b.
+ * Returns the next switch in a later dimension in which a and b differ, preferably one from which
+ * dimension d has a path to the coordinate of b. FAB_NONE: there is no such switch. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -181,8 +181,8 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour of a, in any later dimension, from which dimension d has a path to the
- * coordinate of b; FAB_NONE: there is no such neighbour. */
+/* Returns a neighbour of a in any later dimension from which dimension d has a path to the
+ * coordinate of b; FAB_NONE: there is none. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {
@@ -213,8 +213,8 @@ uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Returns true if dimension d has a broken row: some switch has no path within the row to another
- * switch of the row. */
+/* Returns true if dimension d has a broken row: within the row, some switch has no path to another
+ * switch. */
 static bool is_broken(const struct fab_dor *s, uint32_t d)
 {
     for (uint32_t a = 0; a < s->grid->n; a++) {

@@ -12,17 +12,17 @@ struct fab_dor {
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
     uint32_t rank[FAB_GRID_DIMS];  /* index of each dimension in order[] */
-    /* [n][dims] for rings and paths: number of hops that packets can go forward, and backward, from
-     * each switch in its row. */
+    /* [n][dims] for rings and paths: number of hops that packets can go within the row from each
+     * switch, forward and backward */
     uint16_t *forward, *backward;
-    /* a row that is a clique lacks a link, so that paths depend on the destination LID */
+    /* some row that is a clique lacks a link, so that paths depend on the destination LID */
     bool pivots;
-    uint32_t number; /* number of the destination LID, set by the caller */
+    /* number of the destination LID, which selects among pivots; set by the caller */
+    uint32_t number;
 };
-/* Prepares *ret. A row is broken if a switch has no path within the row to another switch of it.
- * Dimensions with broken rows are travelled first, since a later dimension can be used to go around
- * a gap. The caller keeps g and grid, which must outlive *ret. Returns NOMEM if there is no
- * memory. */
+/* Prepares *ret. If, within some row of a dimension, a switch has no path to another switch,
+ * packets travel this dimension first, because they can use a later dimension to go around the gap.
+ * *ret keeps pointers to g and grid, which must outlive it. Returns NOMEM if there is no memory. */
 int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, struct fab_dor *ret);
 void fab_route_dor_fini(struct fab_dor *s);
 

@@ -38,18 +38,18 @@ struct classes {
     const struct fab_graph *g;
     uint32_t edges;
     uint32_t *edge; /* [neighbours] number of the link, equal for both directions */
-    uint32_t *set;  /* [edges] disjoint sets (sets.h) */
-    /* [edges] row of each link: the root of the link's set, saved after the links of each triangle
-     * are joined and before the links of squares are joined */
+    uint32_t *set;  /* [edges] disjoint sets of links (sets.h), which the search joins */
+    /* [edges] the row of each link, as the root of the link's set. Saved after the links of
+     * triangles were joined, and before the links of squares are joined. */
     uint32_t *row;
     bool *square; /* [edges] whether the link is a side of a square */
-    /* [n] 1 + id of the corner of a square from which the search last reached the switch in two
-     * hops; 0: not reached yet */
+    /* [n] 1 + id of the corner from which the search last reached the switch in two hops; 0: not
+     * reached yet. (Corner: a switch of a square of four links.) */
     uint32_t *seen;
     uint32_t *first; /* [n] the first of the two hops of seen[], as index of g->nbr */
     uint32_t *then;  /* [n] the second of the two hops of seen[], as index of g->nbr */
-    /* [n] 1 + id of the corner of a square of which the switch was last found to be a neighbour; 0:
-     * not found yet */
+    /* [n] 1 + id of the corner of which the switch was last found to be a neighbour; 0: not found
+     * yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
@@ -137,8 +137,8 @@ static void join_triangles(struct classes *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* A function that is called for each square. side[0] and side[1] form a path from a corner to the
- * opposite corner, side[2] and side[3] the other path. */
+/* A function that is called for each square of four links. side[0] and side[1] form a path from a
+ * corner to the opposite corner, side[2] and side[3] the other path. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
@@ -199,8 +199,8 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers the sets of links that contain a side of a square, as classes. Returns false if there are
- * more than CLASSES_MAX. */
+/* Numbers the classes of parallel links. Each set of links that contains a side of a square is a
+ * class. Returns false if there are more than CLASSES_MAX. */
 static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
@@ -315,7 +315,7 @@ static uint32_t busiest_switch(const struct fab_graph *g)
 }
 
 /* Groups the neighbours of switch u into rows: neighbours that are linked to each other are in one
- * row. set[] receives disjoint sets (sets.h) of the neighbours' indices. */
+ * row. set[] receives disjoint sets (sets.h) of the indices of the neighbours. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];

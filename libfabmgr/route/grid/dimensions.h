@@ -14,7 +14,7 @@ struct fab_dimensions {
      * unknown */
     uint8_t *dim;
 };
-/* Finds the dimensions from the links in g; f provides the names of switches for why[]. Returns
+/* Finds the dimension of each link of g. The names of switches in why[] come from f. Returns
  * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);

@@ -31,15 +31,15 @@
 struct slices {
     uint32_t size;
     uint32_t *of; /* [n] slice of each switch */
-    /* [size][words] for each slice, the bitset of the slices to which links join it */
+    /* [size][words] for each slice, a bitset of the slices that are linked to it */
     uint64_t *linked;
     size_t words;
     uint32_t links;     /* number of pairs of slices that are joined by links */
     uint32_t *number;   /* [size] coordinate of each slice */
     uint32_t *sequence; /* [size] the slices in the order of their coordinates */
     enum fab_grid_kind kind;
-    /* the lowest id of another switch on the anchor's row in this dimension; FAB_NONE: there is
-     * none */
+    /* Of the switches that differ from the anchor (switch 0) only in this dimension, the lowest id;
+     * FAB_NONE: there is none. */
     uint32_t lowest;
 };
 struct recognition {
@@ -76,8 +76,9 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
     }
 }
 
-/* Numbers the slices in the order of their lowest switch ids. That switch is the root of the
- * slice's set, so the loop numbers a slice before it reaches the other switches of the set. */
+/* Numbers the slices (the sets of switches with the same coordinate in a dimension) in the order of
+ * their lowest switch ids. That switch is the root of the slice's set, so the loop numbers a slice
+ * before it reaches the other switches of the set. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
@@ -136,11 +137,11 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Follows the ring or path of slices from slice `first`. If there are two next slices, takes the
- * lower one. Returns true if it has visited all slices. */
+/* Visits the slices of a ring or path one after the other, from slice `first`. If there are two
+ * next slices, takes the one with the lower number. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* linked[] has no bit for a link from a slice to itself, so this bit marks visited slices */
+    /* linked[] has no bit for a link from a slice to itself, so this bit can mark visited slices */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
@@ -206,8 +207,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* If `sw` is on the anchor's row in some dimension, returns this dimension. FAB_NONE: `sw` is the
- * anchor, or its coordinates differ from those of the anchor in several dimensions. */
+/* Returns the dimension in which the coordinates of `sw` differ from those of the anchor (switch
+ * 0). FAB_NONE: they differ in several dimensions, or `sw` is the anchor. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -238,11 +239,12 @@ static uint32_t position(const struct slices *s, uint32_t slice)
     return i;
 }
 
-/* Chooses the direction of a dimension, so that its coordinates do not depend on faults elsewhere.
- * `anchor` is the slice of the anchor, and `other` the slice of another switch on the anchor's row.
- * In a ring, the coordinate of `other` must be at most half the size of the ring. If it is exactly
- * half, both directions meet this condition, and the function returns false. In a path, the anchor
- * must be in the lower half; if it is in the middle, `other` must be in the lower half. */
+/* Chooses the direction in which the coordinates of a dimension ascend, so that they do not depend
+ * on faults elsewhere. `anchor` is the slice of switch 0, and `other` the slice of a switch that
+ * differs from switch 0 only in this dimension. In a ring, the coordinate of `other` must be at
+ * most half the size of the ring. If it is exactly half, both directions meet this condition, and
+ * the function returns false. In a path, the anchor must be in the lower half; if it is in the
+ * middle, `other` must be in the lower half. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

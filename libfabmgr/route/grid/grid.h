@@ -9,10 +9,10 @@
 #define FAB_GRID_DIMS FAB_DIMENSIONS_MAX
 
 enum fab_grid_kind {
-    FAB_GRID_CLIQUE, /* all pairs of switches are linked: HyperX, and all dimensions of size 2 or
-                        3 */
-    FAB_GRID_PATH,   /* 3 or more switches in a line: a mesh */
-    FAB_GRID_RING,   /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
+    /* all pairs of switches of a row are linked: HyperX, and all dimensions of size 2 or 3 */
+    FAB_GRID_CLIQUE,
+    FAB_GRID_PATH, /* 3 or more switches in a line: a mesh */
+    FAB_GRID_RING, /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
 };
 struct fab_grid_dim {
     enum fab_grid_kind kind;
@@ -25,11 +25,12 @@ struct fab_grid {
     struct fab_grid_dim dim[FAB_GRID_DIMS];
     /* [n] position of each switch in the grid: the sum of coordinate * step over all dimensions */
     uint32_t *place;
-    uint32_t *at; /* [places] the switch at each position; FAB_NONE: it is missing */
+    /* [places] the switch at each position; FAB_NONE if the grid lacks a switch there */
+    uint32_t *at;
 };
 /* Finds the coordinates. They depend only on the links and on the GUIDs of a few switches (grid.c),
- * so that most faults do not change them. Returns NOMEM, or UNSUPPORTED if the topology is no grid;
- * why[] then names the reason. */
+ * so that most faults do not change them. Returns UNSUPPORTED if the topology is no grid, with the
+ * reason in why[], or NOMEM. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);

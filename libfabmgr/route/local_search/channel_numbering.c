@@ -97,17 +97,18 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 
 /* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
-/* A step stands for a channel on a VL. Its number is channel * lanes + VL, where `lanes` is the
- * number of VLs. */
+/* State of the numbering by chains of dependencies. A step stands for a channel on a VL. Its number
+ * is channel * lanes + VL, where `lanes` is the number of VLs. */
 struct chains {
     struct fab_channel_numbering *l;
-    /* chooses the order of independent steps at random; NULL: their order is fixed */
+    /* chooses at random among steps that are independent of each other; NULL: their order is fixed
+     */
     struct fab_prng *prng;
     uint32_t steps, words;
-    /* [steps][words] for each step, the bitset of the channels that depend on it, by port and VL of
-     * the next switch */
+    /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it, by
+     * port and VL of the next switch */
     uint64_t *after;
-    /* [steps] number of predecessors of each step that have no number yet */
+    /* [steps] number of steps on which each step depends and that have no number yet */
     uint32_t *predecessors;
     uint32_t *queue; /* [steps] */
 };
@@ -154,8 +155,8 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* Returns the next step without predecessors: the first one in the queue, or a random one if prng
- * is not NULL. */
+/* Returns a channel and VL (step) whose predecessors all have numbers: the first one in the queue
+ * or, if prng is not NULL, a random one. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -276,8 +277,8 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
 
 /* ---- testing moves --------------------------------------------------------------------------- */
 
-/* Returns true if packets from switch `from` to `lid` still meet ascending numbers when `sw` sends
- * by `channel`. */
+/* Returns true if packets from switch `from` to `lid` would still pass channels with ascending
+ * numbers if switch `sw` sent them by `channel`. */
 static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
                     uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
@@ -297,8 +298,8 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
     return true;
 }
 
-/* Returns true if ascends() holds for all switches that send through `sw`. They are tested one by
- * one, because their SLs may differ. */
+/* Returns true if ascends() is true for all switches that send packets to the LID through `sw`.
+ * They are tested one by one, because the SLs of their packets may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

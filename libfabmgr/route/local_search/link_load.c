@@ -84,7 +84,7 @@ static int count_cells(uint8_t *cell, uint32_t count)
     return FAB_OK;
 }
 
-/* Counts the paths from the endports of one run to one endport. */
+/* Counts the paths from the endports of one run (endports of one switch) to one endport. */
 static int count_path(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),
@@ -196,7 +196,7 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
 /* ---- moves ----------------------------------------------------------------------------------- */
 
 /* Appends to path[] the channels from switch sw to the destination switch `home`. Returns false if
- * the path is too long, does not reach `home`, or passes switch `without`. */
+ * the path is too long, does not reach `home`, or passes the switch `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
                    uint32_t without, uint32_t *path, uint32_t *count)
 {
@@ -250,7 +250,7 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     return change;
 }
 
-/* Returns how many of the `count` counters of cell[] exceed the bound. */
+/* Returns how many of the counters cell[0] to cell[count - 1] exceed the bound. */
 static uint32_t count_above(const uint8_t *cell, uint32_t count, uint32_t bound)
 {
     uint32_t over = 0;
@@ -302,8 +302,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns the part of a channel's load that is caused by flows to other endports. own: the number
- * of flows to this endport on the channel. */
+/* Returns how much of a channel's load flows to other endports than the one of the move. own: the
+ * number of flows to that endport on the channel. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

@@ -11,21 +11,22 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 #define FAB_LINK_LOAD_HOPS 64 /* greatest number of hops of a path */
-/* The greatest number of flows that a counter holds; there is a counter for each channel and shift.
- * At the beginning, the tables may cause half as many, so that moves can add flows. */
+/* Maximum value of a counter of flows; there is a counter for each channel and each shift
+ * permutation. The tables may cause at most half as many at the beginning, so that moves can add
+ * flows. */
 #define FAB_LINK_LOAD_FLOWS 255
 
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* A run: elements `first` to `first` + count - 1 of end[], which are all attached to switch `sw`,
- * while the elements before and after them are not. */
+/* A run of endports: elements `first` to `first` + count - 1 of end[], which are all attached to
+ * switch `sw`, while the elements before and after them are not. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The counters of the shifts in which the endports of a run send to a certain endport. Since shifts
- * wrap around, they form two ranges: `before` counters that begin at `from`, and the first `rest`
- * counters. */
+/* The shifts in which the endports of a run (endports of one switch) send to a certain endport, as
+ * counters of one channel. Since shifts wrap around, they form two ranges: `before` counters that
+ * begin at index `from`, and the first `rest` counters. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
@@ -36,31 +37,33 @@ struct fab_link_load {
     /* [ends] the endports; in the shift by k, endport i of this array sends to endport i + k,
      * modulo `ends` */
     struct fab_link_load_endport *end;
-    struct fab_link_load_run *run; /* [runs] all runs, in the order of end[] */
-    /* [ends][n] the channel of each switch towards the endport; FAB_NONE at the endport's own
-     * switch, or if there is no path */
+    struct fab_link_load_run *run; /* [runs] the runs of endports, in the order of end[] */
+    /* [ends][n] the channel by which each switch sends to the endport; FAB_NONE at the endport's
+     * own switch, or if there is no path */
     uint32_t *next;
-    uint32_t *flow; /* [ends][n] number of endports that send to the endport through each switch */
-    /* [channels] load of all-to-all, in flows times port_slow (rate of the fastest ISL / rate of
-     * this ISL) */
+    /* [ends][n] number of endports whose packets to the endport pass through each switch */
+    uint32_t *flow;
+    /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
+     * fastest ISL / rate of this ISL) */
     uint32_t *load;
     /* [channels][ends] number of flows that the shift by k sends over the channel */
     uint8_t *cell;
     /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
-    /* The bounds of the present goal (most_load, most_flows), and the sum over all channels by
-     * which the bounds are exceeded (over_load, over_flows). */
+    /* The bounds that the search tries to reach (most_load, most_flows), and the sum over all
+     * channels of the amounts by which the bounds are exceeded (over_load, over_flows). */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
     uint32_t *over; /* [channels] how much each channel contributes to over_flows */
-    /* Cache: the ranges of counters of all runs of endports whose packets to endport upstream_end
-     * pass switch upstream_sw. upstream_end is FAB_NONE if the cache is invalid. */
+    /* Cache: the ranges of counters of the runs whose packets to endport upstream_end pass switch
+     * upstream_sw. If the cache is invalid, upstream_end is FAB_NONE. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };
-/* Counts the loads that the tables cause. by_port[port ids of switches] is the channel of a port,
- * or FAB_NONE. Returns LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a channel or
- * a path is too long, UNSUPPORTED if the tables do not connect all endports, or NOMEM. */
+/* Counts the loads that the tables cause. by_port[port ids of switches] is the channel that leaves
+ * a port, or FAB_NONE. Returns LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a
+ * channel or a path is too long, UNSUPPORTED if the tables do not connect all endports, or NOMEM.
+ */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);
@@ -70,8 +73,9 @@ void fab_route_link_load_fini(struct fab_link_load *b);
 uint32_t fab_route_link_load_max(const struct fab_link_load *b);
 /* Returns the greatest number of flows that any shift has on any channel. */
 uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b);
-/* Sets the goal of the search: on each channel, a load of at most `load` with all-to-all, and at
- * most `flows` flows with any shift. Recomputes by how much both bounds are exceeded. */
+/* Sets the bounds of the search: on each channel, a load of at most `load` with all-to-all traffic,
+ * and at most `flows` flows with any shift. Recomputes by how much the channels exceed these
+ * bounds. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)
@@ -96,13 +100,12 @@ struct fab_local_move {
     uint32_t left_count, taken_count;
     uint32_t left[FAB_LINK_LOAD_HOPS], taken[FAB_LINK_LOAD_HOPS];
 };
-/* Finds the move that lets `sw` send to `end` by `channel`. Returns false if the new path would
- * lead back to `sw`, would not reach the endport, or would have too many hops. */
+/* Computes the move that lets switch `sw` send to `end` by `channel`. Returns false if the new path
+ * would lead back to `sw`, would not reach the endport, or would have too many hops. */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* These functions return by how much the move would change over_load, and over_flows.
- * fab_route_move_flows_delta may stop early: if the change exceeds `enough`, it may return any
- * value above `enough`. */
+/* Return by how much a move would change over_load, and over_flows. fab_route_move_flows_delta may
+ * stop early: if the change exceeds `enough`, it may return any value above `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);

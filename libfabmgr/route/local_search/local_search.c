@@ -39,10 +39,10 @@
 /* Budget for the whole search: the number of counters that it may visit. The search takes about
  * half a second. */
 #define BUDGET (UINT64_C(1) << 28)
-/* cost of the evaluation of one move, as a number of visited counters, which is taken from
- * BUDGET */
+/* cost of the evaluation of one move, in visited counters; it is subtracted from BUDGET */
 #define WEIGHING_COST 16
-/* Number of random numberings that are tried if no order of the switches fits. */
+/* Number of random numberings of the channels that are tried, if no order of the switches gives
+ * ascending numbers. */
 #define NUMBERINGS 32
 /* Number of passes over all entries to reduce conflicts. */
 #define PASSES 4
@@ -57,8 +57,9 @@ struct search {
     struct fab_channel_numbering numbering;
     struct fab_link_load burden;
     struct fab_prng prng;
-    uint32_t *tail;  /* [channels] the switch that sends on the channel */
-    uint32_t *until; /* [ends][n] number of the step until which each entry must stay */
+    uint32_t *tail; /* [channels] the switch that sends on the channel */
+    /* [ends][n] number of the step before which each entry must not be changed again */
+    uint32_t *until;
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
@@ -72,8 +73,8 @@ struct search {
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Returns true if `sw` may send to endport `end` by this channel: the numbers must still ascend,
- * and the path must not get longer. s->trial is then the move. */
+/* Returns true if `sw` may send to endport `end` by this channel: channel numbers must still ascend
+ * on the path, and the path must not get longer. If so, s->trial is the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
     const struct fab_link_load_endport *to = &s->burden.end[end];
@@ -93,7 +94,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* upper bound of the amount by which the move can lower over_flows */
+    /* the move can lower over_flows at most by this amount */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -109,8 +110,8 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* Weighs the moves of the entry of `sw` for endport `end` to all other channels of the switch. Does
- * nothing if the entry must stay (until[]). */
+/* Evaluates the moves of the entry of `sw` for endport `end` to all other channels of the switch.
+ * Does nothing if the entry must not change yet (until[]). */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -124,7 +125,8 @@ static void consider(struct search *s, uint32_t end, uint32_t sw)
     }
 }
 
-/* Considers the entries of switch `sw` and of all switches that send to the endport through it. */
+/* Evaluates the moves of the entries for endport `end` of switch `sw`, and of all switches that
+ * send through it. */
 static void consider_upstream(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -155,8 +157,8 @@ static void reduce_load(struct search *s, uint32_t channel)
     }
 }
 
-/* Considers the entries on the path of a flow, from its source up to the switch that sends on the
- * channel. Does nothing if the path does not take the channel. */
+/* Evaluates the moves of the entries on the path from switch `from` to endport `end`, up to the
+ * switch that sends on the channel. Does nothing if the path does not use the channel. */
 static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
@@ -171,8 +173,8 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
     }
 }
 
-/* Draws at random one of the shifts with more flows on the channel than the bound allows, and
- * considers the flows of this shift. */
+/* Draws at random one of the shifts with more flows on the channel than the bound allows. Evaluates
+ * moves of the entries that bring these flows to the channel. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;
@@ -190,8 +192,8 @@ static void reduce_flows(struct search *s, uint32_t channel)
     }
 }
 
-/* Draws at random one of the channels that exceed a bound. *ret_load: true if the channel exceeds
- * the bound of the load, false if that of the flows. */
+/* Draws at random one of the channels that exceed a bound. Sets *ret_load to true if the channel
+ * exceeds the bound of the load, and to false if it exceeds the bound of the flows. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
@@ -269,8 +271,9 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers the greatest load as long as this is possible. When it is not, lowers the greatest number
- * of flows of shifts, and tries the load again. Ends when neither can be lowered. */
+/* Lowers the greatest load of all-to-all traffic as long as this is possible. When it is not,
+ * lowers the greatest number of flows of shifts, and tries the load again. Ends when neither can be
+ * lowered. */
 static int search(struct search *s)
 {
     int status = FAB_OK;
@@ -393,8 +396,8 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
-/* Makes a random numbering for the present tables. It permits other moves than the numbering
- * before. */
+/* Numbers the channels at random, so that the numbers ascend along all present paths. Other moves
+ * are then possible than with the numbers before. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {

@@ -16,8 +16,8 @@ struct fab_local_search_input {
     const struct fab_policy *policy;
     const struct fab_lids *lids;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* Port ids of the endports. In the shift by k, endport i sends to endport i + k of this array.
-     * Each endport must own a LID and be attached to a switch. */
+    /* Port ids of the endports. In the shift permutation by k, endport i of this array sends to
+     * endport i + k. Each endport must own a LID and be attached to a switch. */
     const uint32_t *ends;
     uint32_t end_count;
 };

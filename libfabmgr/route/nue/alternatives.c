@@ -31,8 +31,9 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths enter switch s. *ret_common receives a bitset of
- * slots of s: those by which packets from each of these arcs may continue. */
+/* Collects in deferred[] the arcs by which paths enter switch s. Sets bits in *ret_common for those
+ * arcs that leave s by which packets from all of these arcs may continue; bit i stands for arc i of
+ * s. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -58,8 +59,8 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Adds all dependencies that the arc needs as an alternative. Returns false, and adds none, if one
- * of them would close a cycle. */
+/* Puts all dependencies into use that the arc needs as an alternative. Returns false, and adds
+ * none, if one of them would close a cycle. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;
@@ -121,6 +122,7 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* unused switches have paths as well, so balance.c need not find paths for them */
+    /* the alternatives include paths for switches that no host uses, so balance.c need not find any
+     */
     ret->unused = 0;
 }

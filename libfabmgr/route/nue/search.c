@@ -27,8 +27,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Greatest number of repeated searches, in which more and more switches take the escape tree. After
- * these, all switches take it. */
+/* Maximum number of times that a search is repeated, each time with more switches on the escape
+ * tree. After these, all switches use the escape tree. */
 #define RETRIES 8
 /* An arc with a load of NORMAL_LOADS times the mean load spans one level more than usual, an arc
  * with twice this load two levels more, and so on. So loaded arcs are used later, as if they were
@@ -115,7 +115,7 @@ void fab_route_nue_fini(struct fab_nue *d)
 
 /* ---- the escape tree ------------------------------------------------------------------------- */
 
-/* Returns whether the escape tree contains the arc or its reverse. */
+/* Returns whether the escape tree contains the arc, in either direction. */
 static bool in_tree(const struct fab_nue *d, uint32_t arc)
 {
     return d->escape_arc[d->cdg->tail[arc]] == arc ||
@@ -137,8 +137,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* Sets down[] for each ancestor of `home` in the escape tree: the slot of the arc that leads
- * towards `home`. */
+/* Fills down[] for each switch on the path from `home` to the root of the escape tree: the slot of
+ * the arc that leads back towards `home`. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -154,7 +154,8 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes switch s take the escape tree, and all switches after it on its path along the tree. */
+/* Makes switch s, and all switches after it on its path along the escape tree, use this tree for
+ * the current destination. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -178,9 +179,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Arc `in` leads from a switch r that has no path to a switch s that has one. Makes `in` the best
- * arc of r at the current level of the search, unless r has a better one. If a search for cycles is
- * needed before `in` may be used, appends it to deferred[] instead. */
+/* Arc `in` leads from a switch r without a path to a switch that has one. Makes `in` the best arc
+ * of r at the current level of the search, unless r has a better one. If a search for cycles must
+ * precede the use of `in`, appends it to deferred[] instead. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -196,7 +197,7 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns the length of the arc in levels of the search: one or, if its load is above normal_load,
+/* Returns how many levels of the search the arc spans: one or, if its load is above normal_load,
  * more. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
@@ -206,7 +207,7 @@ static uint32_t span(const struct fab_nue *d, uint32_t arc)
     return 1 + (uint32_t)(more < SPAN_MAX ? more : SPAN_MAX);
 }
 
-/* Considers the arcs that lead to switch s from neighbours that have no path yet. */
+/* Evaluates the arcs to switch s from neighbours that have no path yet. */
 static void consider_neighbours(struct fab_nue *d, uint32_t s)
 {
     for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
@@ -225,7 +226,7 @@ static void consider_neighbours(struct fab_nue *d, uint32_t s)
     }
 }
 
-/* Considers the arcs that span several levels and whose turn comes at this level (delayed[]). */
+/* Evaluates the arcs of delayed[] that span several levels and end at this level of the search. */
 static void consider_delayed(struct fab_nue *d, uint16_t hops)
 {
     uint32_t *list = &d->delayed[hops % FAB_NUE_LEVELS];
@@ -235,9 +236,9 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the first arc of switch s to `arc`. Then the arcs by which switches send through s, and
- * the new arc `in`, depend on `arc`. Returns false, and changes nothing, if one of these
- * dependencies would close a cycle. */
+/* Changes the first arc of the path from switch s to `arc`. The arcs by which other switches send
+ * through s, and the new arc `in`, then depend on `arc`. Returns false, and changes nothing, if one
+ * of these dependencies would close a cycle. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     struct fab_cdg *t = d->cdg;
@@ -289,7 +290,8 @@ static int by_cost(const void *a, const void *b)
     return (x->arc > y->arc) - (x->arc < y->arc);
 }
 
-/* Gives the candidates of this level their paths. Returns false if a candidate gets no path. */
+/* Gives paths to the switches that the search has reached at this level. Returns false if one of
+ * them gets no path. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
@@ -356,8 +358,8 @@ static bool expand_levels(struct fab_nue *d, bool strict)
     return true;
 }
 
-/* Puts the switches without a path on the escape tree; with `all`, puts all switches on it. Returns
- * the number of switches that had no path. */
+/* Makes the switches without a path use the escape tree; with `all`, all switches. Returns the
+ * number of switches that had no path. */
 static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
 {
     uint32_t rest = 0, component = d->g->component[d->home];
@@ -374,8 +376,8 @@ static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
     return rest;
 }
 
-/* Adds the number of pairs of hosts that use each arc, on the paths found last, to the loads of the
- * arcs. */
+/* Adds the paths that were found last to the loads of the arcs: for each arc, the number of pairs
+ * of hosts that use it. */
 static void add_loads(struct fab_nue *d)
 {
     uint32_t receivers = d->g->hosts[d->home];
@@ -390,7 +392,7 @@ static void add_loads(struct fab_nue *d)
     }
 }
 
-/* Returns the number of hosts whose path is longer than a shortest path over the links. */
+/* Returns the number of hosts whose path has more hops than the shortest path. */
 static uint64_t count_detours(struct fab_nue *d)
 {
     uint64_t detour_hosts = 0;
@@ -420,8 +422,8 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Finds the paths to `home`. The dependencies that the search adds stay in the log of the CDG, so
- * that the caller can undo them. */
+/* Finds the paths to `home`. The dependencies that this adds stay in the log of the channel
+ * dependency graph, so that the caller can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

@@ -10,10 +10,11 @@
 
 #define FAB_NUE_SLOT_NONE 0xff
 #define FAB_NUE_UNREACHED UINT16_MAX
-#define FAB_NUE_LEVELS 16 /* greater than the number of levels that any arc spans (search.c) */
+/* more than the number of levels of the search that any arc spans (search.c) */
+#define FAB_NUE_LEVELS 16
 
-/* An arc that may be used only after a search for cycles, because its dependency leads to an arc
- * that is earlier in the topological order of the CDG. */
+/* An arc whose dependency leads to an arc that is earlier in the topological order of the channel
+ * dependency graph. It may be used only after a search for cycles. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -24,11 +25,11 @@ struct fab_nue {
     struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
     uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to
                                   (acyclic_cdg.h) */
-    /* [n] arc of each switch towards the root of the escape tree; FAB_NONE: at the root */
+    /* [n] the arc of each switch towards the root of the escape tree; FAB_NONE for the root */
     uint32_t *escape_arc;
     /* [arcs] number of pairs of hosts that use the arc, on the paths found so far */
     uint64_t *load;
-    /* The paths to the switch `home`, which were found last. */
+    /* The result: the paths to the switch `home`, which were found last. */
     uint32_t home, count;  /* the destination switch; the number of switches that have a path */
     uint32_t *by_distance; /* [count] the switches that have a path, nearest first */
     /* [n] length of each switch's path in hops (during a search: in levels), or
@@ -40,25 +41,27 @@ struct fab_nue {
     /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
      * arc counts as one hop */
     uint64_t normal_load;
-    /* heads of the lists of arcs that are considered at a later level, by level modulo
+    /* heads of the lists of arcs that are evaluated at a later level of the search, by level modulo
      * FAB_NUE_LEVELS */
     uint32_t delayed[FAB_NUE_LEVELS];
     uint32_t *next_delayed; /* [arcs] next arc in the same list of delayed[] */
     uint32_t delayed_count;
     uint16_t *min_hops; /* [n] number of hops of the shortest path over the links */
-    /* [n] number of hops of each switch that must take the escape tree; FAB_NUE_UNREACHED for the
+    /* [n] number of hops from each switch that must use the escape tree; FAB_NUE_UNREACHED for the
      * others */
     uint16_t *forced;
-    uint8_t *down;  /* [n] slot towards home of each ancestor of home in the escape tree */
-    uint32_t *best; /* [n] the best arc of each switch at the current level */
-    uint64_t *cost; /* [n] sum of the loads along each switch's path to `home` */
+    /* [n] for each switch on the path from home to the root of the escape tree, the slot of the arc
+     * back towards home */
+    uint8_t *down;
+    uint32_t *best;                    /* [n] the best arc of each switch at the current level */
+    uint64_t *cost;                    /* [n] sum of the loads along each switch's path to `home` */
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
     uint64_t *flow;         /* [n] number of hosts that send through the switch */
     uint64_t *alternatives; /* [n][words] bitset of the slots of all arcs that the switch may use */
 };
-/* Initialises *d. The caller keeps g and o, which must outlive d. Returns NOMEM if there is no
+/* Initialises *d. *d keeps pointers to g and o, which must outlive it. Returns NOMEM if there is no
  * memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
                        const struct fab_cdg *cdg);
@@ -70,7 +73,8 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
     return d->g->nbr_at[s] + d->slot[s];
 }
 
-/* Puts the dependencies along the escape tree into use. */
+/* Puts all dependencies along the escape tree into use, so that every switch can always use this
+ * tree. */
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and puts the
@@ -79,23 +83,23 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d);
  * escape tree was added. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
-/* Returns the number of hosts that would get a detour from fab_route_nue_find() without `strict`.
- * Adds no dependency. */
+/* Returns how many hosts would get a path that is not shortest from fab_route_nue_find() without
+ * `strict`. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
-/* Makes the paths to `home` that slot[] contains the current ones: computes home, count,
- * by_distance[] and hops[] from slot[]. */
+/* Restores the paths to `home` from slot[], which the caller has filled: computes home, count,
+ * by_distance[] and hops[]. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
-/* Sets alternatives[] of each switch to the slots of all arcs that can be used in any combination
- * and give equal path lengths; slot[] is one of them. With `add`, puts further dependencies into
- * use for this purpose. The caller has called fab_route_nue_find() or fab_route_nue_restore()
- * before. */
+/* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
+ * path lengths, and sets their bits in alternatives[]. The arc of slot[] is always among them. With
+ * `add`, puts further dependencies into use for this purpose. The caller must have called
+ * fab_route_nue_find() or fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
 /* Fills *ret, the input of balance.c, with the paths to `home`: for each switch, the number of hops
  * and all ports that alternatives[] allows. balance.c then chooses one of these ports. The caller
- * has called fab_route_nue_find_alternatives() before. */
+ * must have called fab_route_nue_find_alternatives(). */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
 #endif

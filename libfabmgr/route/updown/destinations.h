@@ -14,24 +14,26 @@ struct fab_dlid {
     uint8_t port;    /* port of the destination switch that leads to the endport */
     bool loaded;     /* hosts send to the LID, so its paths count for the link loads */
 };
-/* greatest number of DLIDs at one switch with the same offset: one for each port */
+/* maximum number of DLIDs (destination LIDs) at one switch with the same offset: one for each port
+ */
 #define FAB_DLIDS_MAX 256
 
 struct fab_destinations {
     const struct fab_route_input *in; /* borrowed */
     uint32_t *sequence;               /* [switches] destination switches in the order in which they
                                          are routed */
-    uint32_t edges;                   /* the first `edges` switches of sequence[] have hosts */
-    uint32_t leaf_size;               /* greatest number of hosts at one switch */
-    uint32_t lids_each;               /* number of LIDs in the largest LMC range */
+    /* the first `edges` switches of sequence[] are those that have hosts */
+    uint32_t edges;
+    uint32_t leaf_size; /* greatest number of hosts at one switch */
+    uint32_t lids_each; /* number of LIDs in the largest LMC range */
 };
 /* Lists the destination switches in the order of leaf_sequence.h. Returns NOMEM if there is no
  * memory. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* Uses the destination switches in the order of the caller. *ret takes over `sequence` (g->n switch
- * ids, from malloc). All switches count as switches with hosts. Returns NOMEM if `sequence` is
- * NULL. */
+/* Like fab_route_destinations_make, but in the order of `sequence`, an array of g->n switch ids
+ * from malloc that *ret takes over. All switches count as switches with hosts. Returns NOMEM if
+ * `sequence` is NULL. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

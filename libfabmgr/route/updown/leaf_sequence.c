@@ -56,9 +56,9 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits the elements order[from] to order[to - 1] into groups, and puts each group's members next
- * to each other. On entry the elements are in ascending order. The members of a group are within
- * `radius` hops of its first member. Then splits each group again by smaller radii. */
+/* Splits the leaves order[from] to order[to - 1] into groups, and puts the members of each group
+ * next to each other. On entry these leaves are in ascending order. The members of a group are
+ * within `radius` hops of its first member. Then splits each group again by smaller radii. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

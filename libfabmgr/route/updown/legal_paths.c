@@ -27,8 +27,8 @@ struct row {
 
 #define UNKNOWN FAB_LEGAL_HOPS
 
-/* For each of the 64 lengths, sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so that
- * the sum fits into a byte. */
+/* For each of the 64 path lengths, sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so
+ * that the sum fits into a byte. */
 static void relax(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -44,21 +44,21 @@ static void take_minimum(struct row *restrict to, const struct row *restrict fro
         to->hops[i] = from->hops[i] < to->hops[i] ? from->hops[i] : to->hops[i];
 }
 
-/* Finds the destinations to which an upper neighbour has to descend through this switch, and sets
- * *needed to 0xff for them. above: row of the upper neighbour. down: lengths of this switch's
- * descending paths. An upper neighbour whose length has the flag FAB_LEGAL_CLIMBS has another path.
- */
+/* Finds the destinations to which an upper neighbour must send packets down through this switch,
+ * and sets *needed to 0xff for them. above: path lengths of the upper neighbour. down: lengths of
+ * this switch's descending paths. An upper neighbour whose length has the flag FAB_LEGAL_CLIMBS has
+ * another path. */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
         needed->hops[i] |= above->hops[i] == (uint8_t)(down->hops[i] + 1) ? 0xff : 0;
 }
 
-/* Chooses, for each of the 64 destinations, between the descending path of a switch (length in
- * *row) and its path over an upper neighbour (length in *climb). UNKNOWN: there is no such path.
- * The descending path is chosen if it is shorter, or if *needed is 0xff (see find_need). On return
- * *row holds the length of the chosen path, with the flag FAB_LEGAL_CLIMBS if its first hop
- * ascends; FAB_LEGAL_NONE: there is neither path. */
+/* Chooses, for each of the 64 destinations, between two paths of a switch: the descending path,
+ * whose length is in *row, and the path over an upper neighbour, whose length is in *climb.
+ * UNKNOWN: there is no such path. The descending path is chosen if it is shorter, or if *needed is
+ * 0xff (see find_need). On return *row holds the length of the chosen path, with the flag
+ * FAB_LEGAL_CLIMBS if its first hop ascends; FAB_LEGAL_NONE: there is neither path. */
 static void choose(struct row *restrict row, const struct row *climb, const struct row *needed)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -70,7 +70,9 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-#define MEMORY 1024 /* number of hash values; the last row with each hash value is remembered */
+/* number of hash values; for each, the last switch whose path lengths have this hash is remembered
+ */
+#define MEMORY 1024
 
 static uint32_t hash_row(const struct row *row)
 {
@@ -83,8 +85,8 @@ static uint32_t hash_row(const struct row *row)
     return (uint32_t)(sum % MEMORY);
 }
 
-/* Returns a switch whose row equals that of `sw`: the last switch with the same hash, or `sw`
- * itself. */
+/* Returns a switch with the same path lengths as `sw`: the last switch with the same hash or, if
+ * its path lengths differ, `sw` itself. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -103,18 +105,19 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [n] for each class of switches with the same lower neighbours (lower class): whether
-     * descending paths from its switches reach any destination */
+    /* [n] for each class of switches with the same lower neighbours (lower class): whether paths
+     * that only descend lead from its switches to any of the destinations */
     bool *over;
     /* [n] for each lower class, the lengths of the descending paths from its switches */
     struct row *down;
-    /* [2n] for each row class, a switch whose row equals the rows of the members; FAB_NONE: not
-     * known yet. Members that are destinations have rows of their own. */
+    /* [2n] for each row class (row_class of legal_paths.h), a switch with the path lengths that its
+     * members have; FAB_NONE if they are not known yet. Members that are destinations are
+     * exceptions. */
     uint32_t *first;
 };
 
-/* Divides the memory into its parts. First come the rows, row_of[] and the flags, which the caller
- * may read; then the rows down[] and the array first[]. */
+/* Divides a block of memory into its parts. First come the path lengths (rows), row_of[] and the
+ * flags, which the caller may read; then the private arrays down[] and first[]. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -137,9 +140,9 @@ uint8_t *fab_route_legal_alloc(uint32_t n)
                                  sizeof(struct row));
 }
 
-/* Computes the lengths of the descending paths from the switches of class `lower_class`. Such a
- * path is one hop longer than the shortest descending path from any lower neighbour of the switch.
- * On entry the row of a destination holds only the length 0 from the destination to itself. */
+/* Computes the lengths of the paths that only descend from the switches of class `lower_class`.
+ * Such a path is one hop longer than the shortest one from any lower neighbour of the switch. On
+ * entry the row of a destination holds only the length 0 from the destination to itself. */
 static void descend(const struct sweep *w, uint32_t lower_class)
 {
     uint32_t before = FAB_NONE;
@@ -162,7 +165,7 @@ static void sweep_up(const struct sweep *w)
         descend(w, w->s->lower_class_rep[i]);
 }
 
-/* Computes the row of a switch from which no path descends to any of the destinations. */
+/* Computes the path lengths of a switch from which no path descends to any of the destinations. */
 static void climb(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -179,7 +182,7 @@ static void climb(const struct sweep *w, uint32_t sw)
 }
 
 /* Chooses between the descending and the ascending paths of a switch. On entry its row holds the
- * descending paths, on return the chosen ones. */
+ * lengths of the descending paths, on return those of the chosen paths. */
 static void climb_or_descend(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -195,7 +198,7 @@ static void climb_or_descend(const struct sweep *w, uint32_t sw)
     choose(&w->row[sw], &up, &needed);
 }
 
-/* Computes the row of a switch for which no equal row is known. */
+/* Computes the path lengths of a switch, if no other switch is known to have the same ones. */
 static void compute_row(const struct sweep *w, uint32_t sw)
 {
     const struct row *down = &w->down[w->s->lower_class[sw]];
@@ -210,9 +213,10 @@ static void compute_row(const struct sweep *w, uint32_t sw)
     climb_or_descend(w, sw);
 }
 
-/* Computes the rows of all switches from the top of the order down. Switches that descend to no
- * destination have equal rows if they have the same upper neighbours. Other switches have equal
- * rows if they have the same upper and lower neighbours. */
+/* Computes the path lengths of all switches, from the top of the order down. Two switches from
+ * which no path descends to a destination have equal lengths if they have the same upper
+ * neighbours. Other switches have equal lengths if they have the same upper and lower neighbours.
+ */
 static void sweep_down(const struct sweep *w)
 {
     uint32_t memory[MEMORY];

@@ -32,8 +32,8 @@ struct fab_updown {
     /* [lower_classes] the representatives of the lower classes, the lowest in the order first */
     uint32_t *lower_class_rep;
 };
-/* Lists the neighbours and finds the classes. The caller keeps o, which must outlive *ret. Returns
- * NOMEM if there is no memory. */
+/* Lists the neighbours and finds the classes. *ret keeps a pointer to o, which must outlive it.
+ * Returns NOMEM if there is no memory. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);
@@ -62,8 +62,8 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
 /* Returns the first of two arrays that follow the rows of ret_paths in memory. Element s is a
- * switch whose row equals that of switch s. Switches with equal rows may have different elements.
- * In a complete tree few rows differ. */
+ * switch whose row (its 64 path lengths) equals that of switch s. Two switches with equal rows may
+ * still have different elements. In a complete tree few rows differ. */
 static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);

@@ -66,8 +66,9 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
     return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* Changes lower_class[] so that the switch that is lowest in the order represents each class,
- * instead of the switch with the lowest id. first[n] is scratch memory. */
+/* Changes lower_class[] so that each class of switches with the same lower neighbours is
+ * represented by the member that is lowest in the order, instead of the one with the lowest id.
+ * first[n] is scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
     memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */
@@ -79,7 +80,8 @@ static void list_lower_classes(struct fab_updown *s, uint32_t *first)
     }
 }
 
-/* Finds all classes. upper_class[n] and pair[n] are scratch memory. */
+/* Finds the equivalence classes of switches with the same neighbours. upper_class[n] and pair[n]
+ * are scratch memory. */
 static int find_classes(struct fab_updown *s, uint32_t *upper_class, uint32_t *pair)
 {
     const struct pairs p = {upper_class, s->lower_class};

@@ -31,10 +31,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* greatest number of leaves that are tried as roots */
+#define TRIALS 64 /* maximum number of leaves that are tried as roots */
 
-/* The sets U and B of the proof at the top of this file. BESIDE: the switch is in U, above g, and a
- * descendant of B. */
+/* Marks of switches in the proof at the top of this file. PLAIN: the switch is in neither set.
+ * ABOVE: it is in B. BESIDE: it is in U, above g, and a descendant of B. */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
@@ -57,8 +57,8 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
 }
 
 /* Starts at the `count` switches on the stack and follows links up (or down, if `up` is false) over
- * unmarked switches outside G. Marks the switches that it reaches with `as`. Returns how many of
- * the marked switches are maxima, which have no upper neighbour; 0 when it follows links down. */
+ * unmarked switches outside the set G. Marks the switches that it reaches with `as`. Returns how
+ * many of the marked switches have no upper neighbour; 0 when it follows links down. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
@@ -83,10 +83,10 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Chooses the root of a component: the first leaf that reaches at least three quarters of the
- * maxima of the component by ascending. If there is no such leaf, the first of the leaves that
- * reach most maxima. If the component has no leaf, any switch may be chosen. Not all maxima are
- * required, so that a failed link does not move the root. */
+/* Chooses the root of a component: the first leaf that can reach, by links that lead up, at least
+ * three quarters of the switches without upper neighbours (maxima). If there is no such leaf,
+ * chooses the leaf that reaches most of them. If the component has no leaf, any switch may be
+ * chosen. Not all maxima are required, so that a failed link does not move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
@@ -140,9 +140,9 @@ static void reverse_below(struct rooting *c, uint32_t g)
         o->pos[o->at[p]] = p;
 }
 
-/* Adds to the set G of the proof, from the top down, each switch with an upper neighbour in G.
- * Returns the highest switch of G with an upper neighbour outside G; FAB_NONE: no switch is outside
- * G. */
+/* Extends the set G of the proof at the top of this file: adds, from the top down, each switch with
+ * an upper neighbour in G. Returns the highest switch of G with an upper neighbour outside G;
+ * FAB_NONE: no switch is outside G. */
 static uint32_t extend_g(struct rooting *c, uint32_t component)
 {
     uint32_t frontier = FAB_NONE;

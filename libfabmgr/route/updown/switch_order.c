@@ -27,10 +27,10 @@
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
 #define DIVIDER_MAX (1u << 20)
-/* The ranks form no tree if more than one in WITHIN_RANK_SHARE links joins switches of the same
- * rank. */
+/* If more than 1 / WITHIN_RANK_SHARE of the links join switches of the same rank, the topology is
+ * no tree. */
 #define WITHIN_RANK_SHARE 20
-#define CENTRES 16 /* maximum number of candidates for the central switch that are tried */
+#define CENTRES 16 /* maximum number of switches that are tried as the central switch */
 
 static int order_init(struct fab_order *o, uint32_t n)
 {
@@ -159,7 +159,8 @@ static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->divider[s] = central_switch(g, o, s); /* scratch memory until find_dividers() */
+            /* divider[] holds the central switch until find_dividers() fills it */
+            o->divider[s] = central_switch(g, o, s);
     }
     memset(o->rank, RANK_NONE, g->n);
     for (uint32_t s = 0; s < g->n; s++) {
@@ -233,8 +234,8 @@ static int finish(const struct fab_graph *g, struct fab_order *o)
     return fab_route_order_single_root(g, o);
 }
 
-/* Completes an order whose ranks are known, and moves it to *ret. If this fails, frees the order.
- */
+/* Completes an order whose ranks are known, and moves it to *ret. If this fails, frees the order
+ * *o. */
 static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fab_order *ret)
 {
     int status = finish(g, o);
@@ -247,8 +248,8 @@ static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fa
 
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
-/* Returns in *ret_total the number of hops of the legal paths between all pairs of hosts. If there
- * are no hosts, counts all pairs of switches instead. */
+/* Sets *ret_total to the sum of the numbers of hops of the legal paths between all pairs of hosts.
+ * If there are no hosts, counts all pairs of switches instead. */
 static int sum_hops(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
 {
     struct fab_updown updown = {0};
@@ -360,8 +361,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
 struct within {
-    /* within: number of links that join switches of one rank; a, b: the switches of the first such
-     * link */
+    /* links: number of links; within: how many of them join switches of the same rank; a, b: the
+     * switches of the first such link */
     uint32_t links, within, a, b;
     uint8_t num_a, num_b;
 };

@@ -19,8 +19,9 @@ struct fab_order {
      * the product of the numbers of upper neighbours of the switches that it passes. The divider is
      * the greatest of these products. */
     uint32_t *divider;
-    const char *origin; /* text for the operator: how the order was found */
-    uint32_t root;      /* root switch of the component of switch 0, or FAB_NONE */
+    const char *origin; /* text for the operator which says how the order was found */
+    /* root switch of the connected component to which switch 0 belongs, or FAB_NONE */
+    uint32_t root;
 };
 void fab_route_order_fini(struct fab_order *o);
 
@@ -29,8 +30,8 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* Makes several candidate orders, and returns the one with the shortest legal paths. Returns NOMEM
- * if there is no memory. */
+/* Makes several orders of the switches, and returns the one with the shortest legal paths. Returns
+ * NOMEM if there is no memory. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
