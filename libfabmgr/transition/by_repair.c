@@ -37,11 +37,12 @@ struct match {
     /* bitset of the switches that get their tables in stage EARLY, before links come up */
     uint64_t *early;
     uint64_t *routed; /* bitset [switch][blocks] of the blocks that stage ROUTES writes */
-    /* bitset [switch][blocks] of the blocks that both stage ROUTES and the repair write */
+    /* bitset [switch][blocks] of those blocks that stage ROUTES writes and that the repair changes,
+     * too */
     uint64_t *found;
-    /* [steps of the repair + 1] For each step of the repair that has writes in stage ROUTES: its
-     * number among these steps, from 0. `steps` and `writes` are the numbers of these steps and of
-     * their writes. */
+    /* [steps of the repair + 1] Not every step of the repair has writes in stage ROUTES. Those that
+     * do are numbered from 0, and number[] has the number of each. `steps` is how many they are,
+     * and `writes` is the number of their writes. */
     uint32_t *number;
     uint32_t steps, writes;
 };
@@ -82,7 +83,9 @@ static void find_early(struct match *m)
     }
 }
 
-/* Returns false if a switch does not hold the entries from which the repair starts. */
+/* Fills `routed` with the blocks that stage ROUTES writes. Returns false if the entries that the
+ * switch holds in one of these blocks are not known, or if the switch also gets its tables in stage
+ * EARLY. */
 static bool find_routed(struct match *m)
 {
     const struct fab_plan *plan = m->plan;
@@ -97,8 +100,8 @@ static bool find_routed(struct match *m)
     return true;
 }
 
-/* Returns true if the switch holds the old entries of the repair and the target has the new
- * ones. */
+/* Returns true if the switch of this write holds the old entries of the repair, and the target has
+ * its new entries. */
 static bool starts_from(const struct match *m, const struct fab_repair_write *w)
 {
     uint8_t old[FAB_LFT_BLOCK];
@@ -159,7 +162,7 @@ static uint64_t set_by(const struct match *m, const struct fab_repair_write *w)
     return set & ~w->keep;
 }
 
-/* Makes the steps. The writes of a repair are sorted by step. */
+/* Makes the steps of the transition. The writes of the repair are sorted by step already. */
 static int make_steps(const struct match *m, struct fab_transition *ret)
 {
     struct fab_transition t = {.verdict = FAB_TRANSITION_STEPS, .rounds = 1};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes a copy of a snapshot without the links that carry no data packets. */
+/* Makes a copy of a snapshot without the ISLs that are not Active, because these carry no data
+ * packets. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/transition/transition.h"

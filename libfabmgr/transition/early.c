@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the steps of stage EARLY for a part of the fabric that was separated and comes back:
- * several switches that are cut off, with Active links between them. While their tables change,
- * packets pass between these switches, but not to or from the rest of the fabric. So the steps are
- * those of a transition in a fabric that has only the Active links and in which only these tables
- * change. The SL-to-VL tables are still the old ones.
+ * Makes the steps of stage EARLY (plan.h) if several switches that are cut off from the fabric have
+ * Active links between them, for example a part of the fabric that was separated and comes back.
+ * While their tables change, packets pass between these switches, but not to or from the rest of
+ * the fabric. So the steps are those of a transition in a fabric that has only the Active links,
+ * and in which only these tables change. The SL-to-VL tables are still the old ones.
  */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/plan_steps.h"
 
-/* Makes the tables as the switches hold them. Unknown entries drop packets. */
+/* Makes LFTs with the entries that the switches are known to hold. Unknown entries become NO_ROUTE.
+ */
 static int copy_observed(const struct fab_plan_input *in, struct fab_lft *ret)
 {
     const struct fab_lft *want = &in->target->lft;

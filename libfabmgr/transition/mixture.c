@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word of the bitset that has the dependency from `channel` to port `num` of the next
- * switch, on VL `vl`. */
+/* Returns the word of a bitset of dependencies whose bits include port `num` of the next switch:
+ * the dependencies of `channel` on channels of VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -70,8 +70,8 @@ static void note_addition(struct fab_transition_deps *d, uint32_t from, uint32_t
     d->list[d->count++] = (struct fab_transition_edge){from, to};
 }
 
-/* Adds the dependency from `channel` to the channel that leaves switch `to` through port `num` on
- * VL `vl`. */
+/* Adds the dependency of `channel` on the channel that leaves switch `to` through port `num` on VL
+ * `vl`. */
 static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t to, uint32_t num,
                        uint32_t vl)
 {
@@ -99,9 +99,9 @@ static inline void add_next(struct fab_transition_deps *d, uint32_t port, uint32
         add(d, port, to, num, 0);
 }
 
-/* Adds the dependencies of packets that leave switch `sw` through port `num`. They may wait for the
- * port by which the next switch forwards them: by its old entry (if old_next) and by its new entry
- * (if new_next). */
+/* Adds the dependencies of packets that leave switch `sw` through port `num`. At the next switch,
+ * these packets may wait for the port of its old entry (if old_next), and for the port of its new
+ * entry (if new_next). */
 static inline void follow(struct fab_transition_deps *d, const struct fab_transition_column *c,
                           uint32_t sw, uint8_t num, bool old_next, bool new_next)
 {
@@ -133,7 +133,7 @@ struct fab_transition_state {
     uint32_t sw;
     uint16_t class;
     uint8_t sl;
-    bool is_new; /* in mode ALONG: the packet has met a new entry */
+    bool is_new; /* in mode ALONG: the packet has met a new entry already */
 };
 
 int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,
@@ -189,8 +189,9 @@ static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint
     return v->vl[in][fab_target_vls_port_class(v, port)][sl] % v->count;
 }
 
-/* Adds the dependencies of a packet that leaves through `port` on some VL, enters the next switch
- * through a port of class `class`, and leaves that switch by its entry `num`. */
+/* Adds the dependencies of a packet that leaves switch `sw` through `port`, enters the next switch
+ * through a port of class `class`, and leaves that switch by its entry `num`. Takes every VL into
+ * account that the packet may have. */
 static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
                       const struct fab_transition_state *s, uint32_t port, uint32_t class,
                       uint8_t num)
@@ -260,7 +261,8 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        if (graph->owners[sw] > 0) /* also switches that have no path to the LID any more */
+        /* this includes switches that have no path to the LID any more */
+        if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }
     while (l->depth > 0)

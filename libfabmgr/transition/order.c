@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels that fab_transition_order_add visits; if more are needed, it refuses
- * the list of dependencies. */
+/* Maximum number of channels that fab_transition_order_add may visit. If it needs more, it refuses
+ * the dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -84,7 +84,8 @@ static bool next_successor(struct successors *s, uint32_t *ret)
 /* Iterates over the predecessors of a channel that leaves switch `sw`: the channels from which a
  * dependency leads to this channel. */
 struct predecessors {
-    /* The channel examined next enters switch `sw` through port `num` on VL `vl`. */
+    /* The channel to examine next is the one that enters switch `sw` through port `num` on VL `vl`.
+     */
     uint32_t sw, num, vl;
     uint32_t own_num, own_vl;
 };
@@ -150,9 +151,9 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
 
 /* ---- one dependency more --------------------------------------------------------------------- */
 
-/* Collects in found[] the channel `from` and the channels that dependencies reach from it, up to
- * position `last` of the order. Returns their number, or FAB_NONE if the channel `stop` is reached,
- * which means a cycle. */
+/* Collects in found[] the channel `from` and all channels to which dependencies lead from it, up to
+ * position `last` of the order. Returns their number, or FAB_NONE if it meets the channel `stop`,
+ * because there is a cycle then. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -176,7 +177,7 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
     return closed ? FAB_NONE : count;
 }
 
-/* Collects in found[] the channel `to` and the channels from which dependencies reach it, down to
+/* Collects in found[] the channel `to` and all channels from which dependencies lead to it, down to
  * position `first` of the order. Returns their number. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
@@ -208,9 +209,10 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Redistributes the positions that the `count` channels of channel[] hold in the order: the first
- * `backs` channels get the front positions, the others the rest. Within both groups the sequence
- * stays the same. Returns false if memory runs out. */
+/* Moves `count` channels within the order, without moving others: the channels of channel[] share
+ * the positions that they have now. The first `backs` channels get the front positions, and the
+ * others get the rest. Within each of these two groups, the sequence stays. Returns false if memory
+ * runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

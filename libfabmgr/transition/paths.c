@@ -41,7 +41,7 @@ static uint32_t next_of(const struct fab_transition_work *w, uint32_t sw, uint8_
 }
 
 /* Follows the entries for a LID from switch `sw` to the end of the path. Sets fate[] of all
- * switches on the path: ARRIVES if the path ends at the owner of the LID, else FAILS. */
+ * switches on the path: ARRIVES if the path ends at the owner of the LID, otherwise FAILS. */
 static void follow(struct fab_transition_work *w, uint32_t lid, const uint8_t *entry, uint8_t *fate,
                    uint32_t sw)
 {
@@ -112,9 +112,9 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* If all new paths reach their LIDs, pairs can lose a path to a LID only if one of its changed
- * entries drops packets before or after the change. Only such LIDs are returned then; otherwise all
- * waiting LIDs. */
+/* Pairs can lose their path to a LID while its entries are replaced. If all new paths reach their
+ * LIDs, this is possible only for a LID with an entry that drops packets before or after the
+ * change, so only such LIDs are returned. Otherwise all waiting LIDs are returned. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;
@@ -155,7 +155,7 @@ void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid)
     l->along = l->loss > 0 && arrive;
 }
 
-/* Returns the number of changed entries on the new path of a switch, without its own. */
+/* Returns how many switches after `sw` on its new path to the LID have a changed entry. */
 static uint32_t count_later_changes(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
 {
     const uint8_t *was = w->was + lid % COLUMNS, *now = w->now + lid % COLUMNS;

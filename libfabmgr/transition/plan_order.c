@@ -28,14 +28,15 @@ struct ordering {
     enum fab_plan_stage stage;
     const struct fab_transition *t;
     uint32_t blocks;
-    uint64_t *covered; /* bitset [switch][blocks]: blocks with a write that is in ops[] already */
+    /* bitset [switch][blocks] of the blocks for which ops[] has a write already */
+    uint64_t *covered;
     struct fab_plan_op *ops;
     uint32_t count;
 };
 
 /* ---- the input of the transition ------------------------------------------------------------- */
 
-/* Lists the writes of stage EARLY. Returns NOMEM. */
+/* Lists the writes that the plan makes in stage EARLY, before links come up. Returns NOMEM. */
 static int list_early(const struct fab_plan *plan, struct fab_transition_write **ret)
 {
     uint32_t first = plan->stage_start[FAB_STAGE_EARLY];
@@ -89,7 +90,7 @@ static bool drops(const struct fab_plan_input *in, uint32_t sw, uint8_t entry)
            (entry > 0 && !fab_fabric_port_is_up(f, fab_fabric_port_id(f, sw, entry)));
 }
 
-/* Returns whether the write sets an entry that drops packets now. */
+/* Returns whether the write changes an entry that drops packets at present. */
 static bool ends_loss(const struct ordering *o, const struct fab_transition_write *w)
 {
     const struct fab_observed *held = o->in->observed;
@@ -113,7 +114,7 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
-/* Adds a write, unless it would go to a silent switch, which cannot receive it. */
+/* Adds a write to ops[], unless its switch is silent and cannot receive it. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
     if (o->in->fabric->nodes[w->sw].silent)
@@ -146,8 +147,8 @@ static void add_step(struct ordering *o, const struct fab_transition_step *step,
     }
 }
 
-/* Makes the last write of each block set all entries to those of the new table, also the entries
- * above the highest LID. */
+/* The last write of each block must send the whole new block. Changes these writes so that they set
+ * all entries to those of the new table, also the entries above the highest LID. */
 static void complete_blocks(struct ordering *o, uint32_t start)
 {
     size_t bits = (size_t)o->in->target->lft.switch_count * o->blocks;
@@ -159,15 +160,16 @@ static void complete_blocks(struct ordering *o, uint32_t start)
     }
 }
 
-/* Adds the writes of the plan whose blocks the transition leaves out, because no entry in use
- * changes. */
+/* Adds those LFT writes of the plan that the transition does not contain, because they change no
+ * entry that is in use. */
 static void add_others(struct ordering *o)
 {
     uint32_t first = o->plan->stage_start[o->stage];
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && op->drain != 0)
-            o->ops[o->count++] = *op; /* this write goes to a switch that is not cut off */
+            /* in stage EARLY, this write goes to a switch that is not cut off */
+            o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);
     }
@@ -252,7 +254,7 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
     if (t->verdict == FAB_TRANSITION_NOTHING || t->verdict >= FAB_TRANSITION_OLD_CYCLE)
         return FAB_OK;
     if (t->verdict == FAB_TRANSITION_ANY_ORDER && ordered) {
-        t->lost_pairs = 0; /* the order of the plan loses no working path */
+        t->lost_pairs = 0; /* the plan keeps its own order, and this order loses no working path */
         return FAB_OK;
     }
     int status = fab_transition_replace_writes(in, FAB_STAGE_ROUTES, t, plan);
@@ -268,8 +270,8 @@ static bool links_come_up(const struct fab_plan *plan)
     return plan->stage_start[FAB_STAGE_ISLS_UP + 1] > plan->stage_start[FAB_STAGE_ISLS_UP];
 }
 
-/* If the tables have a cycle as soon as links come up, makes plan and steps again so that no entry
- * leads into these links. */
+/* Called if the tables have a cycle as soon as links come up. Makes the plan and the steps again,
+ * such that the entries that lead into these links drop packets at first. */
 static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
                 const struct fab_transition_effort *effort, struct fab_plan *plan,
                 struct fab_transition *t)

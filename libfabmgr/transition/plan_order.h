@@ -28,7 +28,8 @@ struct fab_transition_outcome {
     uint64_t sl_pairs;
     bool stale_sls, unproven_lanes;
 };
-struct fab_transition_effort { /* as in struct fab_transition_input */
+/* limits of the search; for the members see struct fab_transition_input */
+struct fab_transition_effort {
     const struct fab_pool *pool;
     uint64_t visits;
     bool (*stopped)(void *ctx);
@@ -36,22 +37,23 @@ struct fab_transition_effort { /* as in struct fab_transition_input */
 };
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
  * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the limits of the search, and
- * how to stop it. A plan whose verdict is OLD_CYCLE or NEW_CYCLE keeps its order, and mixtures may
- * have a cycle. Returns NOMEM, INVAL or BUSY; it is then not known whether the order of the plan is
- * safe. */
+ * how to stop it. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures
+ * may have a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error it is
+ * not known whether the order of the plan is safe. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
-/* As fab_transition_order_plan, in time proportional to the change (by_repair.c). `d` is the repair
- * that made the target from the tables that the switches hold, with ordered writes. Its switches
- * have the ids of in->fabric; FAB_NONE: absent. Returns NOT_FOUND if the writes of the plan are not
- * those of the repair, or if the repair drains entries; the plan is then unchanged. Also NOMEM. */
+/* Does the same as fab_transition_order_plan, in time proportional to the change, if the new tables
+ * are a repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. Its
+ * switches have the ids of in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND if the
+ * writes of the plan are not those of the repair, or if the repair drains entries; the plan is then
+ * unchanged. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);
-/* Returns true if this is proved: no mixture of old and new tables that the writes can make has a
- * forwarding loop or a cycle of channel dependencies, even while SL-to-VL tables change, and even
- * if some hosts still use their old SLs after the transition. */
+/* Returns true if the transition is proved safe: no mixture of old and new tables that the writes
+ * can make has a forwarding loop or a cycle of channel dependencies. This includes mixtures while
+ * SL-to-VL tables change, and hosts that still use their old SLs after the transition. */
 static inline bool fab_transition_outcome_proved(const struct fab_transition_outcome *o)
 {
     return o->verdict < FAB_TRANSITION_OLD_CYCLE && !o->stale_sls && !o->unproven_lanes;

@@ -9,8 +9,8 @@
  * the transition. Returns NOMEM. */
 int fab_transition_replace_writes(const struct fab_plan_input *in, enum fab_plan_stage stage,
                                   const struct fab_transition *t, struct fab_plan *plan);
-/* Makes the steps in which the switches that are cut off get their tables, while none of the links
- * that come up carries packets. Returns as fab_transition_make. */
+/* Makes the steps in which the switches that are cut off get their tables. The links that come up
+ * carry no packets during these steps. Returns the status of fab_transition_make. */
 int fab_transition_make_early(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort,
                               const struct fab_plan *plan, struct fab_transition *ret);

@@ -19,7 +19,8 @@
 #include "libfabmgr/transition/work.h"
 
 #define COLUMNS FAB_TRANSITION_COLUMNS
-#define ROUNDS_MOST 24u /* after this number of rounds, all remaining LIDs are drained */
+/* maximum number of rounds of the search; after these, all remaining LIDs are drained */
+#define ROUNDS_MOST 24u
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
@@ -40,8 +41,8 @@ static struct fab_transition_column column(struct fab_transition_work *w, uint32
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* In the loaded block, replaces those present entries for the LID that will change by entries that
- * drop packets. */
+/* In the loaded LFT block, replaces the present entries for the LID that will change by entries
+ * that drop packets. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -100,9 +101,10 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
     return fab_transition_order_sort(&w->order);
 }
 
-/* Returns whether the dependencies of the present entries have no cycle, and computes their order.
- * If present and new entries together have no cycle, the order contains the dependencies of both,
- * so that new entries can be added later without a change of the order. */
+/* Returns whether the present entries have no cycle of channel dependencies, and computes the
+ * topological order of the channels. If present and new entries together have no cycle either, the
+ * order takes the dependencies of both into account, so that new entries can be added later without
+ * a change of the order. */
 static bool sort_present(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
@@ -112,7 +114,8 @@ static bool sort_present(struct fab_transition_work *w)
 
 /* ---- what moves in a round ------------------------------------------------------------------- */
 
-/* Adds the listed dependencies to the order. Returns false if they close a cycle. */
+/* Adds the dependencies of w->deps.list[] to the order of the channels. Returns false if they close
+ * a cycle. */
 static bool add_listed(struct fab_transition_work *w)
 {
     bool added = fab_transition_order_add(&w->order);
@@ -144,7 +147,7 @@ static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transi
     return true;
 }
 
-/* Returns whether the search has ended, because memory ran out or the caller stopped it. */
+/* Returns whether the search must end, because memory ran out or the caller stopped it. */
 static bool is_over(const struct fab_transition_work *w)
 {
     return w->deps.failed || w->stopped;
@@ -177,8 +180,8 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
-/* Returns whether packets to the LID that leave switch `sw` by its present entry continue on a
- * channel on which they do not continue by the new tables. */
+/* Returns whether switch `sw`, by its present entry for the LID, causes a channel dependency that
+ * the new tables do not have. */
 static bool is_foreign_at(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
 {
     const struct fab_verify_graph *graph = &w->graph;
@@ -214,7 +217,7 @@ static void find_foreign(struct fab_transition_work *w)
 
 /* The order in which LIDs are tried. */
 enum pass {
-    URGENT,  /* LIDs to which some pairs have no path now */
+    URGENT,  /* LIDs to which some pairs have no path at present */
     FOREIGN, /* LIDs whose old dependencies prevent the update of others */
     OTHERS
 };
@@ -224,9 +227,9 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
     return pass == OTHERS || (pass == FOREIGN ? l->foreign : l->drained_pairs > 0 || l->broken);
 }
 
-/* Tries the waiting LIDs of the block one after the other. A LID is updated in this round if all
- * dependencies, together with those of its old and new entries, have no cycle. only_first: stop
- * after the first such LID. Returns whether there is any. */
+/* Tries to update the waiting LIDs of the block, one after the other. A LID is updated in this
+ * round if its old and new entries can be added without a cycle of channel dependencies. With
+ * `only_first`, stops after the first such LID. Returns whether there is any. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
@@ -285,9 +288,9 @@ static bool choose_one(struct fab_transition_work *w)
     return false;
 }
 
-/* Chooses the LIDs to be drained. Adds the dependencies of the present entries of the waiting LIDs,
- * one LID after the other. If the dependencies of a LID would close a cycle, this LID is to be
- * drained. */
+/* Chooses which waiting LIDs are drained. Adds the dependencies of the present entries of the
+ * waiting LIDs, one LID after the other. A LID whose dependencies would close a cycle is drained.
+ */
 static void choose_drained(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
@@ -333,8 +336,9 @@ static int add_step(struct fab_transition_work *w, struct fab_transition_step st
     return FAB_OK;
 }
 
-/* Adds the writes of the loaded block to switch `sw`: one write for each wave of its entries. Waves
- * are written one after the other, from wave 0 on. */
+/* Adds the writes of the loaded block for switch `sw`. The changed entries are written in waves:
+ * the entries of wave 0 first, then those of wave 1, and so on. There is one write for each wave.
+ */
 static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t sw)
 {
     uint64_t left = 0;
@@ -397,8 +401,8 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step with the number of LIDs that are updated, and the number of pairs that may lose
- * their path. */
+/* Returns a step that has only its numbers: how many LIDs this round updates, and how many pairs
+ * may lose their path. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
@@ -410,7 +414,8 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     return step;
 }
 
-/* Adds a step for each wave of the writes from index `at` on. These writes are sorted by wave. */
+/* Adds one step for each wave (see write_switch) of the writes from index `at` on, which are sorted
+ * by wave. */
 static int add_steps(struct fab_transition_work *w, uint32_t at)
 {
     struct fab_transition_step step = sum_up(w);
@@ -492,7 +497,7 @@ static int write_drained(struct fab_transition_work *w, uint32_t block,
     return status;
 }
 
-/* Makes the step in which the chosen LIDs are drained. */
+/* Makes the step whose writes let the drained LIDs drop packets. */
 static int make_drain_step(struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.first = w->made.write_count,

@@ -39,7 +39,7 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
 }
 
 /* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
- * blocks. Returns whether any block is known. */
+ * blocks. Returns whether at least one block is known. */
 static bool copy_present(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
@@ -105,8 +105,8 @@ static void fini(struct fab_transition_work *w)
     free(w->wave);
 }
 
-/* Makes an empty graph of channel dependencies: for one VL, or, if `lanes` is true, for several
- * VLs. */
+/* Makes an empty graph of channel dependencies. With `lanes`, the graph distinguishes several VLs;
+ * otherwise all packets are on one VL. */
 static int begin_model(struct fab_transition_work *w, bool lanes)
 {
     const struct fab_vls *was = vls_of(w->in->old_vls), *now = vls_of(w->in->new_vls);
@@ -136,8 +136,8 @@ static void note_change(struct fab_transition_work *w, uint32_t lid, bool change
         l->progress = FAB_TRANSITION_WAITS;
 }
 
-/* Finds the switch of each LID, and the LIDs whose entries change. Returns whether any entry
- * changes. */
+/* Finds the switch that delivers each LID, and the LIDs whose entries change. Returns whether any
+ * entry changes. */
 static bool find_changes(struct fab_transition_work *w)
 {
     bool any = false;
@@ -154,8 +154,8 @@ static bool find_changes(struct fab_transition_work *w)
     return any;
 }
 
-/* Finds for each waiting LID how many working paths may be lost while its entries are written, and
- * in which order (mode) they should be written. */
+/* Finds, for each waiting LID, how many pairs may lose a working path while its entries are
+ * written, and in which mode the LID should be updated to avoid this. */
 static void find_losses(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
@@ -196,8 +196,8 @@ static bool same_tables(const struct fab_vls *a, const struct fab_vls *b)
     return a->port_class == NULL || memcmp(a->port_class, b->port_class, a->ports) == 0;
 }
 
-/* With several VLs, checks whether the old tables are free of cycles while SL-to-VL tables change,
- * and whether hosts may continue to use old SLs. */
+/* Called if there are several VLs. Checks whether the old LFTs are free of cycles while SL-to-VL
+ * tables change, and whether the new tables are free of cycles while hosts use old and new SLs. */
 static void check_lanes(struct fab_transition_work *w)
 {
     if (!same_tables(w->lanes_state.vls[0], w->lanes_state.vls[1])) {
@@ -241,7 +241,7 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Makes the steps of a transition if fab_transition_check_union has found a possible cycle. */
+/* Makes the steps if fab_transition_check_union could not exclude a cycle. */
 static int make_hard(struct fab_transition_work *w)
 {
     int status = judge(w);

@@ -66,19 +66,19 @@ struct fab_transition_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;   /* the LIDs and their owners, as the new tables have them */
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
-    /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known. NULL: all
-     * blocks are known. The computation assumes that unknown entries drop packets. */
+    /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known; NULL: all of
+     * them. Unknown entries are taken for entries that drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
     /* Writes that take effect before the transition begins, such as those of the stage EARLY of a
-     * plan. NULL: none. */
+     * plan; NULL: none. */
     const struct fab_transition_write *before;
     uint32_t before_count;
     /* The SLs that hosts use now, and the present SL-to-VL tables. NULL: one VL. */
     const struct fab_vls *old_vls;
     const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
     const struct fab_pool *pool;   /* thread pool; NULL: the calling thread does all the work */
-    /* The search for steps visits at most this number of LFT entries and channels; 0:
+    /* The search for steps visits at most this number of LFT entries and channels. 0 means
      * FAB_TRANSITION_VISITS, which takes some seconds of CPU time. */
     uint64_t visits;
     /* Called during the search; returns true to end it early. NULL: the search always runs to its
@@ -89,34 +89,37 @@ struct fab_transition_input {
 #define FAB_TRANSITION_VISITS 400000000u
 
 enum fab_transition_verdict {
-    FAB_TRANSITION_NOTHING, /* no entry in a known block changes */
+    FAB_TRANSITION_NOTHING, /* no entry of a known block changes, so there are no steps */
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
     FAB_TRANSITION_ANY_ORDER,
     /* No mixture has a loop or a cycle if the steps are sent one after the other. No LID is
      * drained. */
     FAB_TRANSITION_STEPS,
-    /* As FAB_TRANSITION_STEPS, but some LIDs are drained. */
+    /* Like FAB_TRANSITION_STEPS, but some LIDs are drained. */
     FAB_TRANSITION_DRAINS,
-    /* As FAB_TRANSITION_DRAINS, but more LIDs than necessary may be drained, because the search for
-     * steps reached its limit (`visits`). */
+    /* Like FAB_TRANSITION_DRAINS, but more LIDs than necessary may be drained, because the search
+     * for steps reached its limit (`visits`). */
     FAB_TRANSITION_LIMIT,
-    /* Mixtures may have a cycle: the old tables have one, perhaps only with the new SL-to-VL
-     * tables. */
+    /* The mixtures may have a cycle, because the old tables have one, perhaps only together with
+     * the new SL-to-VL tables. */
     FAB_TRANSITION_OLD_CYCLE,
-    /* Mixtures may have a cycle: the new tables have one with the SLs that hosts use now. */
+    /* The mixtures may have a cycle, because the new tables have one with the SLs that hosts use
+     * now. */
     FAB_TRANSITION_NEW_CYCLE,
 };
 
 /* A step is a set of writes that may be in flight together and take effect in any order. Its first
  * write is sent when all writes of earlier steps are answered. */
 struct fab_transition_step {
-    uint32_t first, count; /* the writes of the step: index of the first, and their number */
+    /* the writes of the step: index of the first in writes[], and their number */
+    uint32_t first, count;
     /* The packets of earlier steps must have left the fabric before the step begins. The manager
      * therefore waits after the last answer as long as a packet can stay in the fabric (HOQLife at
      * each switch). */
     bool settle;
-    /* Number of LIDs that begin to be updated, and number of LIDs that are drained. */
+    /* moved: number of LIDs of which this step writes the first new entries. drained: number of
+     * LIDs that this step drains. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
      * transition, but may have none from the writes of this step until the next step. */
@@ -128,32 +131,33 @@ struct fab_transition {
     /* The writes, sorted by step, then by block, then by switch. */
     struct fab_transition_write *writes;
     uint32_t step_count, write_count;
-    uint32_t rounds;     /* number of rounds, which is 1 + number of steps with `settle` */
+    uint32_t rounds;     /* number of rounds: 1 + the number of steps for which `settle` is set */
     uint32_t drained;    /* number of LIDs that are drained */
-    uint64_t lost_pairs; /* the largest lost_pairs of all steps */
+    uint64_t lost_pairs; /* the largest value of lost_pairs of any step */
     /* number of LFT blocks, over all switches, whose old entries are not known */
     uint32_t unknown;
     uint64_t sl_pairs; /* number of pairs (source switch, destination LID) whose SL changes */
-    /* The new tables have a cycle while some hosts use old SLs and other hosts use new SLs. */
+    /* The new tables have a cycle as long as some hosts use old SLs while other hosts use new SLs.
+     */
     bool stale_sls;
-    bool unproven_lanes; /* mixtures of old and new SL-to-VL tables may have a cycle */
+    bool unproven_lanes; /* a mixture of old and new SL-to-VL tables may have a cycle */
 };
 /* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric;
  * BUSY if in->stopped returned true. */
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
-/* Makes a copy of the snapshot without the ISLs that are not Active. They carry no data packets, so
- * the entries that lead into them have no dependencies. If all ISLs carry packets, *ret is another
- * reference to f. Returns NOMEM. */
+/* Makes a copy of the snapshot without the ISLs that are not Active. These carry no data packets,
+ * so entries that lead into them cause no channel dependencies. If there are no such ISLs, *ret is
+ * another reference to f. Returns NOMEM. */
 int fab_transition_carrying(const struct fab_fabric *f, struct fab_fabric **ret);
-/* Applies a write to `lft`, which must be of the size of new_lft. */
+/* Carries out a write on `lft`, which must be of the same size as new_lft. */
 void fab_transition_apply(const struct fab_transition_write *w, const struct fab_lft *new_lft,
                           struct fab_lft *lft);
 /* Returns the name of a verdict for the log, such as "any-order". */
 const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 
-/* The judgement of a mixture of old and new tables. It is made by libfabmgr/verify alone, and
- * shares no code with the making of steps. */
+/* What the proof says about a mixture of old and new tables. Only libfabmgr/verify is used, which
+ * shares no code with the functions that make steps. */
 struct fab_transition_judgement {
     /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some VL.
      */

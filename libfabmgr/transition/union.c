@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks quickly whether a transition needs no rounds, because the dependencies of all mixtures
- * have no cycle. Most transitions are of this kind.
+ * Checks quickly whether the channel dependencies of all mixtures together have no cycle, so that
+ * the transition needs no rounds. Most transitions are of this kind.
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
  * changed entries add dependencies to these, so the time for the rest is proportional to the number
@@ -32,11 +32,12 @@ struct mixing {
     /* along: dependencies of the new tables, and of the mixtures that can occur in mode ALONG.
      * others: further dependencies, of mixtures that can occur in mode ANY only. */
     struct fab_verify_deps along, others;
-    /* [n] the entries of the present block, and the bitset of those that change */
+    /* [n] by switch: the old (was) and new (now) entries of the present LFT block, and the bitset
+     * of those that change */
     const uint8_t **was, **now;
     uint64_t *changes;
     uint64_t any_change; /* union of changes[] */
-    uint32_t changed;    /* number of switches with changes in the block */
+    uint32_t changed;    /* number of switches with changed entries in the present LFT block */
 };
 
 static inline uint64_t load_word(const uint8_t *from)
@@ -101,8 +102,8 @@ static inline void add(struct mixing *m, struct fab_verify_deps *to, uint32_t ch
         fab_verify_deps_add(to, channel, num);
 }
 
-/* Adds the dependencies of packets that leave switch `sw` by its old entry `i`, and leave the next
- * switch by its old or by its new entry. */
+/* Adds the channel dependencies of packets that leave switch `sw` by its old entry `i`, and leave
+ * the next switch by its old or by its new entry. */
 static inline void add_old_channel(struct mixing *m, uint32_t sw, uint32_t i)
 {
     const struct fab_verify_graph *graph = &m->w->graph;
@@ -153,8 +154,9 @@ static void mix_few(struct mixing *m)
 
 /* ---- many switches change: all entries of the changed LIDs ----------------------------------- */
 
-/* Adds the dependency of packets that leave switch `sw` through port `num` by its entry `i`, and
- * leave the next switch by its old entry. Only a next switch whose entry changes counts. */
+/* Adds the channel dependency of packets that leave switch `sw` through port `num` by its entry
+ * `i`, and then meet the old entry of the next switch. Does nothing if the entry of the next switch
+ * does not change. */
 static inline void add_before_change(struct mixing *m, struct fab_verify_deps *to, uint32_t sw,
                                      uint8_t num, uint32_t i)
 {

@@ -9,10 +9,10 @@
 
 #include "libfabmgr/transition/internal.h"
 
-/* the progress of a LID in the transition */
+/* Whether the switches have the new entries for a LID. */
 enum fab_transition_progress {
     FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
-    /* The LID has its old entries, or is drained. */
+    /* The LID has its old entries, or is drained, and must still be updated. */
     FAB_TRANSITION_WAITS,
     /* The LID is updated in this round, in mode ANY or in mode ALONG. */
     FAB_TRANSITION_UPDATED_ANY,
@@ -28,11 +28,14 @@ struct fab_transition_lid {
     uint32_t loss;
     uint32_t drained_pairs; /* number of pairs that have no path because the LID is drained */
     uint8_t progress;       /* enum fab_transition_progress */
-    /* Working paths may be lost if the LID is updated in mode ANY, but not in mode ALONG. */
+    /* Pairs may lose working paths if the LID is updated in mode ANY, but not if it is updated in
+     * mode ALONG. */
     bool along;
-    /* Some pairs have no path now, and have one by the new entries. */
+    /* Some pairs have no path to the LID by the present entries, but have one by the new entries.
+     */
     bool broken;
-    /* The present entries have a dependency that the new tables do not have. */
+    /* The present entries for the LID cause a channel dependency that the new tables do not have.
+     */
     bool foreign;
 };
 struct fab_transition_work {
@@ -42,7 +45,7 @@ struct fab_transition_work {
     struct fab_lft at; /* the present entries */
     struct fab_transition_deps deps;
     struct fab_transition_order order;
-    /* `lanes` is &lanes_state, or NULL if there is only one VL. */
+    /* for several VLs: `lanes` points to lanes_state; with only one VL it is NULL */
     struct fab_transition_lanes lanes_state, *lanes;
     uint32_t top;
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
@@ -53,42 +56,43 @@ struct fab_transition_work {
      * the new entries (values: enum in paths.c). */
     uint8_t *fate;
     uint32_t *stack; /* [n] memory for following paths */
-    /* [64][n] for each LID of the block, the wave (0, 1, ...) in which each switch's entry is
-     * written. */
+    /* [64][n] for each LID of the loaded block and each switch, in which wave (0, 1, ...) the
+     * switch's entry is written. The writes of a wave are sent when those of the wave before are
+     * acknowledged. */
     uint16_t *wave;
-    /* True if, by the new tables, every switch reaches every LID, and every switch has a LID of its
+    /* The new tables have a path from every switch to every LID, and every switch has a LID of its
      * own or of an attached endport. */
     bool new_arrive;
-    /* number of LFT entries and channels visited so far, and the most to visit */
+    /* number of LFT entries and channels that the search has visited, and the maximum */
     uint64_t visits, visits_most;
     /* Number of pairs that have no path now, because of drained LIDs. */
     uint64_t drained_pairs;
-    bool any_broken; /* some LID is `broken` */
-    /* The dependencies of the new tables, computed as if there were one VL. Empty if
+    bool any_broken; /* some LID has `broken` set */
+    /* The channel dependencies of the new tables, as if there were one VL. Empty if
      * fab_transition_check_union did not compute them. */
     struct fab_verify_deps wanted;
-    bool stopped; /* the caller no longer wants the result */
+    bool stopped; /* the caller has stopped the search */
     struct fab_transition made;
     size_t step_room, write_room;
 };
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
-/* Loads the entries of an LFT block into w->was and w->now. Sets w->stopped if the caller no longer
- * wants the result. */
+/* Loads the present and new entries of an LFT block into w->was and w->now. Sets w->stopped if the
+ * caller has stopped the search. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Returns the bitset of the waiting LIDs of the LFT block for which fab_transition_find_losses must
- * be called. */
+/* Returns those waiting LIDs of the LFT block for which fab_transition_find_losses must be called,
+ * as a bitset. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
  * its entries are written in any order, and whether mode ALONG avoids the loss. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
-/* Sets ret_wave[s] of each switch s: how many changed entries packets to the LID meet after s on
- * the new path. Switches with a smaller number are written earlier. The LID is in the loaded LFT
- * block. */
+/* Sets ret_wave[s] of each switch s to the number of changed entries that packets to the LID meet
+ * after s on the new path. Switches with a smaller number are written earlier. The LID must be in
+ * the loaded LFT block. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
-/* Returns the number of pairs that have a path by the present entries and by the new entries, but
- * none if all changed entries for the LID drop packets. */
+/* Returns the number of pairs that would have no path while the changed entries for the LID drop
+ * packets, among the pairs that have a path by the present and by the new entries. */
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid);
 
 /* ---- union.c --------------------------------------------------------------------------------- */
@@ -96,15 +100,16 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 /* Returns the bitset of the entries in which two LFT blocks differ. */
 uint64_t fab_transition_find_changes(const uint8_t *was, const uint8_t *now);
 /* Checks whether the mixtures of present and new entries of all waiting LIDs have no cycle of
- * channel dependencies, as if there were one VL: *ret_any, if the writes take effect in any order;
- * *ret_along, if all LIDs are updated in mode ALONG. Both are false if the check does not apply.
- * Sets w->new_arrive. Returns OK or NOMEM. */
+ * channel dependencies, as if there were one VL. *ret_any is the result if the writes take effect
+ * in any order, and *ret_along the result if all LIDs are updated in mode ALONG. If the check does
+ * not apply to these tables, both are false. Sets w->new_arrive. Returns OK or NOMEM. */
 int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, bool *ret_any);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
-/* The entries whose dependencies are collected. Present entries are those that the switches hold
- * after the rounds made so far. Waiting LIDs are those whose progress is FAB_TRANSITION_WAITS. */
+/* From which entries fab_transition_is_acyclic collects channel dependencies. Present entries are
+ * those that the switches hold after the rounds made so far. Waiting LIDs are those with the
+ * progress FAB_TRANSITION_WAITS. */
 enum fab_transition_tables {
     /* waiting LIDs: all mixtures of present and new entries; other LIDs: present entries */
     FAB_TRANSITION_ALL,
@@ -118,7 +123,8 @@ enum fab_transition_tables {
     /* waiting LIDs: only present entries that do not change; other LIDs: present entries */
     FAB_TRANSITION_COMMON
 };
-/* Collects the dependencies of these entries, and returns whether they have no cycle. */
+/* Collects the channel dependencies of the entries that `which` describes. Returns whether they
+ * have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
 /* Makes the steps of a single round in which all waiting LIDs get their new entries. If `along` is
  * true, all of them are updated in mode ALONG (each switch is written after all switches behind it
