@@ -32,42 +32,49 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
-#define NESTING 64 /* maximum number of switches that resolve() follows from one switch */
+#define NESTING 64 /* maximum number of switches that resolve() follows along one path */
 #define PORTS 256  /* maximum number of ports of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_graph *graph;
     const uint8_t *tile;
-    /* [switches] the class representative: the lowest id of the switches whose ports lead to the
-     * same switches */
+    /* [switches] the class representative of each switch: the lowest id among the switches whose
+     * ports lead to the same switches */
     uint32_t *class_rep;
-    uint32_t *by_class; /* [switches] all switches, sorted by class; the representative comes
-                           first */
-    /* [switches] for a class representative, the number of other switches in its class */
+    /* [switches] all switches, sorted by equivalence class; the representative of a class comes
+     * first */
+    uint32_t *by_class;
+    /* [switches] number of other switches in the class; valid only for class representatives */
     uint32_t *class_others;
-    /* [switches] for a class representative: number of the other switches of its class whose
-     * entries in this tile (64 LIDs) differ from its own */
+    /* [switches] number of other switches in the class whose entries in this tile (64 LIDs) differ
+     * from those of the representative; valid only for class representatives */
     uint32_t *unlike;
-    /* [switches] the class representative if the switch has the same entries as it in this tile,
+    /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
     uint32_t *rep;
     uint32_t *reps; /* the switches that represent themselves: rep[sw] == sw */
     uint32_t rep_count;
-    bool *uniform;  /* for switches in reps[], whether all entries of the batch are the same */
-    uint8_t *entry; /* for switches in reps[], the first entry of the batch */
-    uint32_t *next; /* for uniform switches in reps[], the representative of the next switch on the
-                       path */
-    /* for switches in reps[], number of switches on the path to the LIDs of the batch; 0: not
-     * known; ON_PATH: being computed */
+    /* [switches] whether the switch forwards all LIDs of the batch by one port; valid for switches
+     * in reps[] */
+    bool *uniform;
+    /* [switches] the entry for the first LID of the batch; valid for switches in reps[] */
+    uint8_t *entry;
+    /* [switches] the representative of the next switch on the path; valid for uniform switches in
+     * reps[] */
+    uint32_t *next;
+    /* [switches] number of switches on the path to the LIDs of the batch; 0: not known; ON_PATH:
+     * being computed. Valid for switches in reps[]. */
     uint16_t *depth;
-    /* for class representatives, where collected[] begins for their first port */
+    /* [switches] index in collected[] of the words of the switch's first port; valid for class
+     * representatives */
     uint32_t *collected_at;
-    /* Dependencies of class representatives that were not yet given to the other switches of the
-     * class. Each port has a bitset, `words` words long, of the ports of the next switch by which
-     * packets continue. */
+    /* Dependencies of class representatives that were not yet copied to the other switches of the
+     * class. There is a bitset of `words` words for each port. Its bits are the ports of the next
+     * switch by which packets continue. */
     uint64_t *collected;
-    /* [ports of one switch * words] words of collected[] that are not zero (take_collected) */
+    /* [ports of one switch * words] the words of collected[] that take_collected found to be not
+     * zero */
     struct word *word;
     uint32_t words;
 };
@@ -114,9 +121,8 @@ static int by_signature(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Finds the class representative of each switch. If the hashes (signatures) of two classes collide,
- * only the first class gets a common representative; each switch of the other class represents
- * itself. */
+/* Finds the class representative of each switch. If two classes have the same hash (signature),
+ * only the first class is found; each switch of the other class then represents itself. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -207,8 +213,8 @@ static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s, struct fa
                                    : deps->bits + (size_t)s->graph->first[sw] * s->words;
 }
 
-/* Moves the words of collected[] for a class representative to s->word[], without zero words.
- * Returns their number. */
+/* Moves those words of collected[] that belong to a class representative and are not zero to
+ * s->word[]. Returns their number. */
 static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_rep)
 {
     uint32_t count = s->graph->port_room[class_rep] * s->words, found = 0;
@@ -221,9 +227,9 @@ static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_r
     return found;
 }
 
-/* Gives the dependencies collected for the class representative by_class[k] to the switches of its
- * class, and to itself. to_all: gives them to all switches of the class; otherwise only to those
- * with the same entries in this tile. */
+/* Copies the dependencies that were collected for the class representative by_class[k] to the
+ * switches of its class, including itself. With `to_all`, copies them to all switches of the class;
+ * otherwise only to those with the same entries in this tile. */
 static void distribute(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
                        struct fab_verify_deps *deps)
 {
@@ -247,15 +253,15 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class, so this loop has visited it before and
-         * has set its count to 0 */
+        /* the representative has the lowest id of its class, so this loop has already visited it
+         * and has set its count to 0 */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
 
-/* Gives the collected dependencies to the switches of those classes in which some switch has
- * different entries. While all switches of a class have the same entries, the collected
- * dependencies apply to all of them and can wait. */
+/* Copies the collected dependencies of a class to its switches, for each class in which some switch
+ * has other entries than the representative. In other classes the collected dependencies apply to
+ * all switches, and are copied later. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -270,7 +276,7 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 {
     s->tile = tile;
     find_reps(s);
-    /* distributes the dependencies collected in earlier tiles */
+    /* the dependencies of earlier tiles apply to all switches of the class */
     distribute_where_unlike(s, true, deps);
 }
 
@@ -332,9 +338,9 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Notes that packets of the channel of port `num`, which leads to switch `to`, continue on channels
- * of `to`. Does so for LIDs `from` to from + count - 1 of the batch. Returns false if an LFT entry
- * names a port that does not exist. */
+/* Records that packets which leave by port `num` continue on channels of switch `to`, the switch at
+ * the other end. Does so for the LIDs `from` to from + count - 1 of the batch. Returns false if an
+ * LFT entry is a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -349,7 +355,7 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
 
 /* Returns the representative of the switch that port `num` of `sw` leads to. Returns FAB_NONE if
  * the port leads to no switch. Also returns FAB_NONE if it leads to another switch that the
- * destination switch represents, because the walk would take that for arrival. */
+ * destination switch represents, because the walk would take this switch for the destination. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {
@@ -388,7 +394,8 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
     return true;
 }
 
-/* Computes depth[sw]. Returns false if the LIDs of the batch have no common depth at switch sw. */
+/* Computes depth[sw], the number of switches on the path from `sw`. Returns false if this number is
+ * not the same for all LIDs of the batch. */
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
@@ -436,7 +443,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
 {
     uint32_t deepest = 1;
     s->depth[b->sw] = 1;
-    /* In this loop no depth is ON_PATH, because resolve() leaves this value only if it fails. */
+    /* When resolve() succeeds, it leaves no depth at ON_PATH. So no depth is ON_PATH in this loop.
+     */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)
@@ -453,8 +461,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
     return true;
 }
 
-/* Notes the dependencies of those switches that spread the LIDs over several ports. The caller has
- * called find_depths, which checks that all entries lead to switches. */
+/* Records the dependencies of those switches that spread the LIDs of the batch over several ports.
+ * The caller must have called find_depths, which checks that all entries lead to switches. */
 static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                         struct fab_verify_deps *deps)
 {

@@ -57,7 +57,7 @@ void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_d
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;          /* at: index of the current word; count: number of words */
+    uint32_t at, count;          /* at: index of the present word; count: number of words */
     uint32_t vl_words, vl_count; /* numbers of words of one VL, and of VLs */
     uint32_t first;              /* port id that bit 0 of the words stands for */
 };
@@ -135,16 +135,18 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_deps *c;
-    /* length of the arrays: number of channel numbers, which is the number of ports times the
-     * number of VLs */
+    /* length of the arrays below: the number of ports times the number of VLs, because that is how
+     * channels are numbered */
     uint32_t count;
-    uint32_t *predecessors; /* [count] number of remaining channels that depend on each channel */
-    bool *remains;          /* [count] true for channels that are not removed */
-    uint32_t *queue;        /* [count] */
-    uint32_t *from;         /* [count] */
+    /* [count] number of channels that depend on each channel and have not been removed */
+    uint32_t *predecessors;
+    bool *remains;   /* [count] whether the channel has not been removed */
+    uint32_t *queue; /* [count] */
+    uint32_t *from;  /* [count] */
 };
 
-/* Removes channels without predecessors (Kahn's algorithm). Returns how many channels remain. */
+/* Removes channels on which no other channel depends, again and again (Kahn's algorithm). Returns
+ * how many channels remain. */
 static uint32_t remove_sources(struct search *s)
 {
     uint32_t head = 0, tail = 0, remain = 0, next;
@@ -197,8 +199,8 @@ static void remove_sinks(struct search *s)
     }
 }
 
-/* Returns a channel on a cycle. To find it, the function follows dependencies until a channel
- * occurs again. */
+/* Returns a channel on a cycle: follows dependencies until it meets a channel for the second time.
+ */
 static uint32_t some_on_cycle(struct search *s)
 {
     uint32_t ch = 0;
@@ -212,8 +214,9 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* Returns the length of the shortest cycle through `start` if it is less than `limit`, else 0. If
- * there is such a cycle, from[] leads backwards along it, from start to start. */
+/* Returns the length of the shortest cycle through `start`; 0 if this length is not less than
+ * `limit`, or if there is no cycle. If the result is not 0, from[] leads backwards along the cycle,
+ * from start to start. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;
@@ -298,8 +301,8 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
     return ret;
 }
 
-/* Numbers the channels in the order of the queue, in which remove_sources() put each channel after
- * all channels that depend on it. */
+/* Numbers the channels in the order of the queue. In this order, remove_sources() has put each
+ * channel after all channels that depend on it. */
 static void number_in_queue_order(const struct search *s, uint32_t *ret_number)
 {
     uint32_t next, channels = 0;

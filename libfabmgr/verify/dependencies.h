@@ -12,7 +12,8 @@
 struct fab_verify_deps {
     const struct fab_verify_graph *graph;
     uint32_t vl_count; /* at least 1 */
-    uint32_t words; /* 64-bit words for one VL of the next switch; enough for the widest switch */
+    /* number of 64-bit words that have a bit for each port of the switch with the most ports */
+    uint32_t words;
     uint64_t *bits; /* [ports][vl_count][vl_count][words] */
 };
 /* Creates a graph without dependencies. Returns NOMEM if there is no memory. */
@@ -20,14 +21,14 @@ int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_grap
                          uint32_t vl_count);
 void fab_verify_deps_fini(struct fab_verify_deps *c);
 
-/* Sets the bit of port next_num of the next switch. `words` points to the words that hold the
- * dependencies of one channel on one VL of the next switch. */
+/* Sets the bit of the port next_num of the next switch. `words` points to the dependencies of one
+ * channel on the channels of the next switch, on one VL. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* Both functions note that packets of `channel` continue by port next_num of the next switch.
+/* Both functions record that packets of `channel` continue by port next_num of the next switch.
  * fab_verify_deps_add is for tables with one VL; fab_verify_deps_add_vl also takes the VL of the
  * next channel. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
@@ -40,10 +41,10 @@ static inline void fab_verify_deps_add_vl(struct fab_verify_deps *c, uint32_t ch
 {
     fab_verify_deps_set(c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words, next_num);
 }
-/* Adds the dependencies of another graph over the same switches and VLs. */
+/* Adds to *to the dependencies of *from, a graph of the same switches and VLs. */
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from);
-/* Removes dependencies on ports that are not channels, such as ports to endports. Returns the
- * number of dependencies left. */
+/* Removes dependencies on ports that lead to no switch, for example to endports, because these
+ * ports are no channels. Returns the number of dependencies left. */
 uint64_t fab_verify_deps_prune(struct fab_verify_deps *c);
 /* Looks for a cycle. Returns OK if the graph is acyclic, NOMEM, or CYCLE. After CYCLE, *ret_cycle
  * lists the channels of a short cycle in order, and the caller frees the list. */
@@ -51,11 +52,12 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
                           uint32_t *ret_count);
 /* Numbers the channels: the number of a channel is 1 + the length of the longest chain of
  * dependencies that ends at this channel. ret_number has one element per channel number; port ids
- * without a channel get 0. Returns OK, NOMEM, or CYCLE: no such numbers exist. */
+ * without a channel get 0. Returns OK, NOMEM, or CYCLE if the dependencies have a cycle, so that no
+ * such numbers exist. */
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
-/* verify.c: computes the dependencies of all packets that follow the tables graph->in->lft, as if
- * there were one VL. *ret_arrive: all pairs reach each other. Returns NOMEM. */
+/* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were
+ * one VL (verify.c). *ret_arrive is set to whether all pairs reach each other. Returns NOMEM. */
 int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,
                             bool *ret_arrive);
 

@@ -42,7 +42,7 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
 }
 
 /* Returns a bitset of the VLs that packets use on the port. If packets keep one VL from end to end,
- * these are the VLs of all traffic classes. */
+ * returns the VLs of all traffic classes. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

@@ -29,26 +29,32 @@ struct check {
     const struct fab_fabric *f;
     uint32_t n;
     struct fab_arena arena;
-    /* [count] indexes of the MFT blocks, sorted by group, switch and position; group_at[g]: where
-     * group g begins */
+    /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, switch and position.
+     * group_at[g]: index in order[] of the first block of group g. */
     uint32_t *order;
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
     struct mask *mask; /* [n] port mask of each switch for the current MLID */
-    uint32_t *touched; /* [touches] the switches whose mask is not zero */
+    uint32_t *touched; /* [touches] the switches whose mask for the current MLID is not zero */
     uint32_t touches;
-    uint32_t *tree; /* [n] union-find of the switches that branches join; between MLIDs, each switch
-                       is its own root */
-    uint32_t *part; /* [n] part of the fabric: lowest id of the switches that links connect with the
-                       switch */
+    /* [n] union-find of the switches that the branches of the current MLID join; each switch is its
+     * own root before the next MLID begins */
+    uint32_t *tree;
+    /* [n] the part of the fabric to which each switch belongs: the lowest id of the switches that
+     * links connect with it */
+    uint32_t *part;
     uint32_t
-        part_cap; /* `part` counts only links between switches with at least this MulticastFDBCap */
-    uint32_t least;   /* smallest MulticastFDBCap that is not 0 */
-    uint32_t *anchor; /* [n] by part: the tree of its first receiver; FAB_NONE: none */
-    uint64_t *used;   /* bitset of the parts with a touched switch */
-    uint64_t *home;   /* bitset of the switches with members */
+        /* links count for `part` only if both switches have at least this MulticastFDBCap */
+        part_cap;
+    uint32_t least; /* smallest MulticastFDBCap that is not 0 */
+    /* [n] for each part of the fabric, the multicast tree (root in tree[]) that contains its first
+     * receiver; FAB_NONE: the part has no receiver */
+    uint32_t *anchor;
+    uint64_t *used; /* bitset of the parts of the fabric with a switch whose mask is not zero */
+    uint64_t *home; /* bitset of the switches to which members of the current MLID are attached */
     uint32_t
-        *receiver; /* [port_count] index + 1 of the last MLID of which the port is a receiver */
-    struct fab_verify_deps *deps; /* dependencies of multicast packets; NULL: not wanted */
+        *receiver; /* [port_count] 1 + index of the last MLID of which the port is a receiver */
+    /* channel dependencies of multicast packets; NULL: the caller does not want them */
+    struct fab_verify_deps *deps;
     struct fab_multicast_verdict v;
 };
 
@@ -86,8 +92,8 @@ static bool mask_has(const struct mask *m, uint32_t num)
     return (m->word[num / 64] >> (num % 64) & 1) != 0;
 }
 
-/* Reads the masks of an MLID. Blocks of switches or ports that do not exist are ignored, because no
- * switch holds them. */
+/* Reads the port masks of an MLID from the MFT blocks. Ignores blocks of switches or ports that do
+ * not exist, because no switch holds them. */
 static void read_masks(struct check *c, uint32_t slot)
 {
     uint32_t group = slot / GROUP_LIDS;
@@ -142,8 +148,8 @@ static void join_parts(struct check *c, uint32_t sw)
     }
 }
 
-/* Finds the parts of the fabric, that is, the sets of switches that links connect. Only switches
- * whose MulticastFDBCap is at least `cap` count. */
+/* Finds the connected parts of the fabric, as sets of switches. Only switches whose MulticastFDBCap
+ * is at least `cap` count, because an MLID needs an entry in each switch. */
 static void find_parts(struct check *c, uint32_t cap)
 {
     if (c->part_cap == cap)
@@ -180,9 +186,8 @@ static void fail(struct lid_check *l, int kind, uint32_t port)
     l->port = port;
 }
 
-/* Finds the switch and port by which packets to a member leave the last switch. Returns false if
- * packets cannot reach the member, because it has left the fabric or its switch has no table for
- * this LID. */
+/* Finds the switch and port to which a member is attached. Returns false if packets cannot reach
+ * the member, because it has left the fabric, or because its switch has no table for this LID. */
 static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
                          uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
 {
@@ -210,11 +215,11 @@ static void check_branch(struct check *c, struct lid_check *l, uint32_t port, ui
     const struct fab_port *p = fab_fabric_port(c->f, port);
     const struct fab_port *peer = fab_fabric_port(c->f, p->peer);
     if (!mask_has(&c->mask[next], peer->num)) {
-        fail(l, FAB_E_UNREACHABLE, port); /* a branch in one direction only */
+        fail(l, FAB_E_UNREACHABLE, port); /* only one of the two ends has the link in its mask */
         return;
     }
     if (port > p->peer)
-        return; /* the other end has joined the two switches */
+        return; /* the two switches were joined when the other end of the link was examined */
     uint32_t a = find(c->tree, p->node), b = find(c->tree, next);
     if (a == b)
         fail(l, FAB_E_LOOP, port);
@@ -263,7 +268,7 @@ static void check_member(struct check *c, struct lid_check *l,
     c->v.members++;
     fab_base_bits_set(c->home, sw);
     if (c->anchor[part] == FAB_NONE)
-        return; /* nobody receives in this part */
+        return; /* no receiver is in this part of the fabric */
     if (c->touches > 0 && !fab_base_bits_get(c->used, part)) {
         c->v.unserved++;
         return;
@@ -272,7 +277,8 @@ static void check_member(struct check *c, struct lid_check *l,
         fail(l, FAB_E_UNREACHABLE, port);
 }
 
-/* Sets or clears the anchor of each part, which is the tree that contains its first receiver. */
+/* Sets or clears anchor[] of each part of the fabric: the multicast tree that contains the part's
+ * first receiver. */
 static void anchor(struct check *c, const struct lid_check *l,
                    const struct fab_verify_multicast_lid *lid, bool set)
 {
@@ -312,8 +318,8 @@ static uint8_t class_of(const struct check *c, uint32_t port)
     return c->deps->vl_count > 1 ? fab_target_vls_port_class(vls_of(c), port) : 0;
 }
 
-/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port
- * `out`; vl_count: the packet is dropped. */
+/* Returns the VL on which a packet of SL `sl` leaves by port `out` if it entered the switch by a
+ * port of class `in`; vl_count if the switch drops it. */
 static uint32_t vl_of(const struct check *c, uint8_t in, uint32_t out, uint8_t sl)
 {
     uint32_t count = c->deps->vl_count;
@@ -329,7 +335,8 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     const uint32_t count = c->deps->vl_count;
     if (count == 1)
         return 1;
-    /* VLs of packets from members at the switch, and from other switches of the tree */
+    /* the VLs of packets from members at the switch, and of packets from other switches of the tree
+     */
     uint32_t set = fab_base_bits_get(c->home, sw) ? UINT32_C(1) << vl_of(c, 0, port, sl) : 0;
     for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
         uint32_t in = c->f->nodes[sw].first_port + num;
@@ -339,8 +346,8 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     return set & ((UINT32_C(1) << count) - 1);
 }
 
-/* Notes that packets which enter the switch by port `in` continue by all other ports of its mask.
- */
+/* Records the dependencies of packets that enter the switch by port `in`, and leave it by all other
+ * ports of its mask. */
 static void note_from(struct check *c, uint32_t sw, uint32_t in, uint8_t sl)
 {
     const struct fab_node *node = &c->f->nodes[sw];
@@ -391,7 +398,7 @@ static void take_verdict(struct check *c, const struct lid_check *l)
     c->v.port = l->port;
 }
 
-/* Checks the masks of one MLID. lid: its members; NULL: it has none. */
+/* Checks the port masks of one MLID. lid: the members of the MLID; NULL if it has none. */
 static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_multicast_lid *lid)
 {
     uint32_t slot = mlid - FAB_VERIFY_MLID_FIRST;
@@ -410,7 +417,8 @@ static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_mu
         note_dependencies(c, lid);
     for (uint32_t i = 0; i < c->touches; i++) {
         fab_base_bits_clear(c->used, c->part[c->touched[i]]);
-        /* A branch that leads to a switch without a mask has not joined it. */
+        /* Only switches with a mask have been joined: a branch to a switch without a mask is an
+         * error. */
         c->tree[c->touched[i]] = c->touched[i];
     }
     forget_homes(c, &l, lid);
@@ -469,8 +477,8 @@ static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_
     int status = fab_verify_walk_init(w, graph);
     if (status != FAB_OK)
         return status;
-    /* The walk with VLs is needed even if unicast packets keep their VL, because multicast packets
-     * may use other VLs. */
+    /* The dependencies on each VL are needed even if unicast packets keep their VL, because
+     * multicast packets may use other VLs. */
     if (vls != NULL && fab_target_vls_multiple(vls) && w->vl_walk == NULL)
         status = fab_verify_vl_walk_new(graph, &w->vl_walk);
     if (status == FAB_OK)
@@ -480,7 +488,7 @@ static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_
     return status;
 }
 
-/* Returns OK or NOMEM; *ret_free says whether the graph has no cycle. */
+/* Returns OK or NOMEM. *ret_free is set to whether the dependencies have no cycle. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
 {

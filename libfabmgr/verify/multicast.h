@@ -35,31 +35,36 @@
 
 struct fab_verify_multicast_member {
     uint64_t guid; /* GUID of the port; members whose port is absent or down do not count */
-    bool receives; /* false: the member only sends */
+    bool receives; /* whether the member receives packets; if not, it only sends */
 };
 struct fab_verify_multicast_lid {
     uint16_t mlid;
-    uint16_t sls;          /* bitset of the SLs of packets to this MLID */
-    uint32_t first, count; /* its members in member[]; a port may occur several times */
+    uint16_t sls; /* bitset of the SLs of packets to this MLID */
+    /* the members of this MLID are member[first] to member[first + count - 1]; a port may occur
+     * several times */
+    uint32_t first, count;
 };
 struct fab_verify_multicast_input {
     const struct fab_fabric *fabric;
-    /* The MFTs: `id` is the switch id; `number` is the group of 32 MLIDs, and 512 * the group of 16
-     * ports (IBA 14.2.5.12). Absent blocks are zero. */
+    /* The MFT blocks, by switch id. The number of a block is its group of 32 MLIDs + 512 * its
+     * group of 16 ports (IBA 14.2.5.12). Blocks that are absent count as zero. */
     const struct fab_blocks *mft;
     const struct fab_verify_multicast_member *member;
-    /* [lids] the MLIDs to check, ascending, each once; masks of other MLIDs must be zero */
+    /* [lids] the MLIDs to check, ascending, each of them once. The port masks of all other MLIDs
+     * must be zero. */
     const struct fab_verify_multicast_lid *lid;
     uint32_t lids;
-    /* Bitset of the groups of 32 MLIDs to check; NULL: all */
+    /* Bitset of the groups of 32 MLIDs to check; NULL: all groups. */
     const uint64_t *groups;
-    /* The unicast tables, for the dependencies; NULL: dependencies are not checked. */
+    /* The unicast tables, whose channel dependencies are checked together with those of multicast
+     * packets; NULL: dependencies are not checked. */
     const struct fab_verify_input *unicast;
 };
 struct fab_multicast_verdict {
     uint32_t lids, failed; /* numbers of MLIDs checked, and of those that fail */
     uint64_t members;      /* number of members checked */
-    /* Members that no tree serves, because the links of the fabric do not connect them with it. */
+    /* number of members that get no packets, because no links of the fabric connect them with the
+     * tree */
     uint64_t unserved;
     uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
     /* The first failure:
@@ -71,17 +76,21 @@ struct fab_multicast_verdict {
      *   FAB_E_LIMIT        the MFT of a switch is too small to have an entry for the MLID */
     int kind;
     uint16_t mlid; /* MLID of the first failure */
-    uint32_t port; /* port id of the member, of the port in the mask, or of the switch's port 0 */
-    bool with_unicast; /* in->unicast was set; otherwise the members below are not filled in */
-    /* `alone`: multicast packets alone are free of deadlocks;
-     * `together`: with the unicast packets, too. cycle: the witness, of multicast alone if that has
-     * a cycle; its kind is FAB_OK or FAB_E_CYCLE. */
+    /* port id of the member, or of the port in the mask; for FAB_E_LIMIT, of port 0 of the switch
+     */
+    uint32_t port;
+    /* whether dependencies were checked, because in->unicast was set; if not, the members below are
+     * undefined */
+    bool with_unicast;
+    /* alone: multicast packets alone cannot deadlock. together: multicast and unicast packets
+     * together cannot deadlock. cycle: a cycle of dependencies, of multicast packets alone if there
+     * is one; if there is no cycle, its kind is FAB_OK. */
     bool alone, together;
     uint64_t dependencies; /* number of dependencies of multicast packets */
     struct fab_witness cycle;
 };
 /* Proves that the MFTs are correct, or finds a witness. Returns OK if *ret is filled, whether the
- * proof succeeded or not. Returns NOMEM; or INVAL as fab_verify does. */
+ * proof succeeded or not. Returns NOMEM, or INVAL under the same conditions as fab_verify. */
 int fab_verify_multicast(const struct fab_verify_multicast_input *in,
                          struct fab_multicast_verdict *ret);
 void fab_verify_multicast_fini(struct fab_multicast_verdict *v);

@@ -11,13 +11,14 @@
 
 struct fab_verify_steps;
 /* Begins a proof. Copies *in. The data to which *in points must stay valid and unchanged until
- * fab_verify_steps_free. in->pool is not used. Returns NOMEM, or INVAL as fab_verify does. */
+ * fab_verify_steps_free. in->pool is not used. Returns NOMEM, or INVAL under the same conditions as
+ * fab_verify. */
 int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
 void fab_verify_steps_free(struct fab_verify_steps *s); /* s may be NULL */
 /* Follows the paths to the next 256 LIDs. Returns true while LIDs are left. */
 bool fab_verify_steps_next(struct fab_verify_steps *s);
-/* Follows the paths that are left, and gives the verdict on all tables. Call this function once.
- * Returns OK if *ret is filled, or NOMEM. */
+/* Follows the paths to all remaining LIDs, and gives the verdict on all tables. The caller may call
+ * this function once. Returns OK if *ret is filled, or NOMEM. */
 int fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
 
 #endif

@@ -43,7 +43,8 @@ static uint32_t find(uint32_t *parent, uint32_t s)
     return s;
 }
 
-/* Joins switches that are linked, by union-find; the lowest id of a component is its root. */
+/* Finds the connected components of switches by union-find. The lowest switch id of a component is
+ * its root. */
 static void join_components(struct fab_verify_graph *graph)
 {
     for (uint32_t s = 0; s < graph->n; s++)
@@ -99,7 +100,7 @@ int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_g
         fab_verify_graph_fini(&graph);
         return FAB_E_NOMEM;
     }
-    /* sets all elements to FAB_HOP_DEAD */
+    /* each byte 0xff makes an element FAB_HOP_DEAD */
     memset(graph.hop, 0xff, graph.ports * sizeof(*graph.hop));
     for (uint32_t s = 0; s < graph.n; s++) {
         graph.first[s] = f->nodes[s].first_port;

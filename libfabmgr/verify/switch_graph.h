@@ -14,27 +14,28 @@
 struct fab_verify_graph {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_input *in;
-    uint32_t n;          /* number of switches */
-    uint32_t ports;      /* every port id of a switch is below this number */
+    uint32_t n; /* number of switches */
+    /* upper limit of the port ids of switches; the ids are below this number */
+    uint32_t ports;
     uint32_t *first;     /* [n] id of port 0 of each switch */
     uint16_t *port_room; /* [n] number of ports of the switch, port 0 included */
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */
     uint32_t *hop;
-    /* [n] component of the switch: the lowest id of all switches that it is connected with, over
-     * any number of links */
+    /* [n] connected component of each switch, named by the lowest id of its switches */
     uint32_t *component;
-    uint32_t *owners;           /* [n] number of LID owners at the switch: its endports and its own
-                                   port 0 */
-    uint64_t *component_owners; /* [n] number of LID owners in the component, stored at its lowest
-                                   switch id */
+    /* [n] number of ports at the switch that own LIDs: its endports and its own port 0 */
+    uint32_t *owners;
+    /* [n] number of ports with LIDs in the component; stored only at the component's lowest switch
+     * id */
+    uint64_t *component_owners;
 };
 /* Returns NOMEM. */
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret);
 void fab_verify_graph_fini(struct fab_verify_graph *graph);
 
-/* Finds the switch and the port number by which packets to `port` (a LID owner) leave the last
- * switch. Returns false if `port` is not connected to a switch. */
+/* Finds the last switch on the way to `port`, which owns a LID, and the number of the port by which
+ * packets leave this switch. Returns false if `port` is not connected to a switch. */
 bool fab_verify_attachment(const struct fab_fabric *f, uint32_t port, uint32_t *ret_sw,
                            uint8_t *ret_num);
 

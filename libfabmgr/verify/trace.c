@@ -22,7 +22,7 @@ static void add_port(struct walker *w, uint32_t port)
     w->ports[w->count++] = port;
 }
 
-/* Follows the LFTs from switch `sw` until the packet arrives or is lost. */
+/* Follows the LFTs from switch `sw` on, until the packet arrives or is lost. */
 static int forward(struct walker *w, uint32_t sw)
 {
     const struct fab_fabric *f = w->in->fabric;

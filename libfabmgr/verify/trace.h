@@ -5,8 +5,8 @@
 
 #include "libfabmgr/verify/verify.h"
 
-/* Like fab_verify_trace, but returns INVAL instead of UNREACHABLE in two cases: the last port of
- * the trace has no working link, or an LFT entry names a port that does not exist. */
+/* Like fab_verify_trace, but returns INVAL instead of UNREACHABLE if the last port of the trace has
+ * no working link, or if an LFT entry is a port that does not exist. */
 int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                             struct fab_verify_trace *ret);
 

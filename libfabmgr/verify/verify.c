@@ -19,7 +19,8 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* Returns the lowest port id at the switch that has a LID and is not the destination. */
+/* Returns the lowest id of a port at the switch that has a LID and is not `owner`, the destination.
+ */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {
@@ -50,7 +51,7 @@ static int witness_path(const struct fab_verify_walk *w, struct fab_witness *ret
     return FAB_OK;
 }
 
-/* Converts channel numbers to port ids and, if there are several VLs, the VL of each channel. */
+/* Splits channel numbers into port ids and, if there are several VLs, VLs. */
 static int split(uint32_t *cycle, uint32_t count, uint32_t vl_count, uint8_t **ret_vls)
 {
     uint8_t *vls = NULL;
@@ -86,7 +87,7 @@ static int judge_dependencies(struct fab_verify_deps *deps, struct fab_verdict *
     return status;
 }
 
-/* Gives the verdict on what the walk of all LIDs has found. */
+/* Makes the verdict from what the walk along all paths has found. */
 static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};
@@ -107,7 +108,8 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     return status;
 }
 
-/* Prepares the walk. On success, the caller ends it with close_walk. Returns NOMEM or INVAL. */
+/* Prepares the walk along all paths. On success, the caller ends it with close_walk. Returns NOMEM
+ * or INVAL. */
 static int open_walk(const struct fab_verify_input *in, struct fab_verify_graph *graph,
                      struct fab_verify_walk *walk)
 {

@@ -25,8 +25,8 @@ struct fab_witness {
                           does not exist) */
     uint32_t src, dst; /* port ids of source and destination; FAB_NONE if kind is FAB_E_CYCLE */
     uint32_t lid;      /* destination LID */
-    /* port ids of the out ports in the order of the path; if kind is FAB_E_CYCLE, of the channels
-     * of the cycle */
+    /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, those of the channels of
+     * the cycle */
     uint32_t *ports;
     uint32_t port_count;
     /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;
@@ -40,14 +40,14 @@ struct fab_witness {
 };
 struct fab_verdict {
     bool deadlock_free;
-    /* number of ordered pairs of LID owners (endports and switches) without a path between their
-     * base LIDs */
+    /* number of ordered pairs of LID owners (endports and switches) for which no path leads to the
+     * base LID of the second */
     uint64_t unreachable_pairs;
     uint64_t pairs;        /* number of ordered pairs checked */
     uint32_t longest_path; /* number of switches on the longest path */
     uint64_t dependencies; /* number of edges of the channel dependency graph */
-    uint32_t beyond;       /* number of switches and switch ports whose limits the tables
-                              exceed */
+    /* number of switches, and of switch ports, that cannot hold or carry what the tables need */
+    uint32_t beyond;
     /* The first failure of the checks, which are made in this order: paths, cycles of channel
      * dependencies, limits of devices. kind is FAB_OK if there is no failure. */
     struct fab_witness witness;
@@ -58,24 +58,25 @@ struct fab_verify_input {
     const struct fab_lft *lft;
     uint32_t max_hops;               /* maximum number of switches on a path; 0: no limit */
     const struct fab_vls *vls;       /* NULL: one VL */
-    const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
+    const struct fab_policy *policy; /* NULL if the limits of the devices are not to be checked */
     const struct fab_pool *pool;     /* thread pool; NULL: the calling thread does all the work */
 };
 /* Proves that the tables are correct, or finds a witness against them. Returns OK if *ret is
- * filled, whether the proof succeeded or not. Returns NOMEM; or INVAL if the tables belong to
- * another fabric, or SLs, VLs or port classes are out of range. Only pairs of LID owners that links
- * connect are expected to reach each other. */
+ * filled, whether the proof succeeded or not. Returns NOMEM, or INVAL if the tables belong to
+ * another fabric, or if SLs, VLs or port classes are out of range. Pairs that no links connect need
+ * not reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
  * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So a program
  * that has such numbers can check the tables path by path, without looking for cycles. */
 struct fab_verify_numbers {
     uint32_t vl_count; /* number of VLs, at least 1 */
-    uint32_t *number;  /* [port_count][vl_count] by port id of the sending port: 1 or more; 0: the
-                          port  has no link to another switch */
+    /* [port_count][vl_count] the number of each channel, by port id of the sending port and VL: at
+     * least 1; 0 if the port has no link to another switch */
+    uint32_t *number;
 };
-/* Numbers the channels of the tables. Returns NOMEM; INVAL as fab_verify does; CYCLE if the tables
- * are not deadlock-free; UNREACHABLE if some pair has no path. */
+/* Numbers the channels of the tables. Returns NOMEM, INVAL under the same conditions as fab_verify,
+ * CYCLE if the tables are not deadlock-free, or UNREACHABLE if some pair has no path. */
 int fab_verify_number(const struct fab_verify_input *in, struct fab_verify_numbers *ret);
 void fab_verify_numbers_fini(struct fab_verify_numbers *n);
 /* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is

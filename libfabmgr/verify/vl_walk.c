@@ -39,7 +39,7 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
-/* Returns whether all SLs of a level are mapped to existing VLs. */
+/* Returns whether the VLs of this class level exist for all SLs. */
 static bool level_in_range(const struct fab_vls *v, uint8_t level)
 {
     for (unsigned in = 0; in < v->classes; in++)
@@ -152,8 +152,8 @@ struct column {
     uint8_t num; /* the port of sw that leads to the owner of the LID */
 };
 
-/* Follows packets of SL `sl` from the endports of switch `from`. Ends at a state that was visited
- * before, or at the end of the path. */
+/* Follows packets of SL `sl` from the endports of switch `from`, until they meet a state (switch,
+ * class of the in port, SL) that was visited before, or reach the end of the path. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -200,9 +200,9 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Compares the columns of neighbouring LIDs. Sets differs[i] to non-zero if some switch forwards
- * LID i + 1 of the batch unlike LID i. The destination switch is left out, because its entries are
- * the ports of the endports; is_same compares these. */
+/* Compares the LFT entries of successive LIDs. Sets differs[i] to non-zero if some switch forwards
+ * LID i + 1 of the batch in another way than LID i. The destination switch is left out, because its
+ * entries are the ports of the endports; is_same compares these. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {
@@ -221,8 +221,8 @@ static bool is_delivered(const uint8_t *tile, const struct fab_verify_batch *b, 
     return tile[(size_t)b->sw * COLUMNS + b->at + i] == b->num[i];
 }
 
-/* Returns whether all switches forward LID i of the batch like the LID before it, with the same
- * SL. */
+/* Returns whether all switches forward LID i of the batch as they forward the LID before it, with
+ * the same SL. */
 static bool is_same(const struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t lid,
                     const struct fab_verify_batch *b, uint32_t i, const uint8_t differs[COLUMNS])
 {

@@ -11,24 +11,24 @@ struct fab_verify_vl_walk {
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;
-    uint8_t *out_class; /* [ports] class of the port */
+    uint8_t *out_class; /* [ports] class of each port, by which SLtoVLMappingTables choose the VL */
     uint8_t *in_class;  /* [ports] class of the port at the other end of the link */
     uint16_t *used;     /* [ports] bitset of the VLs that packets use on the port */
-    /* [n][classes] bitset of SLs: with these SLs, packets to the current LIDs entered the switch by
-     * ports of the class */
+    /* [n][classes] bitset of SLs, by switch and port class: packets to the current LIDs with these
+     * SLs have entered the switch by a port of this class */
     uint16_t *seen;
     uint8_t *entry; /* [n] LFT entry (out port) of each switch for the current LIDs */
 };
 /* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
-/* Creates a walk without dependencies. Returns INVAL if the VL tables do not fit the fabric, or
- * NOMEM. */
+/* Creates a walk that has recorded no dependencies yet. Returns INVAL if the VL tables do not fit
+ * the fabric, or NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
 void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
-/* Adds the dependencies and VLs that another walk over the same graph has noted. */
+/* Adds the dependencies and VLs that another walk over the same graph has recorded. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
-/* Notes the dependencies of packets to the LIDs of a batch, even if the packets do not arrive.
- * Column 0 of the tile is LID first_lid. */
+/* Records the dependencies of packets to the LIDs of a batch, even if the packets do not arrive.
+ * The first column of the tile has the entries of LID first_lid. */
 void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t first_lid,
                               const struct fab_verify_batch *b);
 

@@ -27,12 +27,13 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-#define PREFETCH_ROWS 12u /* an LFT row is prefetched this number of rows before it is copied */
+/* an LFT is prefetched while that of the switch this number before it is copied */
+#define PREFETCH_ROWS 12u
 #define ON_PATH 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
 
-/* The LID whose paths are being followed. */
+/* The LID to which the walk follows paths at present. */
 struct column {
     uint32_t lid;
     const uint8_t *entry; /* [n] the LFT entry of each switch for the LID */
@@ -80,7 +81,8 @@ void fab_verify_walk_fini(struct fab_verify_walk *w)
 
 /* ---- one LID --------------------------------------------------------------------------------- */
 
-/* Returns the next switch on the path from `sw`, or FAB_NONE, and notes the dependency. */
+/* Returns the switch after `sw` on the path to the LID, and records the dependency. FAB_NONE: there
+ * is no next switch. */
 static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -119,7 +121,8 @@ static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_
     }
 }
 
-/* Returns the number of LID owners at this switch, except the owner of the current LID. */
+/* Returns the number of ports with LIDs at this switch (endports and its port 0), without the owner
+ * of the current LID. */
 static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
@@ -175,9 +178,9 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
     return true;
 }
 
-/* Walks all LIDs of a batch together. If this method cannot tell whether they arrive, walks each
- * LID as a batch of its own. If this cannot tell either, walks the LID by the general method
- * (walk_generally). */
+/* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
+ * takes each LID as a batch of its own. If this fails, too, follows the paths to the LID switch by
+ * switch (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -192,7 +195,7 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Counts a pair of endports that are connected directly (back to back). Their packets need no LFT.
+/* Counts a pair of endports that are connected with each other directly. Their packets need no LFT.
  */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
@@ -204,8 +207,8 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Copies the entries of all switches for 256 LIDs into the tiles. LFT rows are far apart in memory,
- * so rows are prefetched. */
+/* Copies the entries of all switches for 256 LIDs into the tiles, so that the entries of one LID
+ * are adjacent. The LFTs are far apart in memory, so they are prefetched. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;
@@ -223,8 +226,8 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     }
 }
 
-/* Finds the switch and port that deliver the LID, and counts the pairs to its owner. Returns false
- * if no port owns the LID, or the owner is not connected to a switch. */
+/* Finds the switch and port that deliver packets to the LID, and counts the pairs that its owner is
+ * part of. Returns false if no port owns the LID, or if the owner is not connected to a switch. */
 static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw,
                          uint8_t *ret_num)
 {
@@ -263,7 +266,8 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Walks the 256 LIDs of one piece of work. hand: number of the calling thread. */
+/* Follows the paths to the 256 LIDs of one piece of work. hand: number of the calling thread in the
+ * pool. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
@@ -279,7 +283,7 @@ static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
     }
 }
 
-/* Adds the results of another thread's walk to w. */
+/* Adds the results of `other`, the walk of another thread, to w. */
 static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other)
 {
     w->pairs += other->pairs;

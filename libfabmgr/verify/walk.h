@@ -12,19 +12,21 @@ struct fab_verify_vl_walk;
 
 struct fab_verify_walk {
     const struct fab_verify_graph *graph;
-    struct fab_verify_deps deps; /* the dependencies of all packets, as if there were one VL */
+    /* the channel dependencies of all packets, as if there were one VL */
+    struct fab_verify_deps deps;
     uint64_t pairs, unreachable;
     uint32_t longest;
-    /* the first failure found: the lowest failing LID, and the lowest switch id that fails to reach
-     * it; bad_lid 0: no failure */
+    /* the first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
+     * switch; bad_lid is 0 if there is no failure */
     uint32_t bad_lid, bad_switch;
-    uint8_t *tiles;  /* [4][n][64] the LFT entries of all switches for 256 LIDs */
-    uint8_t *tile;   /* [n][64] the part of `tiles` for the current 64 LIDs */
-    uint8_t *entry;  /* [n] the LFT entries for one LID */
-    uint16_t *depth; /* [n] number of switches on the path to the current LID, including this one;
-                        0: not visited */
+    uint8_t *tiles; /* [4][n][64] the LFT entries of all switches for 256 LIDs */
+    uint8_t *tile;  /* [n][64] the part of `tiles` for the current 64 LIDs */
+    uint8_t *entry; /* [n] the LFT entries for one LID */
+    /* [n] number of switches on the path from each switch to the current LID, both ends included;
+     * 0: not visited yet */
+    uint16_t *depth;
     uint32_t *stack; /* [n] */
-    /* NULL: batch_walk.c does not apply, and each LID is walked by itself */
+    /* NULL if batch_walk.c cannot be used for this fabric; each LID is then walked by itself */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
 };
@@ -32,8 +34,8 @@ struct fab_verify_walk {
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
 void fab_verify_walk_fini(struct fab_verify_walk *w);
 int fab_verify_walk_all(struct fab_verify_walk *w); /* returns NOMEM */
-/* These functions do the same work as fab_verify_walk_all, in pieces of 256 LIDs and on the calling
- * thread. Call fab_verify_walk_piece once for each piece below fab_verify_walk_pieces, in any
+/* These functions do the work of fab_verify_walk_all in pieces of 256 LIDs, on the calling thread.
+ * The caller calls fab_verify_walk_piece for each piece number below fab_verify_walk_pieces, in any
  * order, and then fab_verify_walk_finish. */
 uint32_t fab_verify_walk_pieces(const struct fab_verify_walk *w);
 void fab_verify_walk_piece(struct fab_verify_walk *w, uint32_t piece);
@@ -41,29 +43,30 @@ void fab_verify_walk_finish(struct fab_verify_walk *w);
 
 /* A batch: consecutive LIDs that one switch delivers, or a part of them. */
 struct fab_verify_batch {
-    uint32_t sw;        /* the delivering switch; its port num[i] leads to the owner of LID i */
+    /* the switch that delivers the LIDs; packets to LID i leave it by port num[i] */
+    uint32_t sw;
     uint32_t at, count; /* first column in the tile, and number of columns */
     const uint8_t *num; /* [count] */
 };
 
 /* ---- batch_walk.c: the LIDs of one destination switch together ------------------------------- */
 
-/* Creates the scratch memory of the method. The method requires that every switch has a LID owner
- * and that all switches are connected; otherwise *ret is set to NULL. Returns NOMEM if there is no
+/* Creates the scratch memory for batch_walk.c. If some switch has no LID owner, or not all switches
+ * are connected, the method cannot be used, and *ret is set to NULL. Returns NOMEM if there is no
  * memory. */
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
-/* The batches of a tile (64 LIDs) are walked between the calls of _begin and _end for this tile.
+/* For each tile (64 LIDs), the caller calls _begin, walks the batches of the tile, and calls _end.
  * After all tiles, the caller calls _finish. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
 void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
-/* Tries to walk a batch. Returns true if all LIDs arrive. Then the dependencies are noted (complete
- * after fab_verify_batch_walk_finish), and *ret_deepest is the number of switches on the longest
- * path. Returns false if this method cannot tell whether they arrive; the dependencies that it
- * noted are correct nevertheless. */
+/* Tries to follow the paths to all LIDs of a batch together. Returns true if packets to all of them
+ * arrive. Then the dependencies are recorded (complete after fab_verify_batch_walk_finish), and
+ * *ret_deepest is the number of switches on the longest path. Returns false if this method cannot
+ * tell whether they arrive; the dependencies that it noted are correct nevertheless. */
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                                struct fab_verify_deps *deps, uint32_t *ret_deepest);
 
