@@ -3,15 +3,15 @@
  * Packs and unpacks entries of a recording; the layout is in recording.h.
  *
  * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. An entry
- * holds only the 8-byte words that are not zero, and a bit map that shows which words these are. An
- * entry takes a third of the space of the MAD, and packing takes only 32 comparisons. So recording
- * costs little time on the loop thread.
+ * holds only the 8-byte words that are not zero, and a bit map that shows which words these are. So
+ * an entry needs a third of the space of the MAD, and packing needs only 32 comparisons. The event
+ * loop, which records each MAD, loses little time.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-/* number of bytes in the body of a MAD entry before the words */
+/* number of bytes of a MAD entry between its header of 12 bytes and the words of the MAD */
 #define MAD_FIELDS 24
 #define FLAG_FAILED 1
 
@@ -81,10 +81,10 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
     fab_base_put_be64(to + 4, e->time_us);
 }
 
-/* Writes the words of the MAD that are not zero, and returns their size in bytes. *ret_map has a
- * bit for each word that was written. Each word is first copied and then kept or overwritten, so
- * that no branch depends on the contents of the MAD. So the function can write one word more than
- * it keeps; `to` has space for it. */
+/* Writes those 8-byte words of the MAD that are not zero, and returns their size in bytes.
+ * *ret_map has a bit for each word that was written. Each word is first copied and then kept or
+ * overwritten, so that no branch depends on the contents of the MAD. So `to` must have space for
+ * one word more than the function keeps. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;

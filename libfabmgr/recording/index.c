@@ -19,10 +19,10 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-/* in us, about 35 years; an entry with a later time is invalid */
+/* Greatest time of an entry in us, about 35 years; an entry with a later time is invalid. */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
-/* In us: the assumed time between the last MAD and the end of a truncated recording. */
+/* Time in us that is assumed to lie between the last MAD and the end of a truncated recording. */
 #define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
@@ -91,8 +91,8 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Links an incoming MAD with the request that it answers. Marks an answer without a request as
- * done, so that the player skips it. */
+/* Stores for an incoming MAD which request it answers. If it answers none, marks it as done, so
+ * that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -169,7 +169,7 @@ static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r
     return status;
 }
 
-/* Builds the lists of requests with the same hash. Goes from the last request to the first, so that
+/* Builds the lists of requests with equal hashes. Goes backwards through the recording, so that
  * each list begins with the earliest request. */
 static int build_lists(struct fab_recording_index *s)
 {
@@ -215,7 +215,7 @@ void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t ite
 {
     size_t at = s->items[item].at;
     struct fab_base_reader r = fab_base_reader(s->bytes + at, s->len - at);
-    /* Cannot fail: building the index has already read this entry. */
+    /* unpacking cannot fail, because building the index has read this entry without an error */
     (void)fab_recording_unpack(&r, mad, ret);
 }
 

@@ -15,22 +15,23 @@ struct fab_recording_item {
     size_t at;
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
-    /* of an OUT: the first answer to it; of an IN: the request that it answers; NONE: there is
-     * none */
+    /* of an OUT: index of the first IN that answers it; of an IN: index of the OUT that it
+     * answers; NONE: there is none */
     uint32_t pair;
     /* the next OUT in the list of requests with the same hash */
     uint32_t next;
     bool out;
     /* The members from here on belong to the player (player.c). */
-    /* asked: the replaying manager has sent this OUT. done: this IN was delivered, or is left out.
-     */
+    /* asked: the replaying manager has sent the same MAD as this OUT. done: the player has
+     * delivered this IN, or has left it out. */
     bool asked, done;
-    /* The neighbours of an OUT in the player's list of OUTs whose answers are due. */
+    /* Neighbours of an OUT in the player's list of those OUTs whose answers are due. */
     uint32_t earlier, later;
-    /* asked_us: time at which the replaying manager sent this OUT, in us; tid: the TID that it used
-     */
+    /* When the replaying manager sent this OUT: the time in us (asked_us) and the TID that it
+     * used (tid). */
     uint64_t asked_us, tid;
-    /* In us: how long the player may hold back the answer to this OUT to keep the order. */
+    /* Time in us for which the player may hold back the answer to this OUT, so that MADs arrive
+     * in the order of the recording. */
     uint32_t patience_us;
 };
 struct fab_recording_index {
@@ -42,21 +43,22 @@ struct fab_recording_index {
     /* 1 + index in items[] of the last MAD received; 0: none */
     uint32_t last_in;
     uint64_t end_us;
-    /* In us: the player compares only MADs that the replayed manager sends before this time. Later
-     * MADs may be missing in the recording because the recording ended too early. */
+    /* Time in us. Of the MADs that the replaying manager sends, the player compares only those
+     * before this time with the recording, because the recording may have ended before the
+     * recorded manager sent the others. */
     uint64_t judged_us;
     /* how the recording ends: OK, TRUNCATED or FORMAT */
     int tail;
-    /* hash of contents -> first OUT in the list of OUTs with this hash */
+    /* maps the hash of contents to the first OUT in the list of OUTs with this hash */
     struct fab_map heads;
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);
-/* Reads the entry of item number `item` from the recording. */
+/* Reads the entry of items[item] from the recording. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Removes the first remaining OUT with the same content as `mad` from its list, and returns its
- * index; NONE: there is no such OUT. */
+/* Finds the first OUT with the same content as `mad` that is still in the list of its hash,
+ * removes it from the list, and returns its index. NONE: there is no such OUT. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

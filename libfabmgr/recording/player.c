@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replays a recording. The cursor is at the next incoming MAD of the recording. There are three
- * cases:
+ * Replays a recording in a run, in which a manager sends its MADs to the player instead of a
+ * fabric. The cursor is at the next incoming MAD of the recording. There are three cases:
  *
  * - The MAD is unsolicited. The player delivers it at its recorded time.
- * - The run has sent the request of the MAD. The player delivers the MAD as long after the
- *   request as in the recording.
+ * - The run has sent the request of the MAD. The player delivers the MAD as long after the request
+ *   as in the recording.
  * - The run has not sent the request. The player waits for the request and holds back the answers
  *   that are due, at most for half the timeout of their requests. If no answer is due, the player
  *   waits at most 30 s.
@@ -17,8 +17,8 @@
  * the recording but takes none in virtual time, and light sweeps follow timers of the run.
  *
  * A recording may end in the middle of an activity, and the recorded manager may have sent further
- * MADs just after the end. So from one second before the end, the player does not count a MAD of
- * the run as unexpected if the recording does not contain it.
+ * MADs just after the end. So if the run sends a MAD in the last second of the recording and the
+ * recording does not contain the MAD, the player does not count it as unexpected.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -29,17 +29,19 @@
 
 #define NONE FAB_RECORDING_NONE
 #define AT_TID 8
-/* In us: for how long the player holds back answers to requests without a timeout. */
+/* Time in us for which the player holds back the answer to a request that was sent without a
+ * timeout. */
 #define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 
 struct fab_recording_player {
     struct fab_recording_index index;
-    /* time of the run, in us, at which the recording begins; may be negative */
+    /* clock of the run, in us, at the beginning of the recording; may be negative */
     int64_t base;
     /* all received MADs before this item were delivered or skipped */
     uint32_t cursor;
-    /* indexes of the first and last request whose answer is due, in the order of the requests */
+    /* ends of the list of requests whose answers are due, in the order of the requests; NONE:
+     * the list is empty */
     uint32_t first, last;
     /* index of the MAD that was delivered last */
     uint32_t came;
@@ -151,8 +153,8 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Returns the next step if the run has not sent the request of the MAD at the cursor. The step is
- * to wait for the request, or to skip the MAD. */
+/* Decides what to do if the run has not sent the request of the MAD at the cursor: wait for the
+ * request, or skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;
@@ -239,8 +241,9 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* Returns true if an item is a missing MAD: the run has not sent it, although the recorded manager
- * sent it early enough, before the last received MAD or before judged_us. */
+/* Returns true if item i is a missing MAD: the recorded manager sent it, and the run has not. A
+ * MAD that the recorded manager sent after the last received MAD and not before judged_us does
+ * not count as missing. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

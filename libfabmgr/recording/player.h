@@ -18,19 +18,21 @@
 
 struct fab_recording_player_stats {
     uint32_t recorded_out, recorded_in; /* numbers of MADs in the recording */
-    /* number of MADs that were sent both in the run and in the recording */
+    /* number of MADs that both the replaying and the recorded manager sent */
     uint32_t asked;
     uint32_t delivered;
-    /* number of MADs that were sent in the run, but not in the recording */
+    /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* like `unexpected`, but for the last second of the recording */
+    /* number of MADs like `unexpected` that were sent in the last second of the recording, where
+     * the player cannot tell */
     uint32_t not_judged;
-    /* number of MADs that were sent in the recording, but not (yet) in the run */
+    /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
     uint32_t missing;
     /* number of answers that arrived out of order, because the player could not hold them back
      * longer */
     uint32_t reordered;
-    /* number of answers without a request in the recording; the player leaves them out */
+    /* number of answers in the recording whose requests it does not have; the player leaves them
+     * out */
     uint32_t orphans;
 };
 struct fab_recording_player;
@@ -46,7 +48,7 @@ fab_recording_player_header(const struct fab_recording_player *p);
  * FORMAT: it has an invalid entry. In all cases the player plays everything before the end. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    /* the MAD is in the recording and gets the recorded answer */
+    /* the recording has this MAD, and the player will return the recorded answer */
     FAB_RECORDING_PLAYER_RECORDED,
     /* the recording does not have the MAD, or has it fewer times than the run; the MAD gets no
      * answer */
@@ -64,8 +66,8 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* Receives the next MAD that is due. Returns false if no MAD is due. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Receives the next MAD of the batch to which the last received MAD belongs. Returns false if the
- * batch has no further MAD. */
+/* Receives a further MAD of the same batch: MADs that the recorded manager received at the same
+ * time as the last one. Returns false if there is none. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
 /* Returns the time at which the caller must call fab_recording_player_receive again; UINT64_MAX:

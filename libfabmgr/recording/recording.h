@@ -74,12 +74,15 @@ struct fab_recording_entry {
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    /* MAD: FAB_MAD_SIZE bytes, zero from `len` on; settings and pinned names: `len` bytes */
+    /* For MADs: FAB_MAD_SIZE bytes, which are zero from `len` on. For settings and pinned names:
+     * `len` bytes. */
     const uint8_t *bytes;
-    /* Members for leases, disabled ports, pinned names and ends. */
+    /* Members of entries for leases, disabled ports, pinned names and ends. */
     uint64_t guid;
     uint16_t lid;
-    /* lease: LMC; disabled port: port number; end: enum fab_recording_end */
+    /*
+     * for a lease the LMC; for a disabled port the port number; for an end enum fab_recording_end
+     */
     uint8_t small;
 };
 
@@ -89,8 +92,8 @@ void fab_recording_pack_header(const struct fab_recording_header *h,
  * UNSUPPORTED: a later version. The names in the header are untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
-/* Packs an entry into room[] and returns its size. Of a MAD, reads only `len` bytes. Settings do
- * not fit into room[]; fab_recording_pack_settings packs them. */
+/* Packs an entry into room[] and returns its size in bytes. Of a MAD, reads only `len` bytes.
+ * Does not pack settings, which may be larger than room[]; use fab_recording_pack_settings. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 /* Packs the first 12 bytes of an entry of settings; the text of the settings follows them in the
@@ -98,9 +101,9 @@ size_t fab_recording_pack(const struct fab_recording_entry *e,
 #define FAB_RECORDING_PREFIX 12
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
-/* Reads the next entry. The bytes of a MAD go into mad[], to which ret->bytes then points.
- * TRUNCATED: no complete entry is left. FORMAT: the entry is invalid. For an unknown kind, only
- * kind and time are set. */
+/* Reads the next entry. If it is a MAD, its bytes are in mad[] and ret->bytes points to them.
+ * TRUNCATED: the remaining bytes are not a complete entry. FORMAT: the entry is invalid. For an
+ * unknown kind, only kind and time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 

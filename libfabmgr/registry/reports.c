@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends reports. Each subscription has a slot, which is in one of two lists or in none. It is in
- * `ready` after a response, or when a report has to be repeated. It is in `waiting` while its
- * report is in flight.
+ * Sends reports of notices to subscribers. Each subscription has a slot: its index in an array. The
+ * slot is in one of two lists or in none. A slot is in the list `ready` after a response, or when
+ * its report has to be sent again. A slot is in the list `waiting` while its report is in flight.
  *
- * A new notice starts a walk over all slots, which continues where the last walk stopped; notices
+ * After each new notice, the function output_walk() goes over all slots and compares the notice
+ * with the subscriptions. If the caller's budget ends, it continues later where it stopped. Notices
  * are not copied for subscriptions.
  *
  * A transaction ID has the slot in its low bits and a count of the slot's reports above, so that a
@@ -20,9 +21,9 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-/* RespTimeValue n means 4.096 us * 2^n */
+/* unit of RespTimeValue in ns: the value n means 4.096 us * 2^n */
 #define RESP_UNIT_NS 4096
-/* greatest RespTimeValue that is used: 4.3 s */
+/* RespTimeValue of 20 is 4.3 s; a greater value of a subscriber counts as 20 */
 #define RESP_MOST 20
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
@@ -32,14 +33,15 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    /* [FAB_REPORT_RING] the notice with number n is at index n modulo FAB_REPORT_RING; NULL:
-     * none */
+    /* [FAB_REPORT_RING] ring buffer of notices: notice number n is at index n modulo
+     * FAB_REPORT_RING; NULL: no notice yet */
     struct fab_event_notice *notice;
     uint64_t head; /* number of the next notice */
     struct list ready, waiting;
-    /* next slot of the walk, and number of slots that it has yet to visit */
+    /* walk_at: the slot at which output_walk() continues; walk_left: number of slots that it has
+     * not visited yet */
     uint32_t walk_at, walk_left;
-    /* number of reports in flight that count against the window */
+    /* number of reports in flight that count against the window (config.window) */
     uint32_t fresh;
     struct fab_registry_reports_stats stats;
 };
@@ -116,8 +118,8 @@ static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
     x->fresh = false;
 }
 
-/* Ends the current report of the slot, which then no longer waits for a response or counts against
- * the window. */
+/* Ends the current report of the slot: the slot no longer waits for a response, and the report
+ * no longer counts against the window. */
 static void settle(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -205,8 +207,8 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Advances the subscription to the next notice that it receives. Returns NOT_FOUND if no notice is
- * left for this subscription, and otherwise the errors of fab_registry_reports_output. */
+/* Advances the subscription to the next notice that it selects and may receive. Returns
+ * NOT_FOUND if there is none, and otherwise the errors of fab_registry_reports_output. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -236,7 +238,8 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* Returns true if the report must be repeated and its notice is still in the ring. */
+/* Returns true if the slot's report must be sent again and the ring buffer still has its notice.
+ * If the notice is overwritten, gives up the report and counts it as lost. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -254,7 +257,7 @@ static bool is_full(const struct fab_report_ring *r)
     return r->fresh >= r->config.window;
 }
 
-/* Finds the next report of the slots in the list `ready`. Returns the errors of
+/* Finds the next report to send among the slots in the list `ready`. Returns the errors of
  * fab_registry_reports_output. */
 static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                         void *ctx, uint32_t *ret_slot)
@@ -277,8 +280,8 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report of the slots that are not in the list `ready`. Returns the errors of
- * fab_registry_reports_output. */
+/* Finds the next report to send among the slots in no list: visits the slots one after the other
+ * until a subscription selects a notice. Returns the errors of fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {

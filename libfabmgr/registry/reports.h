@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Event forwarding (IBA 13.4.11). Each notice is sent to each matching subscriber as
- * Report(Notice), and again until the subscriber responds (ReportResp) or the tries are used up.
- * The functions do no I/O and read no clock.
+ * Event forwarding (IBA 13.4.11). Each notice is sent as Report(Notice) to each subscriber that
+ * selects it. The report is sent again until the subscriber responds (ReportResp) or all tries are
+ * used. The functions do no I/O and read no clock.
  *
- * Notices are in one ring buffer with ascending numbers, and each subscription has a position in
- * it. So memory does not grow with the number of unresponsive subscribers. A subscription has one
- * report in flight at a time, so that it receives notices in order. A subscription that is a whole
- * ring behind loses the oldest notices.
+ * Notices are in one ring buffer with ascending numbers, and each subscription stores its position
+ * in the ring. So memory does not grow with the number of unresponsive subscribers. A subscription
+ * has one report in flight at a time, so that it receives notices in order. If a subscription falls
+ * behind by the whole length of the ring, it loses the oldest notices.
  *
- * All subscriptions share a window of reports in flight. A report without a response stops counting
- * after slow_us, so that unresponsive subscribers do not delay the others.
+ * The number of reports in flight to all subscriptions is limited (the window). A report without a
+ * response stops counting after slow_us, so that unresponsive subscribers do not delay the others.
  */
 #ifndef LIBFABMGR_REGISTRY_REPORTS_H
 #define LIBFABMGR_REGISTRY_REPORTS_H
@@ -20,25 +20,30 @@
 #define FAB_REPORT_RING 16384 /* number of notices in the ring buffer */
 
 struct fab_reports_config {
-    /* greatest number of reports in flight; late reports (slow_us) do not count */
+    /* the window: greatest number of reports in flight; reports older than slow_us do not count */
     uint32_t window;
-    /* after this number of transmissions in a row without a response, the subscription is
+    /* number of consecutive transmissions without a response after which the subscription is
      * removed */
     uint8_t tries;
-    /* in us: a report that has been in flight for this time no longer counts against the window */
+    /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;
-    /* In us. The time-out of a report is wait_least_us plus the RespTimeValue of the subscription,
-     * but at most wait_most_us. */
+    /* In us. A report is sent again after wait_least_us plus the RespTimeValue of the
+     * subscription, but at most after wait_most_us. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {
     uint64_t notices;
     uint64_t sent; /* number of reports sent, repetitions included */
     uint64_t answered;
-    /* number of notices that subscriptions missed because they were a whole ring behind */
+    /*
+     * sum over all subscriptions of the notices that they missed because they were behind by the
+     * whole ring buffer
+     */
     uint64_t lost;
 };
-/* Only subscriptions.c calls the next four functions. Those that return int may return NOMEM. */
+/*
+ * Only subscriptions.c calls the next four functions. Functions that return int may return NOMEM.
+ */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
@@ -46,18 +51,21 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/* Adds a notice for the current subscriptions. NOMEM: the notice is lost. */
+/*
+ * Adds a notice, which is reported to the subscriptions that exist now. NOMEM: the notice is lost.
+ */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
-/* Whether a subscription may receive a notice that it selects. SEND: it may. PASS: it does not get
- * this notice. DROP: the subscription must be removed. */
+/* Decision of the caller whether a subscription may receive a notice that it selects. SEND: it
+ * may. PASS: it may not. DROP: the subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
-/* Writes the next report into mad[], and returns the slot of its subscription in *ret_slot. *budget
- * limits how many subscriptions and notices are examined, and is counted down. NOT_FOUND: no report
- * has to be sent now. BUSY: the budget is used up; the caller calls again later. DENIED: the judge
- * returned DROP for the subscription *ret_slot, which the caller removes. */
+/* Writes the next report into mad[], and the slot of its subscription into *ret_slot. *budget is
+ * the greatest number of subscriptions and notices to examine, and is counted down. NOT_FOUND:
+ * there is no report to send now. BUSY: the budget is used up, so the caller calls again later.
+ * DENIED: the caller's judge returned DROP for the subscription *ret_slot, and the caller
+ * removes it. */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
@@ -65,8 +73,8 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
  * of the ID count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues the reports that timed out, so that they are sent again. After the last try, calls `gone`,
- * which must remove the subscription. */
+/* Queues the reports without a response in time, so that they are sent again. If all tries of a
+ * report are used, calls `gone`, which must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
 /* returns true if any report is in flight */

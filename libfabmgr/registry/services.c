@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores services in one array sorted by key. So a query can continue after the last key that it
- * returned, even if services were added or removed meanwhile. Each row has the bytes of the record
- * on the wire, which queries compare. */
+ * returned, even if services were added or removed meanwhile. Each service has the bytes of its
+ * record on the wire, which queries compare. */
 #include "libfabmgr/registry/services.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static int compare(const struct fab_service_key *a, const struct fab_service_key
     return by_id ? by_id : by_prefix ? by_prefix : by_guid ? by_guid : order(a->pkey, b->pkey);
 }
 
-/* Returns the index of the row with this key. If there is no such row, *ret_there is false, and the
- * result is the index at which the row would be inserted. */
+/* Returns the index of the service with this key, and sets *ret_there to true. If there is no
+ * such service, sets *ret_there to false and returns the index at which it would be inserted. */
 static size_t place(const struct fab_services *s, const struct fab_service_key *key,
                     bool *ret_there)
 {

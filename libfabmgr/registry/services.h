@@ -29,12 +29,12 @@ struct fab_service {
 struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
-    /* GUID of the owner -> number of its services */
+    /* maps the GUID of an owner to the number of its services */
     struct fab_map owners;
-    /* in us: no service expires before this time; 0: no service expires at all */
+    /* the earliest time, in us, at which a service may expire; 0: no service expires */
     int64_t ends_us;
 };
-/* Frees all services. A struct fab_services of zeros is empty and need not be freed. */
+/* Frees all services. A struct whose bytes are all zero is empty, and need not be freed. */
 void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,
@@ -49,8 +49,8 @@ int fab_registry_services_put(struct fab_services *s, const struct fab_service *
 /* Returns the number of services that the port with this GUID registered. */
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
-/* Removes the services that have expired. Calls gone() for each of them before it is removed; gone
- * may be NULL. */
+/* Removes the services that have expired. Calls gone() for each of them before its removal;
+ * `gone` may be NULL. */
 void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
                                   void (*gone)(void *ctx, const struct fab_service *service),
                                   void *ctx);

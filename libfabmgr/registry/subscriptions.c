@@ -48,8 +48,8 @@ static int compare(const struct fab_wire_inform_info_record *r, const uint64_t g
     return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
 }
 
-/* Returns the index in order[] at which the subscription of subscriber `gid` with this number is,
- * or at which it would be inserted; s->count: behind all others. */
+/* Returns the index in order[] of the subscription of `gid` with this number, or the index at
+ * which it would be inserted. That index is s->count if all subscriptions come before it. */
 static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
 {
     uint32_t low = 0, high = s->count;

@@ -14,8 +14,8 @@
 #define FAB_SUBSCRIPTIONS_EACH 4096   /* greatest number of subscriptions of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* The state of a subscription's current report. IDLE: there is no report. AGAIN: the report must be
- * sent again. ANSWER: the report waits for its ReportResp. */
+/* State of the report that a subscription is receiving. IDLE: there is no report. AGAIN: the
+ * report must be sent again. ANSWER: the report was sent, and its ReportResp has not arrived. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
@@ -28,9 +28,10 @@ struct fab_subscription {
     /* number of the notice in the current report */
     uint64_t awaited;
     uint64_t deadline, sent_us;
-    /* neighbours in one of the lists of reports.c */
+    /* neighbours in the list `ready` or `waiting` of reports.c; in a free slot, `after` is the
+     * next free slot */
     uint32_t before, after;
-    /* number of the subscription's reports so far, which is a part of the transaction ID */
+    /* number of reports to this subscription so far; it is a part of the transaction ID */
     uint32_t turn;
     uint8_t wait; /* enum fab_report_wait */
     /* the slot is in the list `ready` of reports.c */
@@ -44,7 +45,8 @@ struct fab_subscription {
 struct fab_report_ring;
 struct fab_subscriptions {
     struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
-    /* free: first free slot; the free slots form a list linked by `after` */
+    /* slots: number of slots ever used; room: allocated slots; count: number of subscriptions;
+     * free: first free slot, from which the member `after` links the others */
     uint32_t slots, room, count, free;
     /* [count] slots, sorted by subscriber GID and number */
     uint32_t *order;
@@ -54,18 +56,18 @@ struct fab_subscriptions {
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
-/* Subscriptions are in the order of their subscribers, then of their numbers. Returns the slot of
- * the first subscription after the subscriber `gid` and this number; if gid is NULL, of the first
- * of all. Returns FAB_SUBSCRIPTION_NONE if there is no such subscription. */
+/* Returns the slot of the next subscription after number `number` of subscriber `gid`, in the
+ * order of subscriber GIDs and then of numbers. If gid is NULL, returns the first subscription.
+ * Returns FAB_SUBSCRIPTION_NONE if there is none. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
-/* Returns the slot of the subscriber's subscription to the same events, in which all fields but
- * Subscribe and RespTimeValue are equal. FAB_SUBSCRIPTION_NONE: there is no such subscription. */
+/* Finds a subscription of the subscriber to the same events: all fields of InformInfo are equal,
+ * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Renews the subscription to the same events, or adds a new one. number: the number of a new
- * subscription, which must be free; if negative, the lowest free number. LIMIT: there are too many
- * subscriptions, of this subscriber or in total. Also returns NOMEM. */
+/* Adds a subscription, or renews that of the same subscriber to the same events. number: the
+ * number for a new subscription, which must be free; negative: the lowest free number. LIMIT:
+ * this subscriber has, or all subscribers have, too many subscriptions. Also returns NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -85,7 +87,7 @@ struct fab_event_notice {
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };
-/* bytes of a notice in a report, followed by IssuerGID */
+/* number of bytes of a Notice attribute in a report; IssuerGID follows it */
 #define FAB_NOTICE_BYTES 80
 /* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
@@ -96,8 +98,8 @@ static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* Returns a notice with number 64-67, which the manager issues: a GID came into or went out of
- * service, or a multicast group was created or deleted. */
+/* Makes a notice that the manager itself issues, with trap number 64 to 67: a GID came into or
+ * went out of service, or a multicast group was created or deleted. */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -18,26 +18,27 @@
 #define FAB_SA_ALIAS_INDEXES 256
 
 struct fab_sa_alias_block {
-    /* guid 0: there is no GUID at this index */
+    /* guid[i] is the GUID at index 8 * block + i; 0: there is no GUID at this index */
     uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK];
     /* index in row[] of the next block of the same port; UINT32_MAX: last block */
     uint32_t next;
     uint8_t block;
-    /* The block must still be written to the port. Only the caller uses this member. */
+    /* true: the block must still be written to GUIDInfo of the port. Only the caller uses this
+     * member. */
     bool dirty;
 };
 /* all bytes zero: there are no alias GUIDs */
 struct fab_sa_aliases {
     struct fab_sa_alias_block *row;
     size_t count, room;
-    /* port GUID -> index in row[] of the first block of the port */
+    /* maps a port GUID to the index in row[] of the port's first block */
     struct fab_map ports;
-    /* alias GUID -> index in row[] of its block */
+    /* maps an alias GUID to the index in row[] of its block */
     struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* Sets the GUID at an index of a port; guid 0 removes it. Returns EXISTS if another index of any
- * port has this GUID, RANGE if there is no such index, or NOMEM. */
+/* Sets the GUID at an index of a port; guid 0 removes it. Returns EXISTS if this port or another
+ * has the GUID at another index, RANGE if there is no such index, or NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
 /* Returns a block of a port. Returns NULL if no GUID in this block was ever set. The pointer is
  * valid until the next call of fab_sa_aliases_set. */
@@ -47,9 +48,9 @@ struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, 
 uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid);
 /* Returns the port GUID of the port that has this alias GUID; 0 if no port has it. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
-/* Generates a locally administered GUID. It is not an alias GUID of any port, and taken() returns
- * false for it. The same port and index get the same GUID as long as it is free. Returns 0 if no
- * free GUID was found. */
+/* Generates a locally administered GUID that is not an alias GUID of any port, and for which
+ * taken() returns false. The same port and index get the same GUID as long as it is free.
+ * Returns 0 if no free GUID was found. */
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 

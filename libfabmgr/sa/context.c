@@ -25,11 +25,13 @@
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* The byte in the cache for a path consists of the MTU and the rank of the rate. Rank 30 means that
- * there is no path. No path has MTU 0, so a byte of 0 means that the path is not in the cache. */
+/* The byte of a path in the cache consists of the MTU and the rank of the rate (rate.c). Rank 30
+ * means that there is no path. No path has MTU 0, so a byte of 0 means that the path is not in
+ * the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-/* If more than 1/8 of the switches have unusual ISLs, all paths are followed. */
+/* An ISL is unusual if its MTU or rate differs from most ISLs. If more than 1/8 of the switches
+ * have unusual ISLs, all paths are followed. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -99,7 +101,7 @@ static void set_links(struct fab_sa *sa)
         f->switch_count < f->node_count ? f->nodes[f->switch_count].first_port : f->port_count;
 }
 
-/* Assigns a row of the cache to each switch that has endports. */
+/* Assigns a row of the path cache to each switch that has endports. */
 static void assign_rows(struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -141,8 +143,8 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns MTU and rank of a link in one byte. Both are limited to the best that any endport can
- * use. */
+/* Returns MTU and rank of a link in one byte. Values above the best of all endports are lowered
+ * to that, because no path can use more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
@@ -163,8 +165,8 @@ static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link
     return most;
 }
 
-/* Marks the LIDs that a switch forwards over an unusual ISL. Returns false if the switch has no
- * unusual ISL. */
+/* Sets the bits of the LIDs that the switch forwards over an unusual ISL. Returns false if the
+ * switch has no unusual ISL. */
 static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
@@ -179,8 +181,9 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
     return any;
 }
 
-/* Finds the LIDs whose paths must be followed. If memory runs out or too many switches have unusual
- * ISLs, the paths to all LIDs must be followed. */
+/* Finds the LIDs whose paths must be followed, because some switch forwards them over an unusual
+ * ISL. If memory runs out or too many switches have unusual ISLs, the paths to all LIDs must be
+ * followed. */
 static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
@@ -324,7 +327,8 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* Like follow(), but uses the cache. The cache does not have the number of hops. */
+/* Like follow(), but looks the path up in the cache first. The cache does not have the number of
+ * hops. */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
@@ -337,8 +341,8 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
     return *cache != NO_PATH;
 }
 
-/* Follows the path from a port to a LID. `hops` says whether the caller needs the number of hops.
- * Returns UNREACHABLE if there is no path. */
+/* Follows the path from a port to a LID. `hops`: the caller needs the number of hops, which is
+ * not in the cache. Returns UNREACHABLE if there is no path. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -361,8 +365,8 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* Computes the limits of a path between two adapters without following it. Returns false if the
- * path must be followed. */
+/* Computes MTU and rate of a path between two adapters from their links and the usual ISL.
+ * Returns false if the path has to be followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -380,16 +384,16 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     return true;
 }
 
-/* Returns the limits of a path from a port to itself. The path uses no link, so the limits are
- * those of the port. */
+/* Returns MTU and rate of the path from a port to itself. The path uses no link, so only the
+ * port limits them. */
 static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &fab_fabric_port(sa->view->fabric, port)->info;
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
-/* Finds the limits of the path from a port to a LID. `hops` says whether the caller needs the
- * number of hops. Returns UNREACHABLE if there is no path. */
+/* Finds MTU and rate of the path from a port to a LID. `hops`: the caller also needs the number
+ * of hops. Returns UNREACHABLE if there is no path. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

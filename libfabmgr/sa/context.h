@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that is prepared from a view for queries. For this folder only. */
+/* Data that is prepared from a view, so that queries are fast. For this folder only. */
 #ifndef LIBFABMGR_SA_CONTEXT_H
 #define LIBFABMGR_SA_CONTEXT_H
 
@@ -14,7 +14,7 @@ struct fab_sa_link {
     uint32_t node; /* node id of the peer */
     /* the lower MTU of the two ends, as PortInfo encodes it */
     uint8_t mtu;
-    /* rank of the link's rate (rate.c) */
+    /* rank of the link's rate: its position in the ascending order of rates (rate.c) */
     uint8_t rank;
 };
 struct fab_sa {
@@ -26,23 +26,28 @@ struct fab_sa {
     /* [endport_count] ids of the ports that own LIDs */
     uint32_t *endports;
     uint32_t endport_count;
-    /* [port_count] by port id: what limits a path over the port's link. */
+    /* [port_count] the properties of each port's link that limit a path */
     struct fab_sa_link *links;
     /* [switch_count + 1] by switch id: port id of port 0 of the switch. The last element is the
      * number of port ids of all switches. */
     uint32_t *first_port;
-    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row, with a
-     * byte for every LID up to the highest. Byte 0: the path is not in the cache. NULL: there is no
-     * cache, because it would be too large or memory ran out. */
+    /* Cache of MTU and rate of paths from switches with endports to LIDs. Each of these switches
+     * has a row of bytes, one for each LID up to the highest. Byte 0: the path is not in the
+     * cache. NULL: there is no cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    /* [switch_count] row of the switch in the cache; FAB_NONE: none */
+    /*
+     * [switch_count] number of the switch's row in the cache; FAB_NONE: the switch has no endports
+     */
     uint32_t *row;
     uint8_t max_lmc;
-    /* The tables passed the verification and LMC is 0, so that each path has a reverse path. */
+    /*
+     * true: the tables passed the verification and LMC is 0, so that each path has a reverse path
+     */
     bool proved;
-    /* `between` has the MTU and rank that most ISLs offer to endports. `unusual` is a bitset of the
-     * LIDs that some switch forwards over an ISL with other values; NULL: every path is followed.
-     * Both are valid only if `proved` is true and all endports are connected. */
+    /* `between` has the MTU and rank that most ISLs have, limited to what endports can use.
+     * `unusual` is a bitset of the LIDs that some switch forwards over an ISL with other values;
+     * NULL: all paths must be followed. Both are valid only if `proved` is true and all endports
+     * are connected. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* The ComponentMask of the last request, and the components that it selects. They are kept

@@ -44,7 +44,8 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* Returns the number of ports of a switch, port 0 included; 1 for any other node. */
+/* Returns for how many ports of the node of `port` there are records: all ports of a switch,
+ * port 0 included; 1 for any other node. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);
@@ -114,7 +115,9 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in the SMInfo of this manager, or the last SMInfo of another manager without its SM_Key. */
+/* Fills in the SMInfoRecord of a port: the SMInfo of this manager if it is at this port, or else
+ * the last SMInfo of the other manager there. SM_Keys are left out. Returns false if no manager
+ * is at the port. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;
@@ -221,7 +224,7 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* log2 of FAB_PKEY_BLOCKS_MAX, the maximum number of blocks of a port. */
+/* log2 of FAB_PKEY_BLOCKS_MAX, the maximum number of P_Key blocks of a port */
 #define PKEY_BLOCKS_SHIFT 6
 
 static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)

@@ -9,7 +9,8 @@
  * the maximum number of records of this port, and fill() makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
-    /* Component 0 is the LID by which the port is found. Only the other components are compared. */
+    /* true: component 0 of the record is the LID, by which the query finds the port; only the
+     * other components are compared */
     bool lid_key;
     /* only requesters that gave the SM_Key may read this attribute */
     bool trusted;
@@ -22,16 +23,17 @@ struct fab_sa_kind {
 /* Returns NULL if the attribute is not supported. */
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id);
 
-/* path.c: PathRecord, and attributes that use its components. fab_sa_begin_path and
- * fab_sa_begin_multi set q->path and q->given. */
+/* Defined in path.c: PathRecord, and the attributes that use its components. fab_sa_begin_path
+ * and fab_sa_begin_multi read the request into q->path (the values) and q->given (the components
+ * that the request selects). */
 extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
-/* Returns the P_Key of the first partition, in the order of a's table, in which ports a and b can
- * communicate. `wanted`: only this partition; 0: any. The P_Key has the full-member bit if both
- * ports are full members. A port can always communicate with itself. Returns 0 if there is no such
- * partition. */
+/* Returns the P_Key of the first partition, in the order of a's P_Key table, in which ports a
+ * and b can communicate. `wanted`: only this partition counts; 0: any partition. The P_Key has
+ * the full-member bit if both ports are full members. A port can always communicate with itself.
+ * Returns 0 if there is no such partition. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
 /* class.c: fab_sa_class returns the traffic class of a path. fab_sa_class_limits returns the limits
  * of a class. fab_sa_class_pkey returns the partition that a class requires; 0: any. */
@@ -40,9 +42,9 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
                          unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
-/* Applies a selector of PathRecord (IBA 15.2.5.16) to an MTU, rate or lifetime. May lower *value so
- * that it matches. If exact_only is true, "exactly" matches only the same value, and not a higher
- * value that could be lowered. Returns false if the path does not match. */
+/* Applies a selector of PathRecord (IBA 15.2.5.16) to the MTU, rate or lifetime of a path, and
+ * lowers *value if it only then matches. With exact_only, "exactly" does not match a higher
+ * value, although it could be lowered. Returns false if the path does not match. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

@@ -27,7 +27,7 @@
 
 /* ---- endports -------------------------------------------------------------------------------- */
 
-/* Finds the port of a GID. Returns 0 or an SA status. */
+/* Finds the port with this GID. Returns 0, or an SA status for the answer. */
 static uint16_t port_of_gid(const struct fab_sa_query *q, const uint64_t gid[2], uint32_t *ret)
 {
     const struct fab_view *v = q->sa->view;
@@ -49,8 +49,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet: the configured port, or else the first router port. Returns
- * FAB_NONE if no router leads to the subnet. */
+/* Returns the router port for a subnet prefix: the configured port, or else the first router
+ * port of the fabric. Returns FAB_NONE if no router leads to that subnet. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -65,8 +65,8 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Like port_of_gid, but for a destination. If it is in another subnet, *ret_routed is true and *ret
- * is the router port. */
+/* Like port_of_gid, but for a destination, which may be in another subnet: then *ret_routed is
+ * true, and *ret is the port of the router. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -98,8 +98,8 @@ static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const 
     return status;
 }
 
-/* Sets the list of sources (end 0) or destinations (end 1) to `port`. If `port` is FAB_NONE, the
- * list has all endports. `gid` is the GID in the request, or NULL. */
+/* Sets the list of sources (end 0) or destinations (end 1) to the single port `port`. If `port`
+ * is FAB_NONE, the list has all endports. `gid` is the GID in the request, or NULL. */
 static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
                      const uint32_t **ret, uint32_t *ret_count)
 {
@@ -148,7 +148,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        /* No records: the answer is an empty table. */
+        /* a request without records is no error: the answer is an empty table */
         return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
@@ -266,8 +266,8 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Returns whether the reverse path exists with the same SL and meets the limits in the request. If
- * the tables are proved and the request has no limits, the reverse path need not be followed. */
+/* Returns whether the reverse path exists, has the same SL, and meets the limits in the request.
+ * It need not be followed if the tables are proved and the request has no limits. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -306,8 +306,8 @@ bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
 }
 
-/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only` is the partition that
- * the traffic class requires; 0: any. Returns false if the ports may not communicate. */
+/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only`: the partition that
+ * the traffic class requires; 0: any partition. Returns false if the ports may not communicate. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -339,7 +339,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        /* the caller sets the GUIDs in the GIDs */
+        /* only the prefixes of the GIDs; the caller sets their GUIDs */
         .dgid = {q->gid_prefix[1]},
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
@@ -358,9 +358,9 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* Returns the n-th pair of LIDs of a source with `s` LIDs and a destination with `d` LIDs, as
- * offsets to the base LIDs. Pairs of equal offsets come first. Returns false if there are fewer
- * pairs. */
+/* Computes the n-th pair of LIDs of a source with `s` LIDs and a destination with `d` LIDs, as
+ * offsets to the base LIDs. Pairs with equal offsets come first, as they share no LID. Returns
+ * false if there are fewer pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -419,7 +419,7 @@ static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    /* one more than needed if the path ends at a switch */
+    /* counts both ends; this is one too many if the path ends at a switch */
     return path_found.hops + 2u;
 }
 

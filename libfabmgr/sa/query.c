@@ -72,8 +72,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* Lets a request with MATCH_CAP_MASK match all ports whose capability masks have at least the bits
- * that are set in the request (IBA 15.2.5.3). */
+/* If the request sets MATCH_CAP_MASK, a port matches when its capability masks have at least the
+ * bits that are set in the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -86,8 +86,8 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
 
-/* Replaces ToLID in a request by the base LID of its port, because a request may contain any LID of
- * the port. */
+/* Replaces ToLID in a request by the base LID of its port. Requests may contain any LID of a
+ * port, but records have base LIDs. */
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
@@ -117,7 +117,7 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
-    /* The port numbers are reserved components in the records of adapters. */
+    /* in an SLtoVLMappingTableRecord of an adapter, the two port numbers are reserved */
     if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
                        fab_wire_rec_component(q->rec, "OutputPortNum"));
@@ -138,7 +138,8 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    /* The members want, mask, path and given depend on the kind of record, and are set later. */
+    /* want, mask, path and given depend on the kind of record; the function that begins this
+     * kind sets them */
     q->sa = sa;
     q->kind = NULL;
     q->method = req->method;
@@ -259,7 +260,7 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
 }
 
 #define QP1_QKEY 0x80010000u
-/* as RespTimeValue: 4.096 us * 2^18 is about 1 s */
+/* RespTimeValue 18: 4.096 us * 2^18 is about 1 s */
 #define RESPONSE_TIME 18
 
 static uint16_t class_port_info(uint8_t *data)
@@ -281,7 +282,7 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* Answers a Get, which must match exactly one record (C15-0.1.30). */
+/* Answers a Get. IBA demands that exactly one record matches (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

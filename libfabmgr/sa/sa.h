@@ -13,11 +13,11 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data that is prepared from a view with tables, in time proportional to the number of ports. It
- * caches properties of paths, so only one thread at a time may use it. It has a reference to the
- * view. */
+/* Data that is prepared from a view with tables, so that queries are fast. The preparation takes
+ * time in proportion to the number of ports. Queries cache properties of paths in it, so only
+ * one thread at a time may use it. It has a reference to the view. */
 struct fab_sa;
-/* Returns NOMEM, or INVAL if the view has no tables. */
+/* Prepares the data for queries. Returns NOMEM, or INVAL if the view has no tables. */
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret);
 void fab_sa_free(struct fab_sa *sa); /* sa may be NULL */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
@@ -35,13 +35,14 @@ uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 struct fab_sa_path {
-    /* the lowest on the path, as encoded in PathRecord (IBA 15.2.5.16) */
+    /* the lowest MTU and the lowest rate of the links on the path, as encoded in PathRecord (IBA
+     * 15.2.5.16) */
     uint8_t mtu, rate;
     /* number of switches on the path, including a switch at its end */
     uint8_t hops;
 };
-/* Finds the path from a port to a LID through the active tables. Returns UNREACHABLE if the tables
- * do not lead to the LID. */
+/* Finds MTU, rate and hops of the path from a port to a LID through the active tables. Returns
+ * UNREACHABLE if the tables do not lead to the LID. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
 /* fab_sa_rate returns the encoding in PathRecord (IBA 15.2.5.16) of the highest rate that does not
@@ -62,7 +63,8 @@ struct fab_sa_source {
      * records can be added and removed between two calls. Returns false if there are no more
      * records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-    /* next() returns only records that match the query. False: fab_sa_next compares the records. */
+    /* true: next() returns only records that match the query. false: fab_sa_next compares each
+     * record with the query. */
     bool filters;
 };
 struct fab_sa_request {
@@ -73,12 +75,12 @@ struct fab_sa_request {
     uint64_t comp_mask;
     const uint8_t *data; /* the attribute, FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries the right SM_Key */
-    /* The requesting port, which sees only ports with which it may communicate. FAB_NONE: no port
-     * has the requester's LID, so the requester sees no port. FAB_SA_ANYBODY: the requester sees
-     * all ports. */
+    /* Port id of the requester, who sees only ports with which it may communicate. FAB_NONE: no
+     * port has the requester's LID, so the requester sees no port. FAB_SA_ANYBODY: the requester
+     * sees all ports. */
     uint32_t from;
     uint32_t activity; /* ActCount of this manager's SMInfo */
-    /* Source of the records, which must outlive the query; NULL: the view. */
+    /* where the records come from; must outlive the query; NULL: records are made from the view */
     const struct fab_sa_source *list;
 };
 /* Reads the SA header of a MAD. Returns FORMAT if this is not an SA MAD or its class or RMPP
@@ -94,7 +96,8 @@ struct fab_sa_query {
     /* port ids of sources and, for paths, of destinations */
     const uint32_t *from, *to;
     uint32_t from_count, to_count;
-    /* The next record is record `j` of port from[i], which has `inner` records. */
+    /* The next record to make is record j of port from[i], for which count() returned `inner`
+     * records. */
     uint32_t i, j, inner;
     uint8_t method;
     bool trusted;
@@ -102,23 +105,24 @@ struct fab_sa_query {
     uint64_t comp_mask;
     const struct fab_sa_source *list;
     uint64_t at[4];
-    /* The components in the request as a record on the wire, and the bits of it to compare. */
+    /* want: the request as a record on the wire. mask: the bits of the record that the request's
+     * ComponentMask selects, and which must be equal. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
     uint32_t own[FAB_MULTI_PATH_GIDS]; /* memory for `from` and `to` */
     /* GUIDs by which the request named the ports in own[] */
     uint64_t guid[FAB_MULTI_PATH_GIDS];
     uint32_t slid, dlid; /* LIDs in the request; 0: not given */
-    /* pairs: maximum number of LID pairs of two ports. limit: maximum number of paths between two
-     * ports that the request permits. found: number of paths found so far between the present two
-     * ports. */
+    /* pairs: number of LID pairs of the present source and destination. limit: number of paths
+     * between two ports that the request permits. found: number of paths found so far between
+     * the present two ports. */
     uint32_t pairs, limit, found;
     bool routed; /* the destination is in another subnet */
     struct fab_wire_path_record path, given;
     /* GID prefixes of SGID and DGID: those in the request, or that of this subnet. */
     uint64_t gid_prefix[2];
 };
-/* Begins a query. Returns 0, or the status of an answer that says why there are no records (enum
- * fab_smp_status, enum fab_sa_status). */
+/* Begins a query. Returns 0, or the status that the answer must have because there are no
+ * records (enum fab_smp_status, enum fab_sa_status). */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
 /* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
  * are no more records, or BUSY if *budget records were examined; the caller must then call again

@@ -70,7 +70,7 @@ static uint64_t *lease_of(struct gs_request *r)
     return &r->sim->ports[lid_port(r->sim, r->at)].cc_lease_ends;
 }
 
-/* Clears the protect bit if the lease has expired. */
+/* Clears the protect bit of the congestion control key if its lease has expired. */
 static void expire_lease(struct gs_request *r, struct fab_cc_key_info *key)
 {
     uint64_t *ends = lease_of(r);

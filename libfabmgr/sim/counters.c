@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the values of port counters. perf.c knows their width on the wire.
+ * Stores the values of port counters. perf.c encodes them, in the width that each has on the wire.
  *
- * A port gets a row for the counters of PortCounters when the first of them rises. The detailed
- * counters are stored one by one, because most ports never use any of them. If a counter rises with
- * time (fab_sim_increment), its value is computed before each read. A node that loses power loses
- * its counters.
+ * When the first counter of PortCounters rises at a port, the port gets storage for all counters of
+ * PortCounters. The detailed counters are stored one by one, because most ports never use any of
+ * them. If a counter rises with time (fab_sim_increment), its value is computed before each read. A
+ * node that loses power loses its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -33,7 +33,7 @@ enum {
 #define LFT_BLOCK 64
 #define DROPPED_PORT 0xff
 
-/* A growing array of items of one type. Each item has a key, by which it is found. */
+/* A growing array of items of one type. Each item has a key, by which items.c finds it. */
 struct sim_items {
     struct fab_map index; /* key -> index in items */
     void *items;
@@ -44,11 +44,11 @@ struct sim_port {
     struct fab_port_info info;
     bool unplugged; /* the cable is pulled */
     bool attached;  /* a manager is attached to this port */
-    /* level of the leaky bucket of IBA 7.12.2: each corrupted packet raises the level, and each
-     * good packet lowers it */
+    /* Level of the leaky bucket that counts physical errors (IBA 7.12.2): each corrupted packet
+     * raises the level, and each good packet lowers it. */
     uint8_t phy_errors;
-    /* limits of the cable; max_lanes: greatest number of lanes; max_speed: index of the greatest
-     * speed in the speed table of rate.c, plus 1; 0: as in the snapshot */
+    /* What the cable supports. max_lanes: greatest number of lanes. max_speed: 1 plus the index
+     * of the greatest speed in the speed table of rate.c. 0: as in the snapshot. */
     uint8_t max_lanes, max_speed;
     /* share (0..1) of packets to this port that the cable corrupts */
     float noise_share;
@@ -61,42 +61,43 @@ struct sim_port {
 };
 struct sim_switch {
     struct fab_switch_info info;
-    /* [lft_room] entries; lft_room is a multiple of LFT_BLOCK; NULL: no block was ever written */
+    /* [lft_room] output port of each LID; lft_room is a multiple of LFT_BLOCK; NULL: the manager
+     * has written no block */
     uint8_t *lft;
     uint32_t lft_room;
 };
 struct sim_node {
     bool silent, powered_off;
-    /* NodeInfo shows the values in `as` instead of the node's own */
+    /* the node answers NodeInfo with the values in `as` instead of its own */
     bool impersonates;
     struct fab_node_info as;
     bool abnormal;      /* corruption, late_us or spread_us is not 0 */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    /* time, in us, until which the agent is busy with earlier MADs */
+    /* time in us until which the node's agent is busy with earlier MADs */
     uint64_t busy_until;
     /* number of times that the node has lost power */
     uint32_t power_cycles;
-    /* boot_at: time in us at which the node has booted, 0: the node is not booting; boot_step: us
-     * between the training of two ports */
+    /* boot_at: time in us at which the node has booted; 0: the node is not booting. boot_step:
+     * time in us between the training of one port and the next. */
     uint64_t boot_at, boot_step;
 };
 /* A trap that a device has raised. It is active, and is sent again, until the manager represses it.
  */
 struct sim_notice {
-    /* the port that sends the trap: the one with the LID */
+    /* id of the port that sends the trap: the one whose LID is the source of the trap */
     uint32_t port;
     bool active;
-    /* the queue holds an EVENT_NOTICE that repeats the trap */
+    /* an EVENT_NOTICE that will send the trap again is in the event queue */
     bool repeat_queued;
     struct fab_notice notice;
 };
 /* A stored block of 64 bytes of a table other than the LFT. A block that was never written is not
  * stored. */
 struct sim_block {
-    /* the node's power_cycles when the block was written; if the node has lost power since, the
-     * block is invalid */
+    /* value of the node's power_cycles when the block was written; if it differs from the
+     * present value, the node has lost power since, and the block is invalid */
     uint32_t power_cycle;
     uint8_t bytes[FAB_SMP_DATA];
 };
@@ -110,8 +111,8 @@ struct sim_counters {
 /* A counter of the attributes that detail errors and traffic. Each counter is stored separately,
  * because most ports never use any of them. */
 struct sim_detail {
-    /* the node's power_cycles when the counter last rose; if the node has lost power since, the
-     * counter is invalid */
+    /* value of the node's power_cycles when the counter last rose; if it differs from the
+     * present value, the node has lost power since, and the counter is 0 */
     uint32_t power_cycle;
     uint64_t value;
 };
@@ -122,17 +123,18 @@ struct sim_sampler {
     struct fab_samples_control control;
     /* times in us at which the sampling starts and ends */
     uint64_t starts, ends;
-    /* how often the counters were read: 0, then 1 after the start, 2 after the end */
+    /* number of times that the counters were read: 1 after the start of the sampling, 2 after
+     * its end */
     uint8_t read;
     uint64_t counted[FAB_SAMPLES];
 };
-/* A counter that the fault "increment" makes rise with time. */
+/* A counter that rises with time, because of fab_sim_increment. */
 struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    /* since: time in us at which the rise started; given: how much of the rise was already added to
-     * the counter */
+    /* since: time in us at which the counter began to rise. given: how much of the rise was
+     * already added to the counter. */
     uint64_t since, given;
 };
 struct sim_cc_log {
@@ -141,11 +143,12 @@ struct sim_cc_log {
     struct fab_sim_congestion entry[15];
     uint32_t stamp[15];
 };
-/* Kinds of events in the queue. a, b and arg are the members of struct sim_event. */
+/* Kinds of events in the event queue. The members a, b and arg of struct sim_event depend on the
+ * kind. */
 enum sim_event_kind {
-    /* the pending MAD with index a arrives at its port */
+    /* the MAD with index a of the queue's pending MADs arrives at its port */
     EVENT_ARRIVE,
-    /* the pending MAD with index a, a delayed request, enters the fabric */
+    /* the MAD with index a of the queue's pending MADs, a delayed request, enters the fabric */
     EVENT_SEND,
     EVENT_TRAIN, /* training of port a ends */
     /* the cable of port a is plugged in or pulled; b more changes follow, arg us apart */
@@ -165,8 +168,8 @@ struct fab_sim {
     struct sim_node *nodes;      /* [node_count] */
     /* table blocks (struct sim_block); key: block_key() of tables.c */
     struct sim_items blocks;
-    /* number of SLtoVLMappingTable writes so far, by which writes are numbered; where two writes
-     * cover the same pair of ports, the later one applies */
+    /* Number of writes of SLtoVLMappingTable so far. Each write gets the next number; where two
+     * writes cover the same pair of ports, the higher number applies. */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
     /* notices (struct sim_notice); key: port and trap number */
@@ -183,11 +186,11 @@ struct fab_sim {
     uint64_t now;
     struct fab_sim_timing timing;
     struct fab_sim_impairments impairments;
-    /* neither loss nor duplicates nor delays are configured */
+    /* true: no loss, no duplicates and no delays are configured */
     bool unimpaired;
-    /* the MAD sent last has caused an event, which is in the queue */
+    /* the last MAD that fab_sim_send was given has caused an event, which is still in the queue */
     bool in_flight;
-    /* a cable corrupts packets now or did so before */
+    /* a cable corrupts packets, or has done so before */
     bool noisy;
     struct fab_prng prng;
     uint64_t trap_tid;
@@ -207,7 +210,7 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    /* the attribute: first of the request, then of the answer */
+    /* first the attribute of the request, later that of the answer */
     uint8_t data[FAB_SMP_DATA];
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
@@ -219,7 +222,7 @@ struct gs_request {
     bool set;
     uint32_t mod;
     uint8_t *mad; /* the whole MAD; it becomes the answer */
-    /* the attribute: first of the request, then of the answer */
+    /* first the attribute of the request, later that of the answer */
     uint8_t data[FAB_GS_DATA];
 };
 
@@ -231,8 +234,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* Returns the port whose LID and M_Key apply to MADs at a position: port 0 at a switch, otherwise
- * the port itself. */
+/* Returns the port whose LID and M_Key apply to MADs at this position: port 0 of a switch,
+ * otherwise the port where the MAD entered. */
 static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
@@ -274,7 +277,7 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
                              uint8_t *bytes, struct position *at);
 
 /* Functions of link.c. */
-/* sets all ports to the state after power-on */
+/* sets the links of all ports to the state after power-on */
 void fab_sim_links_start(struct fab_sim *s);
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* call this when training has ended */
@@ -282,9 +285,9 @@ void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 /* rate.c: sets the width and speed at both ends of a link. Returns false if the two ends have no
  * width or no speed in common. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
-/* Returns the PortPhysicalState of a port while its link is down. */
+/* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
-/* Call this when the node of this port boots. */
+/* Call this function when the node of the port boots. */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port);
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
@@ -292,7 +295,9 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Corrupts an answer to an SMP if fab_sim_corrupt has asked for this at the node. */
+/*
+ * Corrupts an answer to an SMP, at random with the rate that fab_sim_corrupt has set for the node.
+ */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
@@ -305,7 +310,8 @@ void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 /* Call this when the node has lost power. */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
-/* Raises trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). */
+/* Sends trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). `counter`:
+ * enum fab_sim_counter. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
@@ -325,14 +331,15 @@ int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 /* Call this when the node has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
-/* These functions read or write one block (192 bytes) of an attribute of general services at a
- * port. */
+/* These functions read or write a stored block of 192 bytes: an attribute of a general service
+ * class at a port. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                          const uint8_t data[FAB_GS_DATA]);
 
-/* Functions of gsi.c, perf.c, samples.c and congestion.c. */
+/* The next functions are those of gsi.c, perf.c, samples.c and congestion.c, which answer MADs
+ * of general services. */
 bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struct fab_mad *mad);
 bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_mad *mad,
                         uint8_t bytes[FAB_MAD_SIZE]);
@@ -349,8 +356,8 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Raises the counters of a port that fab_sim_increment lets rise with time, by the amount since the
- * last call. Call this function before you read or set a counter. */
+/* Brings the counters of a port up to date that rise with time (fab_sim_increment). Call this
+ * function before you read or set a counter. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
@@ -378,7 +385,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a request whose delay is over into the fabric. */
+/* sim.c: sends a request into the fabric whose delay is over. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -45,7 +45,7 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
 enum fab_sim_corruption {
     FAB_SIM_CORRUPT_NONE,
     FAB_SIM_CORRUPT_BUSY, /* the status of the answer is "busy" */
-    /* the status is "method/attribute combination not supported" */
+    /* the answer has the status "method/attribute combination not supported" */
     FAB_SIM_CORRUPT_UNSUPPORTED,
     FAB_SIM_CORRUPT_RANDOM,         /* the attribute is random */
     FAB_SIM_CORRUPT_BIT_FLIP,       /* one bit of the attribute is flipped */
@@ -53,13 +53,13 @@ enum fab_sim_corruption {
     FAB_SIM_CORRUPT_DUPLICATE_GUID, /* NodeInfo has the GUIDs of node 0 */
     FAB_SIM_CORRUPT_WRONG_TID,      /* the answer has another transaction ID */
 };
-/* Corrupts a share `rate` (0..1) of the node's answers to SMPs. */
+/* Corrupts answers of the node to SMPs. rate: share (0..1) of the answers. */
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`, and with its
- * local_port unless that is 0. NULL: the node answers with its own values again. INVAL: `as` has
- * more than 254 ports. */
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`, and with the
+ * LocalPortNum of `as` unless that is 0. as == NULL: the node answers with its own values again.
+ * INVAL: `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
 /* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as
@@ -77,13 +77,13 @@ int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t
 /* ---- impairments of MADs anywhere in the fabric, at random by the seed ----------------------- */
 
 struct fab_sim_impairments {
-    /* share of MADs that are lost in each direction; fab_sim_loss sets it */
+    /* share (0..1) of MADs that are lost in each direction; fab_sim_loss sets it */
     double loss;
     double duplicate; /* share of requests that arrive twice */
-    /* share of MADs that are delayed in each direction */
+    /* share (0..1) of MADs that are delayed in each direction */
     double delay;
     uint32_t delay_us; /* fixed part of the delay */
-    /* upper limit of the random part of the delay; a later MAD can overtake an earlier one */
+    /* greatest random part of the delay, in us; a later MAD can overtake an earlier one */
     uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
@@ -115,9 +115,9 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_XMIT_PKTS,
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
-    /* The counters of fab_wire_attr_perf_details, in the order of the attributes and their fields.
-     * If the specification has one counter for each VL or SL, the enumerator is the counter of VL
-     * or SL 0; the others follow. */
+    /* The counters of the attributes in fab_wire_attr_perf_details, in the order of the
+     * attributes and their fields. If the specification has a counter for each VL or SL, the
+     * enumerator is that of VL or SL 0, and the next numbers are those of the others. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -151,7 +151,7 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* Makes the counter rise from now on by per_second (a number) each second. With 0, the counter
+/* Makes the counter rise by per_second (a number) each second from now on. With 0, the counter
  * stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
@@ -168,8 +168,9 @@ struct fab_sim_congestion {
     uint8_t sl;
     uint32_t local_qp, remote_qp; /* 24 bits each; only for adapters */
 };
-/* Adds an event to the congestion log of the node, and raises a counter of the port. At a switch,
- * this is the congestion counter of the VL; at an adapter, the counter of packets with BECN. */
+/* Adds an event to the congestion log of the node, and increments a counter of the port: at a
+ * switch the congestion counter of the VL, at an adapter the counter of received packets with
+ * BECN. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

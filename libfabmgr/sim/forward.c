@@ -6,7 +6,8 @@
  * 7.2.7). */
 #include "libfabmgr/sim/device.h"
 
-/* greatest number of links that a MAD may cross; a MAD that exceeds it is in a forwarding loop */
+/* greatest number of links that a MAD may cross; beyond it, the MAD is in a forwarding loop and
+ * is lost */
 #define LID_HOP_LIMIT 64
 
 /* Returns true if the cable corrupts a packet that arrives at this port. Each corrupted packet
@@ -121,7 +122,7 @@ static bool by_lid(uint16_t lid)
     return lid != FAB_LID_PERMISSIVE;
 }
 
-/* Moves the MAD along the directed part of its route, and records the return path in the MAD. */
+/* Moves the MAD along the directed part of its route, and writes the return path into the MAD. */
 static bool follow(struct fab_sim *s, const struct fab_mad *mad, uint8_t *bytes,
                    struct position *at)
 {

@@ -16,7 +16,7 @@
 #define CLASS_BASEBOARD 0x05
 /* the vendor class that the firmware of Mellanox uses */
 #define CLASS_VENDOR 0x0a
-/* RespTimeValue: 4.096 us * 2^18 = 1 s */
+/* RespTimeValue 18 in ClassPortInfo: 4.096 us * 2^18 is about 1 s */
 #define RESPONSE_TIME 18
 
 static const struct service {

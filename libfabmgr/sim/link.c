@@ -58,8 +58,8 @@ void fab_sim_links_start(struct fab_sim *s)
     }
 }
 
-/* Sets the state of a port. Returns true if the port belongs to a switch that must send a trap
- * about the change. */
+/* Sets the PortState and PortPhysicalState of a port. Returns true if the port belongs to a
+ * switch, which must send a trap about the change. */
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;
@@ -120,8 +120,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Handles EVENT_TRAIN. The event has no effect if it belongs to an earlier training: since the
- * event was queued, the link may have gone down and begun to train again. */
+/* Handles EVENT_TRAIN: the training of the port's link ends. The event is ignored if the link
+ * went down after the event was queued, even if the link now trains again. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))
@@ -206,8 +206,8 @@ static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
         (void)fab_sim_unlink(s, p->node, p->num);
 }
 
-/* Handles EVENT_FLAP: plugs the cable in if it is pulled, otherwise pulls it. The last event always
- * plugs the cable in. */
+/* Handles EVENT_FLAP: plugs in a pulled cable, or pulls a cable that is plugged in. The last
+ * event always plugs the cable in. */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
     set_plugged(s, e->a, s->ports[e->a].unplugged || e->b == 0);

@@ -10,7 +10,7 @@
 #include "libfabmgr/sim/device.h"
 
 #define HOP_LIMIT 64
-/* number of port masks in an MFT entry; each mask has 16 ports */
+/* number of port masks in an MFT entry; each mask covers 16 ports */
 #define POSITIONS 16
 
 struct copies {

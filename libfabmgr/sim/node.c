@@ -131,7 +131,7 @@ static void put_status(uint8_t *bytes, uint16_t status)
     fab_base_put_be16(bytes + MAD_STATUS, direction | status);
 }
 
-/* Overwrites the GUIDs in NodeInfo (IBA 14.2.5.3) with those of node 0. */
+/* Overwrites the GUIDs in an answer to NodeInfo (IBA 14.2.5.3) with the GUIDs of node 0. */
 static void put_duplicate_guids(const struct fab_sim *s, uint8_t *data)
 {
     const struct fab_node_info *other = &s->fabric->nodes[0].info;

@@ -22,9 +22,9 @@
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
-/* Describes where the attributes have a counter: its byte offset in the structs of both attributes
- * (NOWHERE: the attribute lacks the counter), and the bits of CounterSelect that select it in a
- * Set. */
+/* The counters of PortCounters and PortCountersExtended: the offset of each counter in the
+ * structs of both attributes (NOWHERE: the attribute lacks the counter), and the bits of
+ * CounterSelect that select it in a Set. */
 static const struct place {
     const char *name;
     /* offset in fab_port_counters, and size of the member in bytes */
@@ -109,9 +109,9 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* If the request is a Set, writes the selected counters from `narrow` or `wide`, one of which is
- * NULL. In any case adds up the counters of all ports that port_select names. Returns false if
- * port_select names no port. */
+/* Handles a Get or Set of PortCounters or PortCountersExtended. A Set writes the selected
+ * counters from `narrow` or `wide`, one of which is NULL. In both cases, the function adds up
+ * the counters of all ports that port_select names. Returns false if port_select names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -189,8 +189,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* With `put`, writes `value` to the counter at the ports ports[0] to ports[1]. Returns the sum of
- * the counter over these ports. */
+/* Reads a detailed counter at the ports ports[0] to ports[1], and returns the sum. With `put`,
+ * first writes `value` to the counter at these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {

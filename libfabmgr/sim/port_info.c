@@ -59,8 +59,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns true if a Set may have this PortPhysicalState. Sleep, Polling and Disabled are allowed,
- * unless the same Set requests Armed or Active. */
+/* Returns true if a Set may have the PortPhysicalState `want`. Sleep, Polling and Disabled are
+ * allowed, unless the same Set requests PortState Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&
@@ -147,7 +147,7 @@ static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_in
     if (want->phys_state == FAB_PHYS_DISABLED) {
         fab_sim_link_down(s, port, FAB_PHYS_DISABLED);
     } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
-        /* true if the Set requests Polling or Sleep */
+        /* the Set requests PortPhysicalState Polling or Sleep */
         bool ordered = want->phys_state != FAB_PHYS_NOP;
         if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue: a heap ordered by time and then by the order of insertion, and the MADs that the
- * events refer to. For this folder only. */
+/* The event queue of the simulation: a heap ordered by time and then by the order of insertion.
+ * It also stores the MADs to which events refer. For this folder only. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Width and speed of a link (IBA 14.2.5.6). After training, both ends run at the best width and
- * speed that the cable supports and both ports have enabled (LinkWidthEnabled, LinkSpeedEnabled and
- * their extensions). If no width or no speed is common to all three, the link stays down. The cable
- * supports the width and speed that the snapshot shows, or less after fab_sim_degrade.
+ * Width and speed of a link (IBA 14.2.5.6). After training, both ends run at the greatest width and
+ * speed that the cable supports and that both ports have enabled (LinkWidthEnabled,
+ * LinkSpeedEnabled and their extensions). If the cable and the two ports have no width or no speed
+ * in common, the link stays down. The cable supports the width and speed that the snapshot shows,
+ * or less after fab_sim_degrade.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -42,10 +43,9 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Returns true if a port enables the width or speed whose bit is `code`. usual_enabled and `usual`
- * are the enabled bits and the active bit that the snapshot shows. A snapshot may show a value as
- * active but not as enabled. Such a value counts as enabled until a Set changes the enabled bits.
- */
+/* Returns true if a port enables the width or speed with bit `code`. usual_enabled and `usual`:
+ * the enabled bits and the active bit that the snapshot shows. If the snapshot shows the active
+ * bit as not enabled, the bit counts as enabled until a Set changes the enabled bits. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);
@@ -93,7 +93,7 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
     return NULL;
 }
 
-/* Returns whether the snapshot shows the width and speed of the link. */
+/* Returns true if the snapshot has the width and speed of the link. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &fab_fabric_port(s->fabric, port)->info;

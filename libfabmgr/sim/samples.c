@@ -12,9 +12,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* value of the field Tick: n means n + 1 units of 4 ns; 249 is 1 us */
+/* value of the field Tick: n means a tick of (n + 1) * 4 ns, so 249 means 1 us */
 #define TICK 249
-/* value of the field that announces 32-bit counters */
+/* value of CounterWidth that announces 32-bit counters */
 #define WIDTH_32 4
 #define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
@@ -36,9 +36,8 @@ static const struct selection {
     {0x0003, 1, FAB_SIM_XMIT_PKTS, 1, 0},
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
-    {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1,
-     /* counters of errors, discards, op codes and flow control */
-     6},
+    /* counters of errors, discards, op codes and flow control */
+    {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1, 6},
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},
     {0x4031, 2, FAB_SIM_PKT_RCV_FECN, 1, 49},
@@ -49,7 +48,7 @@ static const struct selection {
 };
 #define SELECTIONS (sizeof selections / sizeof selections[0])
 
-/* Returns the counter that a value of CounterSelect selects; NONE: no counter has this value. */
+/* Returns the counter that a CounterSelect value selects; NONE: no counter has this value. */
 static uint32_t counter_of(uint16_t select)
 {
     uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
@@ -78,8 +77,8 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
 }
 
-/* Finds the sampling mechanism that the request addresses. NULL: the mechanism was not used since
- * the node's last power-on. */
+/* Finds the sampling mechanism of the port or switch that the request addresses. NULL: nobody
+ * has used this mechanism since the last power-on of the node. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);

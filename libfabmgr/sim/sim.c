@@ -29,7 +29,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* initial value of trap_us, in us: devices repeat a trap about once a second */
+/* initial value of trap_us, in us: a device sends a trap again about once a second */
 #define TRAP_US 1000000
 
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret)
@@ -85,7 +85,7 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns the lowest link state in which a link carries this MAD. */
+/* Returns the lowest state that a link must have to carry this MAD. */
 static uint8_t least_state(const struct fab_mad *mad)
 {
     return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
@@ -146,9 +146,9 @@ static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
     return ready;
 }
 
-/* Delivers a request to the device that answers it. The request takes effect now, but its answer
- * may be delayed. Returns 1 if the answer is in bytes[]; 0 if there is no answer or the answer
- * comes later. */
+/* Delivers a request to the device that answers it. The device executes the request now, even if
+ * its answer is delayed. Returns 1 if the answer is in bytes[]; 0 if there is no answer or the
+ * answer comes later. */
 static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position at,
                   struct position origin, uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
 {
@@ -174,8 +174,8 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position 
     return 0;
 }
 
-/* Returns whether a MAD goes by directed route all the way; its source LID is then permissive
- * (IBA 14.2.2.1). */
+/* Returns true if a MAD follows a directed route from its source to its destination, with no
+ * part by LID. Its source LID is then permissive (IBA 14.2.2.1). */
 static bool is_pure_directed(const struct fab_mad *mad)
 {
     return mad->directed && mad->dr_slid == FAB_LID_PERMISSIVE &&
@@ -200,8 +200,8 @@ static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
     return 0;
 }
 
-/* Applies the impairments (loss, duplicates, delays) to a MAD that a port sends. Returns false if
- * the MAD is lost, or queued so that it travels later. */
+/* Applies the configured impairments (loss, duplicates, delays) to a MAD that a port sends.
+ * Returns false if the MAD is lost, or is queued because it travels later. */
 static bool impair_request(struct fab_sim *s, struct position origin, uint16_t dlid,
                            const uint8_t *mad)
 {

@@ -50,9 +50,9 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* returns INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Time is in microseconds, starts at 0 and is set by the caller. Initially all delays but trap_us
- * are 0, so a caller that needs no time can ignore it. The same fabric, seed, times and calls give
- * the same run, byte for byte. */
+/* The simulated time is in microseconds, starts at 0, and is set by the caller. Initially all
+ * delays but trap_us are 0, so a caller that needs no time can ignore it. The same fabric, seed,
+ * times and calls give the same run, byte for byte. */
 /* Sets the time and runs all events that are due by then, in the order of their times. */
 void fab_sim_advance(struct fab_sim *s, uint64_t now_us);
 uint64_t fab_sim_now(const struct fab_sim *s);
@@ -60,12 +60,15 @@ uint64_t fab_sim_now(const struct fab_sim *s);
 uint64_t fab_sim_deadline(const struct fab_sim *s);
 
 struct fab_sim_timing {
-    /* time in which a MAD crosses a link; initially 0 */
+    /* time in us that a MAD needs to cross a link; initially 0 */
     uint32_t hop_us;
-    /* time that an agent needs for each MAD; it handles one MAD after the other; initially 0 */
+    /*
+     * time in us that an agent needs for each MAD; it handles one MAD after the other; initially 0
+     */
     uint32_t answer_us;
     uint32_t train_us; /* duration of link training; initially 0 */
-    /* period of repeated traps, initially 1 s; 0: devices do not repeat them */
+    /* time in us after which a device sends a trap again; initially 1 s; 0: devices do not
+     * repeat traps */
     uint32_t trap_us;
 };
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
@@ -75,7 +78,7 @@ void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
  * no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-/* With `silent`, the node answers no MAD, but still forwards. */
+/* With silent == true, the node answers no MAD, but still forwards packets. */
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);

@@ -141,9 +141,9 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* Ends the M_Key protection of a port if its lease has expired (IBA 14.2.4.4). The lease starts
- * when a request without the key fails. If no request with the key arrives within the lease period,
- * the port clears its protection bits. */
+/* Ends the M_Key protection of a port if the lease of the key has expired (IBA 14.2.4.4). The
+ * lease begins when a request without the key fails. If no request with the key arrives within
+ * the lease period, the port clears its protection bits. */
 static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
     if (p->lease_ends == 0 || s->now < p->lease_ends)

@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
-/* limit of the number of blocks of all devices together, which take 256 MB */
+/* greatest number of blocks that all devices together may store (256 MB) */
 #define BLOCKS_MAX (1u << 22)
 /* entries per block of an MFT, P_Key table or VL arbitration table */
 #define ENTRIES_PER_BLOCK 32
@@ -97,8 +97,8 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
     return true;
 }
 
-/* Returns the key of a piece of a block of a general service. The block has 192 bytes and is stored
- * as three pieces of 64 bytes. */
+/* Returns the key of one of the three pieces of 64 bytes in which a block of a general service
+ * (192 bytes) is stored. */
 static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
 {
     return block_key(TABLE_GS, port,
@@ -125,9 +125,9 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* Writes the block of a Set, or reads the block for a Get. Returns false if a Get reads a block
- * that was never written; the data is then zeros. used: number of bytes that the device implements;
- * the device ignores the other bytes of a Set. */
+/* A Set writes the block, and a Get reads it. Returns false if a Get reads a block that was
+ * never written; the data is then zeros. used: number of bytes of the block that the device
+ * implements; it ignores the other bytes of a Set. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -143,9 +143,9 @@ static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t 
     return written;
 }
 
-/* Finds the port of a table. At a switch, this is port `num`, which the attribute modifier gives.
- * At an adapter, it is the port by which the request arrived. Returns false if there is no such
- * port. */
+/* Finds the port to which the table in the request belongs. At a switch, this is port `num`,
+ * from the attribute modifier. At an adapter, it is the port by which the request arrived.
+ * Returns false if there is no such port. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -211,9 +211,10 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* ALL_OUT and ALL_IN are part of the key of a stored write of SLtoVLMappingTable. One write may
- * apply to many pairs of input and output port. The simulator stores each write as one block with a
- * sequence number. For a pair, the latest block that covers the pair applies. */
+/* ALL_OUT and ALL_IN are flags in the key of a stored write of SLtoVLMappingTable that applies
+ * to all output or all input ports. Each write is stored as one block with a sequence number.
+ * For a pair of ports, the block with the highest number among those that cover the pair
+ * applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,

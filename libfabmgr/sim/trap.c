@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-/* longest return path that a notice of trap 256 can hold, in hops */
+/* greatest number of hops of the return path in a notice of trap 256 */
 #define ROUTE_SHOWN 30
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -59,8 +59,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a notice from `port`, the port with the LID, and schedules its repetition. If memory is
- * short, the notice is sent once and not repeated. */
+/* Sends a trap from `port`, the port with the LID, and schedules the next sending. If memory is
+ * short, the trap is sent only once. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -209,7 +209,8 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
     fab_base_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
     fab_base_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
-        /* These flags mark the valid fields: LIDs, P_Key, LID and port of the switch. */
+        /* bits of the flag field: source and destination LID, P_Key, LID and port of the switch
+         * are valid */
         fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003);
         fab_base_put_be16(d + 6, 0x7ffe);
         fab_base_put_be16(d + 48, n->issuer_lid);
@@ -252,8 +253,9 @@ static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
     }
 }
 
-/* Raises the trap that a rise of this error counter causes. The trap is queued and sent later,
- * because the error may occur while another MAD, or this trap itself, is in transit. */
+/* Queues the trap that the device must send because this counter rose; most counters cause no
+ * trap. The trap is sent later, because the error may occur while another MAD, or this trap
+ * itself, is in transit. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)

@@ -17,7 +17,8 @@
 #include "libfabmgr/wire/wire.h"
 
 #define LARGEST_ATTR 224 /* bytes of CongestionLog, the longest attribute */
-/* one more than needed, for the load of the last field */
+/* number of 64-bit words of the largest attribute, and one more, because the load of the last
+ * field may reach beyond the attribute */
 #define WORDS (LARGEST_ATTR / 8 + 1)
 
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
@@ -60,7 +61,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
-    /* not 0: a value has more bits than its field */
+    /* bits of values that do not fit their fields; not 0: an error */
     uint64_t excess = 0;
     size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);

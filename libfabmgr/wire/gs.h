@@ -102,7 +102,7 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
  * A10.4.4, A13.6). The attribute determines the number of values, and which bit of CounterSelect
  * belongs to each value. */
 struct fab_perf_details {
-    /* op_code: only in attributes 0x17, 0x19 and 0x1a */
+    /* op_code: only the attributes 0x17, 0x19 and 0x1a have this field */
     uint8_t op_code, port_select;
     uint16_t counter_select;
     uint32_t value[16];
@@ -117,19 +117,20 @@ struct fab_perf_ext_speeds { /* defined in IBA 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
-    /* length of a tick: 4 ns * (tick + 1) */
+    /* code of the length of a tick, which is 4 ns * (tick + 1) */
     uint8_t tick;
     uint8_t counter_width; /* 4 means that counters have 32 bits */
-    /* Bitset for each counter: 1 mandatory, 2 optional, 4 vendor. */
+    /* For each of the counters, a bitset of what the port can sample: 1 mandatory, 2 optional, 4
+     * vendor counters. */
     uint8_t counter_mask[FAB_SAMPLES];
     uint8_t mechanisms, status; /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
-    /* in ticks; a tick is defined by the member `tick` */
+    /* time until the sampling starts, and its duration, both in ticks (member `tick`) */
     uint32_t start, interval;
     uint16_t tag, select[FAB_SAMPLES];
     uint64_t samples_only_mask;
 };
-/* defined in IBA 16.1.3.4, 16.1.4.12 */
+/* PortSamplesResult and PortSamplesResultExtended, IBA 16.1.3.4 and 16.1.4.12 */
 struct fab_samples_result {
     uint16_t tag;
     uint8_t status;
@@ -147,7 +148,7 @@ struct fab_cc_key_info { /* defined in IBA A10.4.3.4 */
     uint8_t protect;
     uint16_t lease, violations;
 };
-/* defined in IBA A10.4.3.5, of switches */
+/* CongestionLog of a switch, IBA A10.4.3.5 */
 struct fab_cc_log {
     uint8_t type, flags;
     uint16_t count;
@@ -159,7 +160,7 @@ struct fab_cc_log {
         uint32_t time_stamp;
     } entry[15];
 };
-/* defined in IBA A10.4.3.5, of adapters */
+/* CongestionLog of an adapter, IBA A10.4.3.5 */
 struct fab_cc_log_ca {
     uint8_t type, flags;
     uint16_t count, event_map;
@@ -177,7 +178,7 @@ struct fab_cc_switch_setting { /* defined in IBA A10.4.3.6 */
     uint8_t threshold, packet_size, cs_threshold;
     uint16_t cs_return_delay, marking_rate;
 };
-/* defined in IBA A10.4.3.7, 32 ports a block */
+/* SwitchPortCongestionSetting, IBA A10.4.3.7: a block has 32 ports */
 struct fab_cc_switch_port_setting {
     struct {
         uint8_t valid, control_type, threshold, packet_size;
@@ -191,7 +192,7 @@ struct fab_cc_ca_setting { /* defined in IBA A10.4.3.8 */
         uint8_t increase, trigger_threshold, min;
     } sl[16];
 };
-/* defined in IBA A10.4.3.9, 64 entries a block */
+/* CongestionControlTable, IBA A10.4.3.9: a block has 64 entries */
 struct fab_cc_table {
     uint16_t limit;
     struct {
@@ -213,9 +214,9 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
  * ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
-/* Returns the field table of an attribute of a class: FAB_CLASS_PERF, FAB_CLASS_CC, or a class of
- * subnet management. Returns NULL if there is none. The table for CongestionLog is that of
- * switches; adapters have another layout. */
+/* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,
+ * or a class of subnet management. Returns NULL if there is none. The table for CongestionLog is
+ * that of switches; adapters have another layout. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

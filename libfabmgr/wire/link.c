@@ -11,7 +11,7 @@
 
 struct lane {
     const char *name;
-    /* nominal rate of one lane in Mb/s */
+    /* nominal data rate of one lane in Mb/s */
     uint32_t rate;
 };
 static const struct lane unknown_lane = {"?", 0};
@@ -34,8 +34,8 @@ unsigned fab_wire_link_width(const struct fab_port_info *info)
     }
 }
 
-/* Returns the speed of a lane. `value` must have exactly one bit set; the number of this bit is the
- * index in lanes[]. */
+/* Returns the element of lanes[] whose index is the number of the bit that is set in `value`, or
+ * unknown_lane unless exactly one bit is set. */
 static const struct lane *lane_of_bit(const struct lane *lanes, unsigned count, unsigned value)
 {
     for (unsigned i = 0; i < count; i++)

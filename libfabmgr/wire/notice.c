@@ -10,16 +10,16 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     if (!n->generic)
         return 0;
     switch (n->trap) {
-    /* link state of a port of a switch changed */
+    /* trap 128: the link state of a port of a switch changed */
     case 128:
         return fab_base_get_be16(n->details);
-    /* a port counted errors of local link integrity */
+    /* trap 129: a port counted local link integrity errors */
     case 129:
-    case 130: /* a port counted excessive buffer overruns */
-    /* the flow control watchdog of a port expired */
+    case 130: /* trap 130: a port counted excessive buffer overruns */
+    /* trap 131: the flow control watchdog of a port expired */
     case 131:
-    case 144: /* capabilities, description or priority changed */
-    case 145: /* the system image GUID changed */
+    case 144: /* trap 144: capabilities, description or priority of a node changed */
+    case 145: /* trap 145: the system image GUID of a node changed */
         return fab_base_get_be16(n->details + 2);
     default:
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs and unpacks PathRecord (IBA 15.2.5.16) without its table in tables_sa.c. The code that uses
- * the table takes three times as long, and the hosts of a large fabric request millions of
- * PathRecords. A test compares both.
+ * Packs and unpacks PathRecord (IBA 15.2.5.16) without its table of fields in tables_sa.c, because
+ * the generic code takes three times as long and the hosts of a large fabric request millions of
+ * PathRecords. A test compares the results of both.
  */
 #include <string.h>
 

@@ -13,7 +13,8 @@
 
 struct sink {
     char *text;
-    /* len may exceed room; bytes beyond room were not written */
+    /* room: size of the buffer. len: length of the whole text, which may exceed room; the bytes
+     * beyond room are not written. */
     size_t room, len;
 };
 
@@ -40,8 +41,8 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
     return size == 1 ? v.u8 : size == 2 ? v.u16 : size == 4 ? v.u32 : v.u64;
 }
 
-/* Prints the names of the bits that are set in a value, such as "1x|4x". A bit without a name is
- * printed as a number. */
+/* Prints the names of the bits that are set in a value, such as "1x|4x". If no bit is set, or a
+ * bit has no name, prints the value as a number. */
 static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {
     const char *between = "";

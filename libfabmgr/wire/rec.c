@@ -52,12 +52,14 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
  */
 
 struct component {
-    /* NULL: the component is reserved bits or a whole part */
+    /* field of the component; NULL: the component is a gap of reserved bits, or a whole part */
     const struct fab_field *field;
     const struct fab_part *part; /* NULL: the component is reserved bits */
-    /* first bit on the wire, and number of bits */
+    /* bit: first bit of the component on the wire; bits: number of its bits */
     uint16_t bit, bits;
-    /* offset and size in the record's struct, in bytes */
+    /*
+     * member: offset of the component in the record's struct; size: its size there; both in bytes
+     */
     uint16_t member, size;
 };
 struct walk {

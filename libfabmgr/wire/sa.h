@@ -39,7 +39,7 @@ enum fab_sa_attr_id {
     FAB_SA_MULTI_PATH_RECORD = 0x003a,
     FAB_SA_INFORM_INFO_RECORD = 0x00f3,
 };
-/* these values are the high byte of Status, 15.2.2 */
+/* status of an SA answer, in the high byte of Status (IBA 15.2.2) */
 enum fab_sa_status {
     FAB_SA_NO_RESOURCES = 0x0100,
     FAB_SA_REQ_INVALID = 0x0200,
@@ -69,18 +69,18 @@ enum fab_sa_status {
  */
 
 /* Byte offsets in a MAD, and lengths. */
-/* start of the RMPP header, which follows the common header */
+/* offset of the RMPP header in a MAD; it follows the common header */
 #define FAB_RMPP_AT 24
 #define FAB_RMPP_DATA 36 /* start of the RMPP payload, FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
-/* start of the SA header, which is repeated in each segment */
+/* offset of the SA header in a MAD; each segment repeats it */
 #define FAB_SA_HEADER 36
 #define FAB_SA_DATA 56 /* start of the attribute, FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
 enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 };
-/* status of RMPP, IBA 13.6.2.1 */
+/* RMPPStatus, which tells why a transfer ended (IBA 13.6.2.1) */
 enum fab_rmpp_status {
     FAB_RMPP_OK = 0,
     FAB_RMPP_NO_RESOURCES = 1,
@@ -106,7 +106,7 @@ struct fab_rmpp { /* defined in IBA 13.6.2.1 */
 };
 struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
-    /* distance between two records, in units of 8 bytes */
+    /* AttributeOffset: distance between two records, in units of 8 bytes */
     uint16_t attr_offset;
     uint64_t comp_mask;
 };
@@ -143,9 +143,9 @@ struct fab_wire_lft_record { /* defined in IBA 15.2.5.6 */
 };
 struct fab_wire_mft_record { /* defined in IBA 15.2.5.8 */
     uint16_t lid;
-    /* 4 bits: number of the group of 16 ports */
+    /* number of the group of 16 ports (4 bits) */
     uint8_t position;
-    /* 9 bits: number of the group of 32 MLIDs */
+    /* number of the block of 32 MLIDs (9 bits) */
     uint16_t block;
     uint16_t mask[32];
 };
@@ -167,11 +167,11 @@ struct fab_inform_info { /* defined in IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
-    /* trap: trap number, or device id if the notice is not generic */
+    /* type: notice type. trap: trap number, or device id if the notice is not generic. */
     uint16_t type, trap;
     uint32_t qpn;
     uint8_t resp_time;
-    /* 24 bits: producer type, or vendor id if the notice is not generic */
+    /* producer type, or vendor id if the notice is not generic (24 bits) */
     uint32_t producer;
 };
 struct fab_wire_inform_info_record { /* defined in IBA 15.2.5.12 */
@@ -187,7 +187,7 @@ struct fab_wire_link_record { /* defined in IBA 15.2.5.13 */
 struct fab_wire_service_record { /* defined in IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    /* seconds; all bits 1: the lease does not end */
+    /* ServiceLease in seconds; all bits 1: the lease does not end */
     uint32_t lease;
     uint64_t key[2];
     uint8_t name[64];
@@ -206,18 +206,19 @@ struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    /* selector: 2 bits (enum fab_selector); value: 6 bits, encoded */
+    /* selectors have 2 bits (enum fab_selector); the values of MTU, rate and lifetime have 6
+     * bits and are encoded as in IBA */
     uint8_t mtu_selector, mtu;
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
 };
-/* selector of MTU, rate or lifetime, IBA 15.2.5.16 */
+/* Selector of MTU, rate or lifetime: how its value is compared, IBA 15.2.5.16. */
 enum fab_selector {
     FAB_SELECT_MORE = 0,
     FAB_SELECT_LESS = 1,
     FAB_SELECT_EXACTLY = 2,
-    /* the greatest MTU or rate, the smallest lifetime */
+    /* the greatest MTU or rate that is available, or the smallest lifetime */
     FAB_SELECT_BEST = 3,
 };
 struct fab_wire_mc_member_record { /* defined in IBA 15.2.5.17 */
@@ -257,22 +258,23 @@ struct fab_wire_multi_path_record { /* defined in IBA 15.2.5.20 */
 
 struct fab_part {
     const struct fab_attr *attr;
-    /* offset on the wire, in bytes from the start of the record */
+    /* offset of the part on the wire, in bytes from the start of the record */
     uint16_t at;
     /* offset of the part in the record's struct, in bytes */
     uint16_t member;
-    /* the part as a whole is one component; its fields are not components */
+    /* true: the part as a whole is one component of the ComponentMask; false: each field of the
+     * part is one */
     bool whole;
 };
 struct fab_rec {
     const char *name;
     uint16_t id;
-    /* size on the wire and of the struct, in bytes */
+    /* size of the record on the wire, and size of its struct, in bytes */
     uint16_t wire_size, struct_size;
     const struct fab_part *parts;
     size_t part_count;
 };
-/* maximum bytes of a record on the wire */
+/* greatest size of a record on the wire, in bytes */
 #define FAB_REC_MAX 200
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
@@ -283,7 +285,7 @@ extern const struct fab_attr fab_wire_attr_inform_info;
 /* All records, in ascending order of their attribute ids. */
 #define FAB_RECS 17
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
-/* Returns NULL if there is no such record. */
+/* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
 /* Unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do with an attribute.

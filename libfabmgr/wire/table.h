@@ -11,23 +11,23 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* Fields of an array of scalars or structs. For an array of structs, `m` is the member in the first
- * element. */
+/* Defines an array of scalars or structs. For an array of structs, `m` is the member in the
+ * first element. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how                                                      \
     }
-/* Like ARRAY, but each element is a component of its own. */
+/* Like ARRAY, but each element of the array is a component of its own in the ComponentMask. */
 #define ARRAY_EACH(type, m, spec_name, at, n, count, wire_stride, member_stride, how)              \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar that is not a component, because its bits were reserved when the components of the
- * record were numbered. */
+/* A scalar that is no component of the ComponentMask, because its bits were reserved when IBA
+ * numbered the components of the record. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

@@ -108,10 +108,11 @@ struct fab_mad {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key; /* only in SMPs */
-    /* directed: the class is 0x81. returning: the D bit is set */
+    /* directed: a directed-route SMP (class 0x81). returning: the D bit is set, so the SMP is a
+     * response. */
     bool directed, returning;
     uint8_t hop_pointer;
-    /* only in class 0x81: the initial path, in requests and in responses */
+    /* the initial path of a directed-route SMP (class 0x81), in requests and in responses */
     struct fab_path path;
     uint16_t dr_slid, dr_dlid;
 };
@@ -196,9 +197,9 @@ enum fab_sm_state {
 };
 struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint8_t generic, type;
-    /* 24 bits: producer type; vendor id if the notice is not generic */
+    /* producer type, or vendor id if the notice is not generic (24 bits) */
     uint32_t producer_type;
-    /* trap number; device id if the notice is not generic */
+    /* trap number, or device id if the notice is not generic */
     uint16_t trap;
     uint16_t issuer_lid;
     uint8_t toggle;
@@ -215,21 +216,22 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n);
  * therefore left out. */
 #define FAB_VIOLATION_HOPS 30
 struct fab_violation {
-    /* LIDs of the packet; 0: not known. If trap 256 is about a directed-route packet, slid is
-     * 0xffff. */
+    /* LIDs of the packet with the wrong key; 0: not known. If trap 256 is about a directed-route
+     * packet, slid is 0xffff. */
     uint16_t slid, dlid;
     /* Only for trap 256: the refused request. */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    /* directed-route packet; only then the next four members are valid */
+    /* trap 256: true for a directed-route packet; the next four members are valid only then */
     bool directed;
-    /* 0xffff: the directed route began at the sender */
+    /* DrSLID of the packet; 0xffff: the directed route began at the sender */
     uint16_t dr_slid;
     /* the return path is longer than the notice shows */
     bool truncated;
     uint8_t hops;
-    /* [hops - 1] is the port through which the packet arrived. */
+    /* The return path of the packet: return_path[hops - 1] is the port through which the packet
+     * arrived. */
     uint8_t return_path[FAB_VIOLATION_HOPS];
     /* Only for traps 257 to 259. */
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
@@ -244,7 +246,7 @@ bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation 
 struct fab_sl2vl { /* defined in IBA 14.2.5.8 */
     uint8_t vl[16];
 };
-/* defined in IBA 14.2.5.9, one block */
+/* one block of the VLArbitrationTable, IBA 14.2.5.9 */
 struct fab_vlarb {
     struct {
         uint8_t vl, weight;
@@ -266,7 +268,7 @@ struct fab_field {
     uint16_t bit;
     /* number of bits of the field (of an array: of an element), 1 to 64 */
     uint8_t bits;
-    /* bytes of the member in the struct: 1, 2, 4 or 8 */
+    /* size of the member in the struct in bytes: 1, 2, 4 or 8 */
     uint8_t member_size;
     /* offset of the member in the struct, in bytes */
     uint16_t member;
@@ -282,10 +284,9 @@ struct fab_field {
 /* how a ComponentMask (sa.h) counts the field */
 enum fab_component {
     FAB_COMPONENT_ONE, /* the field is one component */
-    /* each element of the array is one component */
+    /* each element of the array is one component (the other fields are one component each) */
     FAB_COMPONENT_EACH,
-    /* The field is not a component, because its bits were reserved when the
-     * components were numbered. */
+    /* the field is no component, because its bits were reserved when IBA numbered the components */
     FAB_COMPONENT_NONE,
 };
 enum fab_print {
@@ -297,7 +298,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    /* for this kind and those below, the value is a bitset */
+    /* in this kind of field and the kinds below, the value is a bitset */
     FAB_PRINT_WIDTHS,
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
@@ -306,7 +307,7 @@ enum fab_print {
 struct fab_attr {
     const char *name;
     uint16_t id;
-    /* size of the attribute and of the struct, in bytes */
+    /* size of the attribute on the wire, and size of its struct, in bytes */
     uint16_t wire_size, struct_size;
     const struct fab_field *fields;
     size_t field_count;
@@ -317,11 +318,12 @@ extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
 /* Returns the table of an attribute of subnet management; NULL if there is none. */
 const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
-/* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
+/* Unpacks an attribute; ignores reserved bits. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct);
-/* Writes len bytes: the attribute, with reserved bits zero, and zeros after it. On failure nothing
- * is written. RANGE: a value does not fit its field. TRUNCATED: len < wire_size. */
+/* Packs an attribute into `len` bytes: the attribute, with reserved bits zero, and then zeros.
+ * On failure nothing is written. RANGE: a value does not fit its field. TRUNCATED: len <
+ * wire_size. */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
 /* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
  * line: "Name: value value ...". Returns the length of the whole text without the NUL, as snprintf
@@ -343,7 +345,7 @@ const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
 const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "Active" */
 const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */
-/* Returns 256 to 4096; 0 if the code is not valid. */
+/* Converts an encoded MTU to bytes, 256 to 4096; 0: the code is not valid. */
 unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);
 /* Returns the number of data VLs that the code op_vls means: 1, 2, 4, 8 or 15; 0: the code is not
  * valid. */
