@@ -34,7 +34,8 @@ struct fab_client {
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    /* receives the replies of a stream; NULL: the call has one reply, which is stored in `kept` */
+    /* the caller's function for each reply of a stream; NULL: the call has one reply, which is
+     * stored in `kept` */
     fab_client_each *each;
     void *ctx;
     ProtobufCMessage *kept;
@@ -42,13 +43,13 @@ struct exchange {
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    /* status from the server; code is -1 until grpc-status was received */
+    /* status from the server: that of HTTP, and that of gRPC (-1: grpc-status has not arrived) */
     int http_status, code;
     char message[sizeof((struct fab_client_error *)0)->message];
-    /* error code with which HTTP/2 ended the stream */
+    /* error code with which HTTP/2 (RST_STREAM) ended the stream */
     uint32_t reset;
     bool closed, enough;
-    /* why a received message could not be read (enum fab_status); FAB_OK: no such failure */
+    /* why a received message could not be read (enum fab_status); FAB_OK: all were read */
     int failed;
 };
 
@@ -223,8 +224,9 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* The call was cancelled or failed. Only its stream is reset, so that the connection stays
-     * usable. */
+    /*
+     * the call was cancelled or failed: reset only its stream, so that the connection stays usable
+     */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)

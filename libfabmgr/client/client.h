@@ -23,11 +23,11 @@ struct fab_client;
 
 struct fab_client_options {
     const char *address; /* "unix:PATH" or "tls:HOST:PORT" */
-    /* PEM files; used only for a tls: address */
+    /* names of PEM files: CA, own certificate, own key; used only for an address "tls:..." */
     const char *ca, *cert, *key;
-    /* name in the server's certificate; NULL: the HOST of the address */
+    /* name that the server's certificate must contain; NULL: the HOST of the address */
     const char *server_name;
-    /* time limit for connecting and for each call; 0: none */
+    /* time limit in ms for connecting, and for each call; 0: no limit */
     unsigned timeout_ms;
 };
 
@@ -37,8 +37,8 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* The functions below return a status code and store the same code in *ret_error. INVALID_ARGUMENT:
- * the address is malformed. */
+/* The functions below return a gRPC status code, and store the same code with a message in
+ * *ret_error. INVALID_ARGUMENT: the address is malformed. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
@@ -51,11 +51,11 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    ProtobufCMessage **ret_reply,
                                    struct fab_client_error *ret_error);
 
-/* Receives each message of a stream; the message is freed when the function returns. The function
- * returns false to cancel the call. */
+/* A caller's function that receives each message of a stream. The message is freed when the
+ * function returns. The function returns false to cancel the call. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* Makes a call with a stream of replies, without a time-out. Returns OK if the server has ended the
- * stream, or if `each` returned false. */
+/* Makes a call whose replies are a stream, without a time-out; `each` receives each reply.
+ * Returns OK if the server has ended the stream, or if `each` returned false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

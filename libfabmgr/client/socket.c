@@ -34,7 +34,8 @@ uint64_t fab_client_now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Waits until the socket can be read or written. */
+/* Waits until the socket can be read or written, as `events` (poll) says. Returns TIMEOUT at the
+ * deadline, or IO. */
 static int wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -213,7 +214,7 @@ static int handshake(struct client_socket *s, uint64_t deadline, char *why, size
     return FAB_E_IO;
 }
 
-/* Splits "HOST:PORT" or "[HOST]:PORT" in place. */
+/* Splits "HOST:PORT" or "[HOST]:PORT" into two strings, in place. */
 static int split_address(char *text, char **ret_host, char **ret_port)
 {
     char *colon = strrchr(text, ':');

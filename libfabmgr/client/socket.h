@@ -13,9 +13,9 @@ uint64_t fab_client_now_ms(void);
 #define CLIENT_NEVER UINT64_MAX
 
 struct client_socket;
-/* Connects to the address. INVAL: the address or its TLS files are not valid. IO: the connection
- * was not made in time, or not at all. NOMEM. After a failure, why[] has a sentence for the user.
- */
+/* Connects to the address in the options. INVAL: the address or its TLS files are not valid. IO:
+ * the connection failed, or was not made in time. NOMEM: memory ran out. After a failure, why[]
+ * has a sentence for the user. */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
 void fab_client_socket_close(struct client_socket *s); /* s may be NULL */

@@ -24,7 +24,8 @@ static void heading(const struct fab_export *e, struct fab_text *t)
         e->in.generation, e->in.engine != NULL ? e->in.engine : "-", e->in.numbers->vl_count);
 }
 
-/* Writes one row. Row 0 is the heading, and row i + 1 is the port with id i. */
+/* Writes one line of the certificate. Row 0 is the heading, and row i + 1 has the channels of
+ * the port with id i. */
 static bool write_certificate(struct fab_export *e, uint64_t row, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;

@@ -20,10 +20,10 @@ enum fab_export_format {
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
     FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
-    /* opensm-lfts.dump, for opensm -R file -U */
+    /* the file opensm-lfts.dump, which `opensm -R file -U` reads */
     FAB_EXPORT_OPENSM_LFTS,
     FAB_EXPORT_OPENSM_SL2VL, /* opensm-sl2vl.dump, for ibdmchk -d */
-    /* the SL of each path, for ibdmchk -c */
+    /* the SL of each path, in the form that `ibdmchk -c` reads */
     FAB_EXPORT_PATH_SLS,
     FAB_EXPORT_CERTIFICATE, /* channel numbers, for fabric-certificate-check */
     FAB_EXPORT_COUNT
@@ -31,23 +31,25 @@ enum fab_export_format {
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    /* required by OPENSM_FDBS and OPENSM_LFTS; otherwise may be NULL */
+    /*
+     * the LFTs; the formats OPENSM_FDBS and OPENSM_LFTS need them; for other formats it may be NULL
+     */
     const struct fab_lft *lft;
     const char *engine;  /* shown in JSON */
     uint64_t generation; /* shown in JSON */
-    /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
+    /* SLs and VLs of paths, for the formats OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
     const struct fab_policy *policy;          /* used by OPENSM_SL2VL; NULL: the default policy */
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };
 struct fab_export;
-/* Begins an export. INVAL: the format is unknown, or in->lft or in->numbers is NULL although the
- * format needs it. Also returns NOMEM. */
+/* Begins an export. INVAL: the format is unknown, or needs in->lft or in->numbers, which is
+ * NULL. Also returns NOMEM. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
-/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes, which end with a whole line.
- * *ret_done: the export is complete. Returns NOMEM. */
+/* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, which end with a whole
+ * line. Sets *ret_done after the last piece. Returns NOMEM. */
 #define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 

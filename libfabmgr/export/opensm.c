@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-/* number of LIDs that one row of the export covers */
+/* number of LIDs that one row (one call of the writer, writer.h) covers */
 #define LIDS_AT_ONCE 16
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
@@ -87,13 +87,15 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
-/* ---- tables: row = switch * rows + row of the switch ----------------------------------------- */
+/*
+ * ---- tables: each switch has a fixed number of rows, and a row covers some of its LIDs ----------
+ */
 
 struct place {
     uint32_t sw;
-    /* the row covers the LIDs from `from` to `to` - 1 */
+    /* the row covers LIDs `from` to `to` - 1 of the switch */
     uint32_t from, to;
-    /* whether the row is the first, and the last, of its switch */
+    /* first: this is the first row of its switch; last: this is the last row of its switch */
     bool first, last;
 };
 

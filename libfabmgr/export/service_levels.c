@@ -7,7 +7,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-/* number of LIDs that one row of the export covers */
+/* number of LIDs that one row (one call of the writer, writer.h) covers */
 #define LIDS_AT_ONCE 64
 
 static const char *type_name(uint8_t type)
@@ -24,7 +24,7 @@ static void heading(const struct fab_export *e, uint32_t owner, struct fab_text 
     fab_base_text_add(t, "\"\n");
 }
 
-/* ---- SL to VL: a row is an output port ------------------------------------------------------- */
+/* ---- SL to VL: each row is the table of an output port -------------------------------------- */
 
 #define RULE "#--------------------------------------------------------\n"
 
@@ -74,7 +74,9 @@ static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_sl2vl = {.open = open_sl2vl, .write = write_sl2vl};
 
-/* ---- SLs of paths: a row is a LID owner and a range of LIDs ---------------------------------- */
+/*
+ * ---- SLs of paths: each row is for a source port and a range of destination LIDs --------------
+ */
 
 static unsigned sl_of(const struct fab_export *e, uint32_t src, uint32_t lid)
 {

@@ -32,19 +32,20 @@
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    /* the name consists of `prefix` characters and a number of `width` digits; width 0: no
-     * number */
+    /* the name consists of `prefix` characters, and a number of `width` digits after them; width
+     * 0: the name has no number at its end */
     uint32_t prefix, width;
     uint64_t number;
 };
-/* the name under which a switch with hosts appears */
+/* the name that the file gives to a switch with hosts */
 struct label {
     char name[NAME_LEN];
     uint32_t sw;
 };
 struct group {
     uint32_t sw; /* one of the switches in the group */
-    /* number of the line that describes the group, from 1; 0: the group is a single switch */
+    /* number of the line of the file that describes the group, from 1; 0: the group is a single
+     * switch */
     uint32_t number;
 };
 struct slurm {
@@ -56,7 +57,8 @@ struct slurm {
     uint32_t label_count;
     /* [switches] number of links to the nearest switch with hosts */
     uint32_t *level;
-    /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
+    /* [switches] disjoint sets (libfabmgr/base/sets.h): switches that are connected over the
+     * levels handled so far are in the same set */
     uint32_t *joined;
     uint32_t *queue; /* [switches] queue of breadth-first searches */
     /* [group_count] groups that are not yet part of a larger group */
@@ -72,8 +74,8 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* Writes the first word of the node's description, up to a character that has a meaning in Slurm's
- * lists. If this leaves no characters, writes `letter` and the GUID instead. */
+/* Writes the first word of the node's description, up to a character that has a meaning in
+ * Slurm's lists of hosts. If nothing is left, writes `letter` and the GUID instead. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
     const char *desc = f->nodes[node].desc;
@@ -85,8 +87,8 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* Splits the host's name into prefix and number. numbered: treats the digits at the end of the name
- * as a number. */
+/* Splits the host's name into prefix and number. numbered: the digits at the end of the name are
+ * a number; otherwise the whole name is the prefix. */
 static void split_name(struct host *h, bool numbered)
 {
     size_t len = strlen(h->name), digits = 0;
@@ -124,8 +126,8 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
     name_of(s->f, fab_fabric_port(s->f, port)->node, 'H', h->name);
 }
 
-/* Makes hosts of the adapters. Adapters with the same name become one host; if there are more than
- * ADAPTERS_MAX of them, each becomes a host of its own. */
+/* Makes hosts from the adapters. Adapters with the same name become one host; if more than
+ * ADAPTERS_MAX have the same name, each becomes a host of its own. */
 static void merge_adapters(struct slurm *s)
 {
     uint32_t kept = 0;
@@ -178,8 +180,8 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Chooses the names under which the switches with hosts appear. If several switches have the same
- * description, such as a default text of the vendor, they appear under their GUIDs. */
+/* Chooses the names of the switches with hosts in the file. If several switches have the same
+ * description, such as a default text of the vendor, they get their GUIDs as names. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
@@ -220,8 +222,8 @@ static bool goes_on(const struct host *x, const struct host *y)
            memcmp(x->name, y->name, x->prefix) == 0;
 }
 
-/* Writes the hosts with the indexes from `from` to `to` - 1, whose names have the same prefix and
- * width, as "n[1-3,7]". */
+/* Writes the hosts hosts[from] to hosts[to - 1], whose names have the same prefix and width, as
+ * one list such as "n[1-3,7]". */
 static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
 {
     const struct host *h = s->hosts;
@@ -304,8 +306,8 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Merges groups if their switches are now in the same set of joined[]. Writes a line for each
- * merged group. */
+/* Merges the groups whose switches are now in the same set of joined[]. Writes a line of the
+ * file for each merged group. */
 static void merge(struct slurm *s, struct fab_text *t)
 {
     uint32_t kept = 0;

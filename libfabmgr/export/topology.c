@@ -14,9 +14,9 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* Prepares the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this format with the
- * LIDs in PortInfo. So the export copies the fabric, and puts the LIDs of in->lids into the copy.
- */
+/* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
+ * format from a fabric, with the LIDs in its PortInfo. So this function copies the fabric, and
+ * writes the LIDs of in->lids into the copy. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

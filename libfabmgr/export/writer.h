@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interface of a file format. A format writes rows, and export.c collects the rows into pieces.
- * For this folder only. */
+/* The interface of a file format. A format divides its file into rows, each of one or several
+ * lines. export.c collects the rows into pieces. For this folder only. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
 
@@ -10,18 +10,18 @@ struct fab_export {
     struct fab_export_input in;
     const struct fab_export_writer *writer;
     uint64_t row; /* number of the next row to write */
-    /* IBNETDISCOVER: a copy of the fabric, with in->lids as the LIDs in PortInfo */
+    /* only for format IBNETDISCOVER: a copy of the fabric, with in->lids as the LIDs in PortInfo */
     struct fab_fabric *copy;
     char *whole; /* SLURM: the text of the whole file */
     size_t whole_len;
-    /* JSON: id of the port whose link is written first */
+    /* only for format JSON: id of the port whose link is the first that is written */
     uint32_t first;
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* prepares the export; may be NULL */
-    /* Appends row number `row`. In a format with many rows, each row has at most a few hundred
-     * bytes. Returns false, and appends nothing, if there are no more rows. */
+    /* Appends row number `row` (from 0) of the file. In a format with many rows, each row has at
+     * most a few hundred bytes. Returns false, and appends nothing, if there are no more rows. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
     bool tables; /* the format needs forwarding tables (in->lft) */
 };
@@ -30,7 +30,7 @@ extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export
     fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls,
     fab_export_write_certificate;
 
-/* Returns the LID of a port. For any port of a switch, this is the LID of port 0. */
+/* Returns the LID of a port. All ports of a switch have the LID of its port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
 /* Appends a description in printable ASCII, with parentheses instead of braces, for programs that
  * read OpenSM's files. */

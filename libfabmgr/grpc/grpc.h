@@ -36,7 +36,9 @@ const char *fab_grpc_code_name(int code);
 /* Returns the gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
-/* ---- messages: one byte "compressed", four bytes of length, the message --------------------- */
+/*
+ * ---- framing: a byte "compressed", four bytes with the length of the message, the message -----
+ */
 
 #define FAB_GRPC_PREFIX 5
 
@@ -51,17 +53,17 @@ struct fab_grpc_reader {
     uint32_t need; /* announced length */
     uint8_t *body; /* [len] */
     size_t len, cap;
-    /* body[] holds a complete message, which fab_grpc_reader_feed has returned */
+    /* body[] has a complete message, which fab_grpc_reader_feed has returned to the caller */
     bool complete;
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Consumes bytes: advances *data and reduces *len. Returns 1 if body[len] holds a complete message,
- * which is valid until the next call. Returns 0 if all bytes are consumed and no message is
- * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. Also returns
- * NOMEM. */
+/* Consumes received bytes: advances *data and reduces *len. Returns 1 if body[len] has a
+ * complete message, which is valid until the next call. Returns 0 if all bytes are consumed and
+ * no message is complete. UNSUPPORTED: the message is compressed. LIMIT: the message is longer
+ * than `max`. Also returns NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
-/* Returns true if the stream may end now, which it may between two messages. */
+/* Returns true if the stream may end now: the last message is complete. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ static int read_prefix(struct fab_grpc_reader *r, const uint8_t **data, size_t *
     return r->need > r->max ? FAB_E_LIMIT : 0;
 }
 
-/* Grows the body for `more` bytes plus one, so that the body of an empty message is not NULL. */
+/* Grows body[] by `more` bytes plus one, so that body is not NULL even for an empty message. */
 static int grow(struct fab_grpc_reader *r, size_t more)
 {
     size_t want = r->len + more + 1;

@@ -2,15 +2,16 @@
 /*
  * Adds branches to multicast trees, and removes branches.
  *
- * Each tree has a root. A branch is the link by which a switch of the tree is connected towards the
- * root. All branches follow shortest paths: the branch of a switch leads to a switch that is one
- * hop nearer to the root. So each switch of the tree has one path up, the tree has no cycle, and a
- * new branch meets the tree at the root at the latest.
+ * Each tree has a root: a switch from which the manager computes shortest paths. A branch is the
+ * link by which a switch of the tree is connected towards the root. All branches follow shortest
+ * paths: the branch of a switch leads to a switch that is one hop nearer to the root. So each
+ * switch of the tree has one path towards the root, the tree has no cycle, and a new branch meets
+ * the tree at the root at the latest.
  *
  * The root and the switches below it belong to the tree only if branches meet there. For example,
- * the tree of two members at one leaf switch consists of this switch. The highest switch of a tree
- * is its top. If a new branch reaches the root without meeting the tree, the tree is extended from
- * its top to the root.
+ * the tree of two members at one leaf switch consists of this switch. The top of a tree is the
+ * switch of the tree that is nearest to the root. If a new branch reaches the root without meeting
+ * the tree, the tree is extended from its top to the root.
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the
@@ -57,8 +58,8 @@ int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_t
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Adds a branch to vertex `s`, which has none, through `port`. The switch at the other end of the
- * link must be a vertex of the tree. */
+/* Adds a branch to vertex `s` (a switch of the tree that has no branch yet) through `port`. The
+ * switch at the other end of the link must be in the tree. */
 static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_vertex *s, uint32_t port)
 {
@@ -77,7 +78,7 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Removes the branch of vertex `s`. This cannot fail, because clearing bits in existing MFT blocks
+/* Removes the branch of vertex `s`. Cannot fail, because clearing bits in existing MFT blocks
  * needs no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
@@ -93,8 +94,8 @@ static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
     t->load[peer]--;
 }
 
-/* Removes the vertex `sw` if it has no members and no branches from below. Then does the same with
- * the switch above it, and so on. */
+/* Removes the switch `sw` from the tree if it has no members and no branches from switches
+ * below. Then does the same with the next switch towards the root, and so on. */
 static void prune(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     for (;;) {
@@ -127,10 +128,10 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
     }
 }
 
-/* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
- * If the link of `hint` does so, returns `hint`; otherwise the port whose link has the fewest
- * trees. Among equal links, the search begins at another port for each LID. Returns FAB_NONE if
- * there is no such port. */
+/* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the
+ * root. If the link of port `hint` does so, returns `hint`; otherwise the port whose link is in
+ * the fewest trees. Among equal links, the search begins at another port for each LID. Returns
+ * FAB_NONE if there is no such port. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
@@ -148,8 +149,8 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
     return best;
 }
 
-/* Extends the tree from a vertex without a branch up to another vertex or to the root. *ret_end is
- * the switch at which the extension ended. */
+/* Extends the tree towards the root, from a switch of the tree without a branch to another
+ * switch of the tree or to the root. *ret_end is the switch at which the extension ended. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -174,7 +175,7 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
     return FAB_OK;
 }
 
-/* Makes the switch a vertex of the tree and connects it to the tree. `before`: see
+/* Adds the switch to the tree, with a branch towards the root if needed. `before`: see
  * fab_mcast_tree_attach. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)

@@ -18,8 +18,9 @@
 
 #define ROOTS_MAX 64
 
-/* Breadth-first search from the first `count` switches in the queue, whose distance is 0. It passes
- * only switches whose MFTs have entry `slot`. */
+/* Breadth-first search of the distances to the root. It starts at the first `count` switches in
+ * the queue, whose distance is 0, and passes only switches whose MFTs have entry `slot` (MLID
+ * minus FAB_MLID_FIRST). */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)
 {
@@ -44,8 +45,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX core switches, spread evenly over the switch ids, because each root needs an
- * array of distances. */
+/* Keeps only ROOTS_MAX of the core switches, spread evenly over the switch ids, because each
+ * root needs an array of distances. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
@@ -151,8 +152,8 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns whether a switch still has a neighbour that is one hop nearer to the root. Also returns
- * true for the root itself, and for switches that cannot reach the root. */
+/* Returns true if a switch has a neighbour that is one hop nearer to the root. Also returns true
+ * for the root itself, and for switches that cannot reach the root. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)
@@ -165,7 +166,7 @@ static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32
     return false;
 }
 
-/* Returns whether the new link of this port shortens no path to the root. */
+/* Returns true if the new link at this port makes no path to the root shorter. */
 static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t port)
 {
     uint32_t to = fab_mcast_net_peer_node(n, port);
@@ -176,8 +177,8 @@ static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, u
            (a != FAB_MCAST_UNREACHED && b != FAB_MCAST_UNREACHED && a <= b + 1 && b <= a + 1);
 }
 
-/* Returns whether the distances are still correct after links changed. They are if each switch has
- * a neighbour that is one hop nearer to the root, and no switch has a neighbour that is nearer by
+/* Returns true if the distances are still correct after links changed: each switch has a
+ * neighbour that is one hop nearer to the root, and no switch has a neighbour that is nearer by
  * more than one hop. */
 static bool still_right(const struct fab_mcast_net *n, const uint16_t *dist,
                         const struct fab_mcast_net_diff *was)

@@ -12,14 +12,14 @@ struct fab_mcast_distances {
     const struct fab_mcast_net *net;
     /* Bitset of the core switches, which are the switches farthest from endports. */
     uint64_t *core;
-    /* [switches] one array for each root: hops from each switch to the root; NULL: not computed
-     * yet. */
+    /* [switches] for each root an array of the hops from each switch to it; NULL: not computed
+     * yet, or this switch is not a root */
     uint16_t **dist;
-    /* [switches] memory for the queue of a search */
+    /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
-    /* Number of MLIDs for which all switches have an MFT entry. Not every switch has an entry for
-     * a higher MLID; the distances for the tree of such an MLID are computed separately, in
-     * avoid[]. */
+    /* Number of MLIDs, counted from the first, for which all switches have an MFT entry. For a
+     * higher MLID, some switches have no entry, so the distances for its tree are computed
+     * separately, in avoid[]. */
     uint32_t least;
     /* [switches] number of hops to the root avoid_root, over switches whose MFTs have an entry for
      * the MLID FAB_MLID_FIRST + avoid_slot. Only the last computed distances are kept. */
@@ -29,16 +29,16 @@ struct fab_mcast_distances {
 /* Finds the core switches of a net. Returns NOMEM. */
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* Adapts the distances to the changed net; `was` has its former links. Distances that did not
- * change are kept. Returns NOMEM; the remaining distances are then correct for the old and the new
- * net. */
+/* Adapts the distances to the changed links of the net; `was` has the former links. Distances
+ * that did not change are kept. Returns NOMEM; the remaining distances are then correct for the
+ * old and the new links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
-/* Returns the number of hops from each switch to a root, over switches whose MFTs have entry
- * `slot`; FAB_MCAST_UNREACHED: no path. Returns NULL if memory ran out. The array is valid until
- * the next call. */
+/* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
+ * have entry `slot` (MLID minus FAB_MLID_FIRST). FAB_MCAST_UNREACHED: no path. Returns NULL if
+ * memory ran out. The array is valid until the next call. */
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
-/* Returns whether the last change of the net left these distances as they were before. False also
- * if they were not computed before the change. */
+/* Returns true if the last change of the net changed no distance to this root. Returns false if
+ * the distances were not computed before the change. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

@@ -68,21 +68,22 @@ bool fab_mcast_store_is_needed(const struct fab_mcast_group *group)
 
 /* ---- multicast LIDs -------------------------------------------------------------------------- */
 
-/* The kind of a multicast group. A group shares an MLID only with groups of the same kind. */
+/* Kinds of multicast groups: groups of IPv6 solicited-node addresses, other IP groups, and
+ * groups of other protocols. A group shares an MLID only with groups of the same kind. */
 enum kind_of { OTHER, IP, SOLICITED };
 
 static enum kind_of kind_of(const uint64_t mgid[2])
 {
     uint16_t signature = (uint16_t)(mgid[0] >> 32);
-    /* An IPv6 solicited-node address (RFC 4291, 2.7.1). */
+    /* the MGID is that of an IPv6 solicited-node address (RFC 4291, 2.7.1) */
     if (signature == 0x601b && mgid[1] >> 24 == 0x1ff)
         return SOLICITED;
     bool broadcast = (uint32_t)mgid[1] == UINT32_MAX;
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* Returns the MLID with the fewest groups, among the MLIDs of groups of the same kind and
- * partition; 0 if there is none. */
+/* Returns the MLID that the fewest groups have, among the MLIDs of groups of the same kind and
+ * partition; 0: there is none. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
@@ -203,8 +204,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* Returns the MLID in the group's record, which the group had before, if this MLID is free or the
- * group can share it. Otherwise returns 0. */
+/* Returns the MLID that is in the group's record, which the group had before a restart, if it is
+ * free or the group can share it. Otherwise returns 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -221,8 +222,8 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     return is->mlid;
 }
 
-/* Charges the creator of a group, takes its MLID and inserts the group. On NOMEM, nothing has
- * changed. */
+/* Charges the creator of a group in its quota, takes the group's MLID and inserts the group. On
+ * NOMEM, nothing has changed. */
 static int enter(struct fab_mcast_groups *g, struct fab_mcast_group *group, uint64_t creator)
 {
     uint16_t mlid = group->is.mlid;
@@ -290,8 +291,8 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* Changes a member in the tree from its old JoinState to `is`. First joins with the new state, and
- * then leaves the old state, so that the tree keeps the member's branch. */
+/* Changes the joins of a member in the tree from its old JoinState to `is`. Adds the new joins
+ * before it removes the old ones, so that the tree keeps the member's branch. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {

@@ -7,24 +7,25 @@
 
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
-/* Adds a group, and charges the group to the port with GUID `creator` (0: to no port). The group
- * gets the MLID is->mlid, if this is not 0 and the group can have it; otherwise another MLID.
- * Returns LIMIT if no MLID is left, or NOMEM. */
+/* Adds a group, and counts it in the quota of the port with GUID `creator` (0: of no port). The
+ * group gets the MLID is->mlid, if this is not 0 and the group can have it; otherwise another
+ * MLID. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         uint64_t creator, struct fab_mcast_group **ret);
-/* Charges a port for a group that has no creator yet. Returns NOMEM. */
+/* Counts a group that has no creator yet in the quota of a port, which becomes its creator.
+ * Returns NOMEM. */
 int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                            uint64_t creator);
 /* Removes a group with all its members. */
 void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *group);
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
-/* Sets the JoinState of a member; 0 removes the member. ProxyJoin keeps the value of the member's
- * first join. as->charged is used only for a new member. Returns NOMEM, but cannot fail if it only
- * clears bits. */
+/* Sets the JoinState of a member; 0 removes the member. ProxyJoin keeps the value of the
+ * member's first join. as->charged is used only if the member is new. Returns NOMEM, but never
+ * when the call only clears bits. */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);
-/* Returns whether the group is configured (fixed) or has a full member. */
+/* Returns true if the group must exist: it is configured (fixed) or has a full member. */
 bool fab_mcast_store_is_needed(const struct fab_mcast_group *group);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* ---- components ------------------------------------------------------------------------------ */
 
-/* bits of the ComponentMask of MCMemberRecord, 15.2.5.17 */
+/* bits of the ComponentMask of MCMemberRecord, IBA 15.2.5.17 */
 enum component {
     C_MGID = 1 << 0,
     C_PORT_GID = 1 << 1,
@@ -76,8 +76,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* Components that have a selector. The value of such a component is compared only if the request
- * also has its selector. */
+/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. The value of
+ * such a component is compared only if the request also has its selector. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -163,7 +163,7 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* Returns whether a port with the MTU and rate in the request can receive packets of the group. */
+/* Returns true if a port with the MTU and rate in the request can receive packets of the group. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)
 {
@@ -183,8 +183,8 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 
 /* ---- new groups ------------------------------------------------------------------------------ */
 
-/* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N. OpenSM uses
- * the signature 0xa01b for MGIDs that it makes. */
+/* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N that no
+ * other group has. OpenSM uses the signature 0xa01b for the MGIDs that it makes, too. */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -195,7 +195,7 @@ static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_membe
     } while (fab_mcast_store_find(g, ret) != NULL);
 }
 
-/* Returns whether the MGID is a multicast GID with a valid scope (IBA 4.1.1). */
+/* Returns true if the MGID is a multicast GID with a valid scope (IBA 4.1.1). */
 static bool is_sound(const uint64_t mgid[2])
 {
     unsigned scope = mgid[0] >> 48 & 15;
@@ -373,8 +373,8 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
     };
 }
 
-/* Makes a group fixed, so that it exists even without members. Creates the group if it does not
- * exist. An existing group keeps its values. */
+/* Makes a group fixed: the group exists even without members. Creates the group if it does not
+ * exist. An existing group keeps its values (MTU, rate, ...). */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {

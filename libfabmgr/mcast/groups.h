@@ -19,51 +19,55 @@
 
 enum fab_join { /* bits of JoinState in MCMemberRecord */
                 FAB_JOIN_FULL = 1,
-                /* Receives and sends; the group does not exist for this member alone. */
+                /* Non-member: receives and sends, but does not keep the group in existence. */
                 FAB_JOIN_NON_MEMBER = 2,
-                /* Only sends; the group does not exist for this member alone. */
+                /* Send-only non-member: only sends, and does not keep the group in existence. */
                 FAB_JOIN_SENDER = 4,
-                /* only sends; the group exists as long as this member */
+                /* Send-only full member: only sends; the group exists at least as long as this
+                 * member. */
                 FAB_JOIN_SENDER_FULL = 8
 };
 struct fab_mcast_member {
     /* GID prefix and GUID of the port's own GID, or of an alias GID of the port. */
     uint64_t gid[2];
-    /* GUID of the port; in an argument, 0 means that it is the GUID in `gid` */
+    /* GUID of the port; as an argument, 0 means the GUID in `gid` */
     uint64_t port_guid;
-    /* GUID of the port that requested the membership and is charged for it; 0: unknown. */
+    /* GUID of the port that requested the membership, which counts in the quota of this port; 0:
+     * unknown */
     uint64_t charged;
     uint8_t join_state, proxy_join;
 };
 struct fab_mcast_group {
-    /* The values that all members share. All selectors are "exactly". PortGID, JoinState and
-     * ProxyJoin are 0. */
+    /* The record of the group, with the values that all members share. All selectors are
+     * "exactly". PortGID, JoinState and ProxyJoin, which belong to a member, are 0. */
     struct fab_wire_mc_member_record is;
     /* the group is configured, so it exists even without members */
     bool fixed;
-    /* GUID of the port whose join created the group; 0: none or unknown */
+    /* GUID of the port whose join created the group, and in whose quota the group counts; 0:
+     * none or unknown */
     uint64_t creator;
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
-/* When IPv6 solicited-node groups share MLIDs: never, if few MLIDs are free, or always. Unless the
- * value is NEVER, other IP groups share MLIDs if no MLID is free. */
+/* When an IPv6 solicited-node group shares an MLID: never, only if few MLIDs are free (SHORT),
+ * or always. Unless the value is NEVER, other IP groups share MLIDs if no MLID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
     struct fab_mcast_group **group; /* array of groups, sorted by MGID */
     size_t groups, room;
-    /* [mlids] number of groups that have this MLID */
+    /* [mlids] by MLID: number of groups that have the MLID */
     uint32_t *users;
     uint32_t mlids;
-    /* number of MGIDs that the manager has made */
+    /* number of MGIDs that the manager has made so far, from which the next one follows */
     uint64_t given;
-    /* Counts for the quotas, by port GUID: groups that the port created, and memberships that it
-     * requested. A port is charged for a group as long as the group exists, even if the port leaves
-     * it. Otherwise a host could create any number of groups with the help of another host. */
+    /* Counts for the quotas, by port GUID. created: number of groups that the port created.
+     * joined: number of memberships that it requested. A group counts for its creator as long as
+     * the group exists, even if the creator leaves it. Otherwise a host could create any number
+     * of groups with the help of another host. */
     struct fab_map created, joined;
     size_t memberships; /* memberships of all ports together */
-    /* maximum number of MLIDs; 0: the number is limited only by the MFTs */
+    /* greatest number of MLIDs that the manager assigns; 0: only the MFTs limit the number */
     uint32_t most;
     enum fab_mcast_share share; /* SHORT unless it is set */
     struct fab_mcast_listener {
@@ -78,8 +82,8 @@ struct fab_mcast_groups {
 };
 /* Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
-/* Works as fab_mcast_groups_new, for a net that another thread may have made of the fabric
- * (fab_mcast_net_new). Takes over the net in any case. */
+/* Works as fab_mcast_groups_new, but with a net that another thread may have made from the
+ * fabric (fab_mcast_net_new). Takes over the net even if it fails. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* Returns OK or NOMEM. */
@@ -88,13 +92,13 @@ int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_ne
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);
 
-/* fab_mcast_groups_lower_bound returns the position of the first group whose MGID is not less than
- * `mgid`. fab_mcast_group_lower_bound returns the position of the first member whose GUID is not
- * less than `guid`. If there is none, they return the number of groups or members. */
+/* fab_mcast_groups_lower_bound returns the index of the first group whose MGID is not less than
+ * `mgid`. fab_mcast_group_lower_bound returns the index of the group's first member whose GUID
+ * is not less than `guid`. If there is none, they return the number of groups or members. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
-/* Returns whether a group matches a record in the components of comp_mask. MTU, rate and lifetime
- * match by their selectors. Components that belong to members are ignored. */
+/* Returns true if a group matches a record in the components of comp_mask. MTU, rate and
+ * lifetime match by their selectors. Components that belong to members are ignored. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
@@ -104,14 +108,15 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    /* GUID of the port to which PortGID belongs; 0: the GUID in PortGID */
+    /* GUID of the port to which PortGID belongs; 0: it is the GUID in PortGID */
     uint64_t port_guid;
     /* MTU and rate of the port, as encoded in MCMemberRecord */
     uint8_t mtu, rate;
-    /* PacketLifeTime of a new group, if the request has none */
+    /* PacketLifeTime that a new group gets if the request has none */
     uint8_t life;
     bool proxy; /* another port sent the request */
-    /* GUID of the port that sent the request and is charged; 0: no port is charged. */
+    /* GUID of the port that sent the request, in whose quota the group or membership counts; 0:
+     * in no quota */
     uint64_t from_guid;
 };
 /* Joins a port to a group. Returns the status of the answer: 0 or an enum fab_sa_status. If it
@@ -127,31 +132,33 @@ uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcas
  * group with all its members. Returns the status of the answer: 0 or an enum fab_sa_status. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
-/* Restores a group that existed before a restart of the manager, unless the group exists already.
- * The group gets its former MLID if that is free, otherwise another MLID. Returns LIMIT if no MLID
- * is left, or NOMEM. */
+/* Restores a group that existed before the manager was restarted, unless the group exists
+ * already. The group gets its former MLID if that is free, otherwise another MLID. Returns LIMIT
+ * if no MLID is left, or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
-/* Restores a member of a group and charges its port. A proxy membership is charged to no port,
- * because its requester is not known any more. Returns NOT_FOUND if there is no such group, or
- * NOMEM. */
+/* Restores a member of a group, which counts in the quota of its port. A proxy membership counts
+ * in no quota, because its requester is not known any more. Returns NOT_FOUND if there is no
+ * such group, or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
-/* Charges each restored group with a single member to the port of this member, which probably
- * created the group. Call this function after the last fab_mcast_groups_restore_member. Returns
- * NOMEM. */
+/* Counts each restored group with a single member in the quota of the port of this member, which
+ * probably created the group. Call this function after the last fab_mcast_groups_restore_member.
+ * Returns NOMEM. */
 int fab_mcast_groups_restored(struct fab_mcast_groups *g);
-/* Return how many groups a port created, and how many memberships it requested. */
+/* The first function returns how many groups a port created, the second how many memberships it
+ * requested. */
 uint32_t fab_mcast_groups_created_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 uint32_t fab_mcast_groups_joined_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 /* Removes the members with this GUID from all groups. Call this function when the port has left the
  * fabric for good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
-/* Returns whether any group has a member with this GUID. */
+/* Returns true if any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
-/* Makes the groups of the partitions fixed, and all other groups not fixed; `p` may be NULL.
- * Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
+/* Makes the multicast groups that the partitions configure fixed, and all other groups not
+ * fixed; p == NULL: none is configured. Returns NOMEM, or LIMIT if *ret_left_out groups got no
+ * MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -16,20 +16,20 @@
 
 struct fab_mcast_net {
     struct fab_arena arena; /* memory of the arrays below */
-    /* numbers of switches and ports; switches have the lowest node ids */
+    /* numbers of switches and of ports; switches have the lowest node ids */
     uint32_t switches, ports;
     uint64_t *guid; /* [switches] GUID of each switch */
-    /* [switches] number of MLIDs in the MFT of the switch; 0: trees do not use this switch. */
+    /* [switches] number of entries (MLIDs) of the switch's MFT; 0: trees do not use this switch */
     uint16_t *cap;
     uint64_t *has_ends; /* bitset of the switches with endports */
     /* [switches + 1] id of port 0 of each switch */
     uint32_t *first_port;
     /* [ports] node id of the port's node */
     uint32_t *node;
-    /* [ports] port id at the other end of a working link to a switch with MFT; FAB_NONE: no such
-     * link. */
+    /* [ports] id of the port at the other end of the link, if the link works and leads to a
+     * switch with an MFT; FAB_NONE: otherwise */
     uint32_t *peer;
-    /* [ports] GUID of a port that can be a member of groups; 0: it cannot. */
+    /* [ports] GUID of the port if it can be a member of groups; 0: it cannot */
     uint64_t *port_guid;
     struct fab_map by_guid; /* GUID in port_guid -> port id */
 };
@@ -37,7 +37,7 @@ int fab_mcast_net_new(const struct fab_fabric *f,
                       struct fab_mcast_net **ret); /* returns OK or NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
-/* The links in which another net differs from a net. Both have the same port and switch ids. */
+/* The links in which two nets differ. Both nets have the same port and switch ids. */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
@@ -46,13 +46,14 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
     /* bitset of the switches with endports in the other net */
     uint64_t *has_ends;
 };
-/* Returns whether each switch has the same id in the net and in the fabric. */
+/* Returns true if each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs differ,
- * so that the first net cannot be adapted, or NOMEM. */
+/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs
+ * differ; the first net then cannot be adapted to the other. Also returns NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies the difference to the net. Afterwards *d is the reverse difference. */
+/* Applies the difference to the net, whose links become those of the other net. Afterwards *d is
+ * the difference back to the former links. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 /* Returns the port with this GUID, or FAB_NONE if no port has it. */
@@ -67,7 +68,7 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
 {
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
-/* Returns the node at the other end of the port's link, or FAB_NONE. */
+/* Returns the id of the node at the other end of the port's link, or FAB_NONE. */
 static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n, uint32_t port)
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the multicast trees by MLID, and their members. branches.c adds branches to a tree.
+ * Stores the multicast trees by MLID, and their members. branches.c adds branches to a tree.
  * trees_update.c adapts all trees to a changed fabric.
  */
 #include "libfabmgr/mcast/trees.h"
@@ -88,7 +88,7 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Stores a tree under its MLID. On success, takes over the tree. */
+/* Stores a tree as that of its MLID. On success, the tree belongs to *t. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
@@ -137,8 +137,8 @@ static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Sets the numbers of joins of a member. Attaches or detaches the member if necessary, or changes
- * whether it receives packets. */
+/* Sets how often a member joined as a receiver and as a sender. Extends the tree to the member
+ * or prunes its branch if necessary, or changes whether it receives packets. */
 static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {

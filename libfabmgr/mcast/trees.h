@@ -36,42 +36,45 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
  * the fabric later, trees with higher MLIDs may exist; they avoid this switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
-/* Adds a join of the port with this GUID, as a receiver or as a sender only. The switch of a
- * sender belongs to the tree, but packets are not sent to the sender's port. A port can join
- * several times. If a port does not exist or cannot be reached, it is attached when an update
- * can reach it.
+/*
+ * Adds a join of the port with this GUID, as a receiver or as a sender only. The switch of a sender
+ * belongs to the tree, but packets are not sent to the sender's port. A port can join several
+ * times. If the port does not exist or has no path to the tree, a later update adds it when it can.
  *
- * Returns RANGE if this is not an MLID below the limit of fab_mcast_trees_room, or NOMEM; the
- * tree may then be empty until fab_mcast_trees_update. */
+ * Returns RANGE if this is not an MLID below the limit of fab_mcast_trees_room, or NOMEM; the tree
+ * may then have no branches until fab_mcast_trees_update.
+ */
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives);
 /* Removes one join of the port. Returns NOT_FOUND if the port has no such join, or NOMEM. */
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives);
 
-/* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is no
- * longer on a shortest path to the root. All other branches stay. If only links differ, trees that
- * these links do not affect stay unchanged. Returns NOMEM; some trees may then be empty until the
- * next call. */
+/* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is
+ * no longer on a shortest path to the root. All other branches stay. If only links differ
+ * between the old fabric and `now`, trees that these links do not affect stay unchanged. Returns
+ * NOMEM; some trees may then be empty until the next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
-/* Does the same as fab_mcast_trees_update, from the net of the fabric (fab_mcast_net_new), which
- * another thread may have made. Takes over the net, also if it returns an error. */
+/* Does the same as fab_mcast_trees_update, but with a net that another thread may have made from
+ * the fabric (fab_mcast_net_new). Takes over the net even if it fails. */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 
-/* Returns the switches and links of the present fabric, valid until the next update. */
+/*
+ * Returns the switches and links of the present fabric; the pointer is valid until the next update.
+ */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
 /* Returns the blocks of all MFTs. In a block, `id` is the switch, `number` is fab_mft_number, and
  * the entries are port masks. Blocks that no tree uses any more have only zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
 #define FAB_MCAST_BLOCK_GROUPS 512 /* number of groups of 32 MLIDs */
-/* Adds to the bitset the groups of 32 MLIDs whose MFT blocks may have changed since the last
- * call. */
+/* Adds to the bitset the numbers of the groups of 32 MLIDs whose MFT blocks may have changed
+ * since the last call. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
 /* Returns the number of MLIDs that have members. */
 uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t);
-/* fab_mcast_trees_reaches returns whether the tree reaches this member now. fab_mcast_trees_missing
- * returns the number of members that the tree does not reach. */
+/* fab_mcast_trees_reaches returns true if the tree reaches this member now.
+ * fab_mcast_trees_missing returns the number of members that the tree does not reach. */
 bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid);
 uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid);
 

@@ -16,7 +16,7 @@
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns whether a branch or a member of the tree uses the port. */
+/* Returns true if a branch or a member of the tree uses the port. */
 static bool is_at(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t port)
 {
     const struct fab_mcast_net *n = t->net;
@@ -39,8 +39,8 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return found;
 }
 
-/* Sets *ret to whether each branch of the tree still leads one hop nearer to the root after the
- * change of links. */
+/* Sets *ret to true if each branch of the tree still leads one hop nearer to the root after
+ * links changed. */
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
@@ -60,8 +60,8 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return FAB_OK;
 }
 
-/* Finds the trees that the changed links affect. Before the call, `d` has the new links. The call
- * applies them to the net; afterwards `d` has the old links. */
+/* Finds the trees that the changed links affect. Before the call, `d` has the new links. The
+ * call puts them into the net; afterwards `d` has the old links. */
 static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
                          uint64_t *affected)
 {
@@ -116,15 +116,15 @@ static int follow_links(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* State of the move to a new snapshot in which switches have other ids. */
+/* State of an update to a snapshot in which switches have other ids than in the old one. */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is
      * gone. */
     uint32_t *sw;
-    /* [new switch_count] argument `before` of fab_mcast_tree_attach. All entries are FAB_NONE while
-     * no tree is being moved. */
+    /* [new switch_count] the argument `before` of fab_mcast_tree_attach, with the branches of
+     * the tree that is being moved; FAB_NONE: no branch */
     uint32_t *up;
 };
 
@@ -179,7 +179,7 @@ static int move_tree(const struct move *m, const struct fab_mcast_tree *was)
     return r;
 }
 
-/* Sets m->sw: the new id of each switch of the old net. */
+/* Fills m->sw with the new id of each switch of the old snapshot. */
 static int match_switches(struct move *m)
 {
     const struct fab_mcast_net *now = m->to->net;
