@@ -5,11 +5,12 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define RATE_UNKNOWN 100000 /* in Mb/s, the rate of 4x EDR */
-#define PACKETS_LEAST 4     /* every channel has buffer space for at least this number of packets */
-#define METRE_PS 5000       /* delay of one metre of cable, in ps */
+#define RATE_UNKNOWN 100000 /* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
+/* every channel has buffer space for at least this number of packets of maximum size */
+#define PACKETS_LEAST 4
+#define METRE_PS 5000 /* delay of one metre of cable, in ps */
 
-/* Returns the time in ps that 64 KiB take at a rate in Mb/s. */
+/* Returns the time in ps that 64 KiB take to send at a rate in Mb/s. */
 static uint64_t pace_of(uint32_t mbps)
 {
     return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;

@@ -4,11 +4,13 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* Numbers counted again from the packets. For each channel, taken[] has the number of blocks of its
- * buffer that are in use, and queued[] has the number of bytes that wait for the channel. */
+/* Figures that are counted anew from the packets and events, to compare them with those that the
+ * run keeps. For each channel, taken[] has the number of 64-byte blocks of its buffer that are in
+ * use, and queued[] the number of bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
-    uint64_t *in_flight; /* for each flow, the number of its packets in flight */
+    /* for each flow, the number of its packets that were sent, but not delivered or dropped */
+    uint64_t *in_flight;
     uint64_t packets;
 };
 

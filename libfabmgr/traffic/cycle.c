@@ -25,7 +25,8 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
 
-/* Marks the blocked channels of switches. Returns true if there are any. */
+/* Marks the channels of switches that have no credits for their next packet. Returns true if there
+ * are any. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -51,8 +52,8 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears the mark of each channel whose buffer has a packet that leaves by a channel without a
- * mark. Returns true if it cleared any. */
+/* Clears the mark of each channel that can get credits later: its buffer has a packet that leaves
+ * by a channel without a mark. Returns true if it has cleared a mark. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -67,8 +68,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* Returns the channel by which some packet in the buffer that `channel` sends to will leave;
- * TRAFFIC_NONE: this buffer is empty. */
+/* Returns the channel by which some packet leaves the input buffer into which `channel` sends;
+ * TRAFFIC_NONE if this buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)

@@ -11,7 +11,7 @@ struct traffic_event {
     uint64_t time;   /* ps */
     uint32_t arg;    /* packet, channel, port, flow or SL, depending on the kind */
     uint16_t kind;   /* enum traffic_kind in model.h */
-    uint16_t blocks; /* only for TRAFFIC_CREDIT: number of credits that return */
+    uint16_t blocks; /* number of credits that return to the channel; only for TRAFFIC_CREDIT */
     uint32_t next;   /* used by events.c only */
 };
 struct traffic_far {
@@ -20,23 +20,26 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    size_t room, used; /* elements of the pool: allocated, and used at least once */
-    uint32_t free;     /* first free element of the pool; the free elements form a list */
+    /* elements of pool[] that are allocated, and that have been in use at least once */
+    size_t room, used;
+    uint32_t free; /* first element of pool[] that is not in use; these elements form a list */
     /* [SLOTS] a timing wheel: for each slot of time, the list of its events */
     uint32_t *slot;
-    uint64_t *bits;          /* bitset of the slots that are not empty */
-    uint64_t now;            /* number of the open slot, counted from time 0 */
-    uint32_t open;           /* first event in the sorted list of the open slot */
+    uint64_t *bits; /* bitset of the slots that are not empty */
+    /* number of the slot whose events are being taken, counted from time 0 */
+    uint64_t now;
+    /* first event in the sorted list of the slot whose events are being taken */
+    uint32_t open;
     struct traffic_far *far; /* heap of the events that are later than the last slot of the wheel */
     size_t far_room, far_count;
-    /* number of events inserted into the heap so far; orders events of the heap that have the same
+    /* number of events that were ever put on the heap; orders events of the heap that have the same
      * time */
     uint64_t made;
     size_t count;
 };
 int fab_traffic_events_init(struct traffic_events *q); /* returns NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
-/* Queues an event, which must not be earlier than the event taken last. Returns NOMEM. */
+/* Queues an event. Its time must not be before that of the event taken last. Returns NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
 /* Removes the first event from the queue. Returns false if no event is due up to the time `until`.
  */

@@ -39,8 +39,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* The packet leaves the buffer of its input port at time `when`. Schedules the return of the
- * credits for its space there. */
+/* Schedules the return of the credits for a packet that leaves the buffer of its input port at time
+ * `when`. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
@@ -50,8 +50,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* Returns the channel by which the packet leaves the switch at the other end of the link of `port`;
- * TRAFFIC_NONE: the switch has no route. */
+/* The packet is sent by `port`. Returns the channel by which it will leave the switch at the other
+ * end of this port's link; TRAFFIC_NONE if that switch has no route. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {
@@ -77,8 +77,9 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     fab_traffic_packet_free(t, packet);
 }
 
-/* Sends a packet to a switch. That switch may send the packet on once it has processed the header,
- * but not so early that a faster output link would have to wait for bytes of the packet. */
+/* Sends a packet to a switch. That switch may forward it as soon as it has processed the header. If
+ * the output link is faster than this link, it starts later, so that it never waits for bytes of
+ * the packet. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

@@ -39,15 +39,18 @@ enum traffic_kind {
     TRAFFIC_CREDIT,  /* credits return to a channel */
     TRAFFIC_WAKE,    /* a port can send again */
     TRAFFIC_READY,   /* a flow can send */
-    TRAFFIC_SL,      /* an SL that congestion control delayed can send (arg: endport * 16 + SL) */
-    TRAFFIC_NOTIFY,  /* the receiver of a flow sends a BECN */
+    /* congestion control delayed an SL, which can send now (arg: endport * 16 + SL) */
+    TRAFFIC_SL,
+    TRAFFIC_NOTIFY, /* the receiver of a flow sends a BECN */
 };
 
 struct traffic_packet {
-    /* flow: TRAFFIC_NONE in a free element of packets[]; next: the next packet in the queue, or in
-     * the list of free elements */
+    /* flow: the packet's flow; TRAFFIC_NONE if this element of packets[] is free. next: the next
+     * packet in the same queue, or the next free element. */
     uint32_t flow, next;
-    uint32_t from;  /* the channel whose credits the packet uses; TRAFFIC_NONE: it uses none */
+    /* the channel in whose buffer space the packet is, and whose credits it uses; TRAFFIC_NONE: no
+     * channel */
+    uint32_t from;
     uint32_t to;    /* the channel by which the packet leaves, or for which it waits */
     uint64_t born;  /* time in ps at which the sending endport sent the packet */
     uint16_t bytes; /* including headers */
@@ -59,82 +62,88 @@ struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    /* blocks of 64 bytes; credits: free now; capacity: free when the buffer is empty */
+    /* in blocks of 64 bytes: the credits now, and the credits when the buffer is empty */
     uint32_t credits, capacity;
     uint32_t queued; /* number of bytes that wait for the channel */
-    uint32_t last;   /* the input (port number - 1) that was served last */
-    /* number of packets to send without a mark before the next packet is marked */
+    uint32_t last;   /* the input (port number - 1) whose packet the channel sent last */
+    /* number of packets that the channel sends without FECN before the next packet is marked with
+     * FECN */
     uint32_t gap;
     uint32_t fifos; /* index in fifos[] of the queue of input 0 */
-    /* the channel had no credits for its next packet, which therefore had to wait */
+    /* the next packet had to wait because the channel had no credits */
     bool starved;
-    /* bitset of the inputs that have packets for the channel */
+    /* bitset of the input ports from which packets wait for the channel */
     uint64_t waiting[TRAFFIC_INPUT_WORDS];
 };
 struct traffic_arbiter { /* state of one VL arbitration table of a port */
     uint16_t at;         /* the current entry */
-    int32_t left;        /* remaining weight of the current entry, in blocks of 64 bytes */
+    int32_t left;        /* how many blocks of 64 bytes the present table entry may still send */
 };
 struct traffic_port {
     uint32_t peer; /* port id of the other end; TRAFFIC_NONE: the link is not up */
-    /* index in endports[]; TRAFFIC_NONE: the port belongs to a switch */
+    /* index of the port's endport in endports[]; TRAFFIC_NONE if the port belongs to a switch */
     uint32_t endport;
     uint64_t ps; /* time in ps that 64 KiB take on the link */
     /* in ps: delay of the cable, and of the switch at its other end */
     uint64_t cable, switch_delay;
-    uint64_t free_at; /* time in ps at which the port has sent its current packet */
+    uint64_t free_at; /* time in ps at which the port finishes the packet that it is sending */
     /* number of packets that wait to leave by this port of a switch */
     uint32_t pending;
-    /* If more bytes than this wait for a channel, the port marks packets; UINT32_MAX: it never
-     * marks. */
+    /* If more than this number of bytes waits for a channel, the port marks packets with FECN;
+     * UINT32_MAX: it never does. */
     uint32_t limit;
-    uint16_t rate;    /* Marking_Rate */
-    uint16_t least;   /* length in bytes; shorter packets are not marked */
-    uint8_t inputs;   /* number of ports of the port's switch; 0: not a switch port */
+    uint16_t rate;  /* Marking_Rate */
+    uint16_t least; /* packets of fewer bytes are not marked with FECN */
+    /* number of ports of the switch to which the port belongs; 0 if it is an endport */
+    uint8_t inputs;
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    bool victim;      /* Victim_Mask: the port also marks packets that had to wait for credits */
+    bool victim;      /* Victim_Mask: packets that had to wait for credits are marked, too */
     struct traffic_arbiter high, low;
-    int64_t high_left; /* bytes that the high table may still send before the low table is served */
+    /* bytes that the VLs of the high-priority table may send before a packet of low priority may
+     * follow */
+    int64_t high_left;
 };
 struct traffic_throttle { /* congestion control state of a flow, or of an SL at an endport */
     uint64_t tick;        /* number of timer periods at the last update of `index` */
     uint16_t index;       /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
-    /* endport, to_endport: sender and receiver, as indexes of endports[] */
+    /* sender and receiver of the flow, as indices into endports[] */
     uint32_t endport, to_endport, dlid, slid;
     uint32_t throttle;   /* index of throttles[] */
-    uint32_t next;       /* next flow in the sender's queue for the flow's SL */
-    uint32_t next_becn;  /* next flow in the receiver's queue of BECNs */
+    uint32_t next;       /* next flow in the queue of flows of the same endport and SL */
+    uint32_t next_becn;  /* next flow in the receiver's queue of BECNs to send */
     uint8_t sl, back_sl; /* SL of the flow's packets, and of its BECNs */
-    bool becn;           /* a BECN is due or queued at the receiver */
-    bool open;           /* the flow has data left and its end time has not passed */
-    /* left: bytes of data left to send; stop: time in ps from which on the flow does not send */
+    bool becn;           /* the receiver must send a BECN for this flow, and has not yet done so */
+    bool open;           /* the flow has more data to send, and its end time has not passed */
+    /* left: bytes of data that the flow has not sent yet. stop: time in ps at which the flow stops
+     * sending. */
     uint64_t left, stop;
-    uint64_t pace;      /* time in ps for 64 KiB at the flow's configured rate; 0: no limit */
+    /* time in ps that 64 KiB take at the rate configured for the flow; 0: no limit */
+    uint64_t pace;
     uint64_t in_flight; /* number of data packets sent, but not yet delivered or dropped */
     struct fab_traffic_flow_stats stats;
 };
 struct traffic_endport {
     uint32_t port;                                   /* id of the port */
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
-    uint64_t phase;             /* random phase of the congestion control timers, in ps */
-    struct traffic_fifo sl[16]; /* queues of the flows that may send, by SL */
-    struct traffic_fifo becns;  /* queue of the flows whose BECNs are to be sent */
+    uint64_t phase;             /* random offset of the congestion control timers, in ps */
+    struct traffic_fifo sl[16]; /* for each SL, the queue of the flows that may send now */
+    struct traffic_fifo becns;  /* queue of the flows for which the endport must send a BECN */
     uint16_t waiting;           /* bitset of the SLs that have flows in sl[] */
-    uint16_t held;              /* bitset of the SLs that congestion control delays now */
+    uint16_t held;              /* bitset of the SLs that congestion control delays at present */
     uint8_t last_sl;            /* the SL that sent last */
 };
 
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    struct fab_vls one; /* one VL, used if the input gives no VLs */
+    struct fab_vls one; /* the VLs of a fabric with a single VL, for inputs without VLs */
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
-    uint64_t adapter; /* time in ps from the arrival of a marked packet to the BECN */
+    uint64_t adapter; /* time in ps between the arrival of a packet with FECN and the BECN for it */
     struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
@@ -190,14 +199,16 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
     return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* Queues an event. `blocks` is used by TRAFFIC_CREDIT only. An error is stored in t->status. */
+/* Queues an event. `blocks` is the number of credits of TRAFFIC_CREDIT; other kinds ignore it. If
+ * memory runs out, stores NOMEM in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-/* Lets the port send now if it is free, otherwise as soon as it is free. */
+/* Lets the port send its next packet: now if it is not sending, otherwise when it has sent its
+ * present packet. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* build.c: makes the initial state and the flows. Both functions return NOMEM, and the second one
- * also the other errors of fab_traffic_new. */
+/* Build the initial state (build.c): first all ports, channels and endports, then the flows. Both
+ * functions return NOMEM, and the second one also the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
@@ -205,7 +216,7 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
 /* link.c: allocates packets and moves them over links. */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* returns TRAFFIC_NONE if memory ran out */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
-/* Sends a packet now over its channel `to`, which has credits for it. */
+/* Sends a packet now, over the channel packet->to. The channel must have enough credits. */
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_t blocks);
 
@@ -224,25 +235,25 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* reaction.c: congestion control. fab_traffic_marks returns true if the port marks the packet
- * (FECN). */
+/* Congestion control (reaction.c). fab_traffic_marks returns true if the port marks the packet with
+ * FECN. */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns the time in ps that the flow must wait, because of congestion control, after it has sent
- * a packet that takes `ps`. */
+/* Returns how long congestion control delays the flow after a packet, in ps. ps: the time that it
+ * takes to send this packet. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* arbitration.c: fab_traffic_arbitrate chooses the VL that sends now. mask: the VLs that can send,
- * at least one. fab_traffic_arbitration_charge subtracts the bytes that a VL sends from its weight.
- */
+/* VL arbitration (arbitration.c). fab_traffic_arbitrate returns the VL whose packet the port sends
+ * next; mask: the VLs that can send, at least one. fab_traffic_arbitration_charge subtracts the
+ * bytes that a VL sends from its weight. */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* cycle.c: looks for a deadlock. Returns OK, NOMEM, or CYCLE. After CYCLE, t->cycle has the ports
- * of the deadlock. */
+/* Searches for a deadlock (cycle.c). Returns OK if there is none, NOMEM, or CYCLE. After CYCLE,
+ * t->cycle has the ports of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

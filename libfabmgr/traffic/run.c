@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates and frees the model, and runs it event by event. */
+/* Creates and frees the traffic model, and runs its events one after the other. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"

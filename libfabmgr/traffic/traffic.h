@@ -20,9 +20,9 @@
 
 #define FAB_TRAFFIC_US UINT64_C(1000000) /* ps */
 #define FAB_TRAFFIC_FOREVER UINT64_MAX
-/* value of `sl` of a flow: the SL that the VL assignment gives the path */
+/* value for the `sl` of a flow: use the SL that the tables assign to the path */
 #define FAB_TRAFFIC_PATH_SL 0xff
-/* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
+/* number of bytes that a packet has on the wire besides its data: LRH, BTH, CRCs */
 #define FAB_TRAFFIC_HEADER_BYTES 26
 
 /* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
@@ -41,37 +41,43 @@ struct fab_traffic_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    const struct fab_vls *vls;                         /* NULL: one VL */
-    const struct fab_traffic_arbitration *arbitration; /* NULL: all VLs in turn */
-    const struct fab_congestion *congestion;           /* NULL: no congestion control */
-    bool by_sl;         /* congestion control at adapters works by SL, not by flow */
-    uint32_t mtu;       /* maximum number of bytes of data in a packet; 0: 4096 */
-    uint32_t buffer;    /* bytes of input buffer at each port, divided evenly among the VLs; each VL
-                           has room for at least four packets; 0: 65536 */
-    uint32_t switch_ns; /* ns from the arrival of a packet's header to its departure; 0: 200 */
-    uint32_t cable_ns;  /* delay of a cable in ns; 0: 25, the delay of 5 m */
-    uint32_t adapter_ns;     /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
-    const uint32_t *cable_m; /* [port_count] length in m (0: cable_ns applies); NULL: all 0 */
-    uint64_t seed;           /* seed of the random numbers for marks and timer phases */
+    const struct fab_vls *vls; /* NULL: one VL */
+    /* NULL: all VLs send in turn, packet by packet */
+    const struct fab_traffic_arbitration *arbitration;
+    const struct fab_congestion *congestion; /* NULL: no congestion control */
+    /* if true, congestion control at adapters delays whole SLs, otherwise single flows */
+    bool by_sl;
+    uint32_t mtu; /* maximum number of bytes of data in a packet; 0: 4096 */
+    /* input buffer of each port in bytes, divided evenly among the VLs; each VL has space for at
+     * least four packets; 0: 65536 */
+    uint32_t buffer;
+    uint32_t switch_ns;  /* ns from the arrival of a packet's header to its departure; 0: 200 */
+    uint32_t cable_ns;   /* delay of each cable in ns; 0: 25, which is the delay of 5 m */
+    uint32_t adapter_ns; /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
+    /* [port_count] length in m of the cable at each port; 0: cable_ns applies; NULL: cable_ns
+     * applies to all */
+    const uint32_t *cable_m;
+    uint64_t seed; /* seed of the random numbers for marks and timer phases */
 };
 
-/* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own. The
- * flows of an adapter take turns, packet by packet. */
+/* A flow of data from one endport to another; both have LIDs. Each flow has a send queue of its
+ * own. The flows of one adapter send packets in turn. */
 struct fab_traffic_flow {
-    uint32_t from, to;   /* port ids */
-    uint32_t offset;     /* DLID minus the destination's base LID; below 2^LMC */
+    uint32_t from, to; /* port ids */
+    /* which LID of the destination the packets have: DLID minus base LID, less than 2^LMC */
+    uint32_t offset;
     uint8_t sl;          /* 0..15, or FAB_TRAFFIC_PATH_SL */
     uint64_t start, end; /* ps: the flow sends packets from time `start` on and before time `end` */
     uint64_t bytes;      /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
-    uint32_t rate;       /* greatest rate in Mb/s; 0: the rate of the link */
+    uint32_t rate;       /* maximum rate in Mb/s; 0: the rate of the link */
 };
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered; /* bytes of data */
     uint64_t packets;         /* data packets delivered */
     /* time in ps at which all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
     uint64_t done;
-    /* time in ps from the first byte sent to the last byte received; latency: sum over the
-     * delivered packets; latency_max: maximum */
+    /* Latency of packets in ps, from the first byte sent to the last byte received. latency: sum
+     * over all delivered packets; latency_max: maximum. */
     uint64_t latency, latency_max;
 };
 struct fab_traffic_totals {
@@ -91,10 +97,10 @@ int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic
 void fab_traffic_free(struct fab_traffic *t);
 
 /* Runs until the time `until`, or until no event is left. Returns CYCLE if there is a deadlock, in
- * which channels wait for each other for ever; the model cannot run further. The search for
- * deadlocks runs every 50 us of simulated time, and when no event is left. Also returns NOMEM. */
+ * which channels wait for each other for ever; the model cannot run further. It searches for
+ * deadlocks every 50 us of simulated time, and when no event is left. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
-/* Returns a time in ps: that of the last event, or the end of the last run. */
+/* Returns the present simulated time in ps: that of the last event, or the end of the last run. */
 uint64_t fab_traffic_now(const struct fab_traffic *t);
 bool fab_traffic_idle(const struct fab_traffic *t); /* returns true if no event is left */
 /* Returns the ports of the deadlock after fab_traffic_run has returned CYCLE. Each port waits for
@@ -105,8 +111,8 @@ void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Recounts credits, packets and bytes, and compares them with the state. Returns false if the state
- * is wrong because of a bug in the model. The function is slow, and meant for tests. */
+/* Counts credits, packets and bytes anew, and compares them with the counts of the model. Returns
+ * false if they differ, which is a bug of the model. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif
