@@ -33,24 +33,30 @@ struct counting {
     struct fab_measurement *f;
     struct fab_quality *q;
     uint8_t *tile; /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
-    /* [end_count] LID << 32 | index in ends[]; destinations are counted in this order */
+    /* [end_count] LID << 32 | index in ends[], ascending; the traffic to each destination is
+     * counted in this order */
     uint64_t *by_lid;
-    /* [switches] number of switches on the path to the destination; BROKEN; ON_STACK; 0: not
-     * visited */
+    /* [switches] number of switches on the path to the current destination. 0: not visited yet.
+     * BROKEN: the path does not arrive. ON_STACK: the path is being followed. */
     uint32_t *depth;
-    uint32_t *order; /* [switches] the visited switches, parents first */
+    /* [switches] the visited switches; each comes after the next switch on its path */
+    uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
-    uint32_t *out;   /* [switches] id of the port towards the destination */
-    /* [switches] number of units that the switch forwards for other switches */
+    /* [switches] id of the port by which each switch forwards to the current destination */
+    uint32_t *out;
+    /* [switches] number of units to the current destination that each switch receives from other
+     * switches */
     uint32_t *sources;
     size_t words; /* number of 64-bit words of a set of leaves */
-    /* [switches][words] set of the leaves from which the units in sources[] come; valid if
-     * sources[] > 0 */
+    /* [switches][words] set of the leaves that send the units of sources[]; valid if sources[] > 0
+     */
     uint64_t *gathered;
-    /* [ports][words] set of the leaves that send over the channel of the port */
+    /* [ports][words] set of the leaves that send over each channel; a channel is named by its
+     * sending port */
     uint64_t *senders;
-    uint64_t *load;      /* [ports] number of units that each channel carries */
-    uint32_t *receivers; /* [ports] number of destinations that receive over the channel */
+    uint64_t *load; /* [ports] number of units that each channel carries */
+    /* [ports] for each channel, the number of destinations whose traffic uses it */
+    uint32_t *receivers;
 };
 
 static void fill_tile(struct counting *t, uint32_t block)
@@ -63,7 +69,8 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the switch after `sw` on the path; FAB_NONE: the path ends at `sw`. */
+/* Returns the switch after `sw` on the path to the current destination; FAB_NONE if the path ends
+ * at `sw`. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -73,8 +80,8 @@ static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
     return f->to[t->out[sw]];
 }
 
-/* Walks from `sw` to the first switch that an earlier walk visited, and records the switches on the
- * path. */
+/* Follows the path from `sw` up to the first switch that an earlier walk visited, and records its
+ * switches. */
 static void walk(struct counting *t, const uint8_t *column, uint32_t sw, uint32_t *count)
 {
     uint32_t up = 0;
@@ -109,7 +116,7 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
 }
 
 /* Adds the units that switch `sw` sends and forwards to the load of its channel, and to the units
- * of the next switch. */
+ * that the next switch forwards. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -29,8 +29,10 @@
 
 struct comparison {
     struct fab_route_input in;
-    struct fab_engine_choice *first; /* the tables of the caller, which the first engine has made */
-    /* the best other tables so far; engine is NULL if none are better than `first` */
+    /* the tables on entry, which the first engine of the chain has made */
+    struct fab_engine_choice *first;
+    /* the best of the other tables tried so far; `engine` is NULL if none of them are better than
+     * `first` */
     struct fab_engine_choice best;
     /* score of the best tables: greatest channel load of all-to-all x greatest number of flows of
      * the worst shift; the lower score is better */
@@ -68,7 +70,7 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of, con
     return FAB_OK;
 }
 
-/* Proves the tables. Returns UNSUPPORTED if they fail the proof. */
+/* Proves that the tables are correct. Returns UNSUPPORTED if they are not. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {
@@ -84,8 +86,8 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Returns true if paths have different SLs. Hosts learn the SL of a path only from path records of
- * subnet administration. */
+/* Returns true if some paths have an SL other than 0. Hosts learn such an SL only from path records
+ * of subnet administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
@@ -102,9 +104,9 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK ? prove(c, t) : status;
 }
 
-/* Takes ownership of t. Keeps its tables as the best ones if their score is at most `limit`;
- * otherwise frees them. status: the result of computing t. With UNSUPPORTED, only these tables are
- * excluded; other errors are returned. */
+/* Takes ownership of the tables t, which were computed with the result `status`. Keeps them as the
+ * best ones if their score is at most `limit`; otherwise frees them. If `status` is UNSUPPORTED,
+ * these tables are only left out; other errors are returned. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {
@@ -156,8 +158,9 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
     return status;
 }
 
-/* Improves tables by local search. The result replaces the tables even if their score is the same,
- * because local search has reduced the conflicts between flows. */
+/* Improves the tables of `from` by local search, and proves the result. The result replaces the
+ * best tables even if their score is the same, because local search has reduced the number of flows
+ * that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};

@@ -17,7 +17,7 @@
 
 struct fab_engine_choice {
     const struct fab_route_engine *engine;
-    struct fab_lft lft; /* tables that have passed the proof */
+    struct fab_lft lft; /* tables that have passed the proof; the caller frees them */
     struct fab_vls vls;
     struct fab_verdict verdict;
     char why[300]; /* text for the operator: the sentence of the engine, and the measured figures */

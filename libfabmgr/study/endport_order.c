@@ -19,7 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-#define FAR 0xff /* not connected; distances above 254 hops count as 254 */
+/* distance between leaves that are not connected; distances of more than 254 hops count as 254 */
+#define FAR 0xff
 
 struct sorting {
     struct fab_arena arena; /* memory of the arrays */
@@ -27,8 +28,9 @@ struct sorting {
     uint64_t *key;          /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
     uint8_t *leaf_distance; /* [leaf_count][leaf_count] number of hops between two leaves */
     uint32_t *sequence;     /* [leaf_count] indices in leaves[], in the new order */
-    uint32_t *scratch;      /* [switches] queue of switches, or leaves put aside */
-    uint8_t *distance;      /* [switches] number of hops from one leaf to each switch */
+    /* [switches] scratch memory: a queue of switches, or a list of leaves */
+    uint32_t *scratch;
+    uint8_t *distance; /* [switches] number of hops from one leaf to each switch */
 };
 
 static void measure(struct sorting *s, uint32_t leaf)
@@ -75,8 +77,9 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits sequence[from] to sequence[to - 1] into groups. The members of a group are within `radius`
- * hops of its first member. Splits each group again by smaller radii. */
+/* Splits the leaves sequence[from] to sequence[to - 1] into groups, so that the members of a group
+ * are adjacent. They are within `radius` hops of the first member. Then splits each group again
+ * with smaller radii. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {
@@ -112,7 +115,7 @@ static int by_leaf_and_port(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Numbers the leaves by their position in the sequence, and sorts the endports by leaf and port. */
+/* Numbers the leaves by their position in `sequence`, and sorts the endports by leaf and port. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);

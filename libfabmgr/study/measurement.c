@@ -28,7 +28,7 @@ static void find_channels(struct fab_measurement *f)
 }
 
 /* Finds the switch to which an endport is attached, and the port of that switch. Returns false if
- * the endport can neither send nor receive. */
+ * the endport has no LID or no link to a switch, so that it can neither send nor receive. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {

@@ -21,26 +21,27 @@ struct fab_measured_leaf {
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
-    uint32_t switches, ports; /* ports: all port ids of switches are below this number */
+    uint32_t switches, ports; /* ports: the ids of all switch ports are below this number */
     uint32_t *first;          /* [switches] id of port 0 of each switch */
-    /* [ports] the switch to which the channel of the port leads; FAB_NONE: the port has no
-     * channel */
+    /* [ports] the switch at the other end of the port's link; FAB_NONE: the port has no link to a
+     * switch */
     uint32_t *to;
     uint32_t channels;
-    /* [end_count] the measured endports in the order of shifts */
+    /* [end_count] the endports that are measured; in the shift by k, endport i sends to endport i +
+     * k */
     struct fab_measured_endport *ends;
     uint32_t end_count;
     struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;
     uint32_t *leaf_at; /* [switches] index in leaves[]; FAB_NONE: the switch is no leaf */
     size_t words;      /* number of 64-bit words of a set of endports */
-    /* [leaf_count][words] set of the endports that the leaf's paths do not reach */
+    /* [leaf_count][words] for each leaf, the set of the endports that its packets do not reach */
     uint64_t *broken;
 };
 /* Finds the endports and channels to measure. Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
-/* Sorts leaves[] and ends[] into the order of shifts. Leaves with few hops between them become
+/* Sorts leaves[] and ends[], for shift permutations. Leaves with few hops between them become
  * adjacent in leaves[]. ends[] is sorted by leaf, and then by the port of the leaf. Returns NOMEM
  * if there is no memory. */
 int fab_study_measurement_order(struct fab_measurement *f);

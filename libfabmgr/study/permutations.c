@@ -20,8 +20,8 @@
 struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
-    uint32_t *load;  /* [ports] number of flows over each channel */
-    uint32_t *ends;  /* [end_count] indexes of the endports in random order */
+    uint32_t *load;  /* [ports] number of flows of the current permutation over each channel */
+    uint32_t *ends;  /* [end_count] indices of the endports in random order */
     uint32_t *worst; /* [samples] greatest load of a channel in each random permutation */
 };
 
@@ -50,8 +50,8 @@ static void clear(struct traffic *t)
     memset(t->load, 0, t->f->ports * sizeof *t->load);
 }
 
-/* Adds one flow to the loads of the channels on its path. Returns the greatest load among these
- * channels. */
+/* Adds one flow from endport `src` to endport `dst` to the loads of the channels on its path.
+ * Returns the greatest load among these channels. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -68,8 +68,8 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* Returns the share (0..1) of an endport's bandwidth that a flow gets on its path; 0: the path does
- * not reach the destination. The loads of all flows have been counted before. */
+/* Returns the part (0..1) of an endport's bandwidth that a flow from `src` to `dst` gets; 0 if its
+ * path does not reach the destination. load[] must have the loads of all flows. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -107,7 +107,8 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    if (rc == FAB_OK && !s.every) /* then ends[1] to ends[all] list all shifts in random order */
+    /* afterwards ends[1] to ends[all] are all shifts in random order */
+    if (rc == FAB_OK && !s.every)
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {
         uint32_t k = t.ends[++s.tried], most = shift(&t, k);

@@ -30,17 +30,18 @@ struct fab_quality_input {
     uint32_t end_count;
     uint32_t samples; /* number of random permutations, and of random bisections; 0: none */
     uint64_t seed;
-    /* called often; when it returns true, the measurement ends with BUSY; may be NULL */
+    /* called often; if it returns true, the measurement ends with BUSY; NULL: the measurement
+     * cannot be stopped */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
 
 /* All-to-all: every endport sends one unit to every other endport. */
 struct fab_quality_all {
-    /* Greatest load of a channel in units: the edge forwarding index of the literature. */
+    /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
-    /* no routing has a lower `max` than this, because the channels between a leaf and other
-     * switches must carry all traffic between its endports and those of other leaves (quality.c) */
+    /* lower limit of `max` for any routing, because the channels between a leaf and other switches
+     * must carry all traffic between its endports and those of other leaves (quality.c) */
     uint64_t bound;
     /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
      * otherwise over all channels */
@@ -55,15 +56,17 @@ struct fab_quality_all {
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
 /* Permutations: each endport sends one flow and receives one flow. */
-struct fab_quality_shift { /* endport i sends to endport i + k, modulo the number of endports */
-    uint32_t max;          /* greatest number of flows of a shift on a channel */
-    uint32_t worst;        /* the least k whose shift has this maximum */
+/* shifts: endport i sends to endport i + k, modulo the number of endports */
+struct fab_quality_shift {
+    uint32_t max;   /* greatest number of flows that any shift puts on one channel */
+    uint32_t worst; /* the least k whose shift puts that many flows on a channel */
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
-    bool every; /* all k were tried */
+    bool every; /* all shifts were tried; if false, only a sample */
 };
 struct fab_quality_random {
-    /* number of flows on the most loaded channel: median and maximum over all permutations */
+    /* number of flows on the channel with the most flows: median and maximum over all random
+     * permutations */
     uint32_t median, max;
     uint32_t tried;
 };
@@ -71,20 +74,21 @@ struct fab_quality_random {
  * path of a flow limits the flow: it gets an equal share of that channel's bandwidth (Hoefler,
  * Schneider, Lumsdaine 2008). */
 struct fab_quality_bisection {
-    /* bandwidth that a flow gets, as a fraction (0..1) of an endport's bandwidth: mean over the
-     * flows of all bisections */
+    /* fraction (0..1) of an endport's bandwidth that a flow gets, as the mean over all flows of all
+     * bisections */
     double mean;
-    double least; /* the same fraction as `mean`, over the flows of the worst bisection only */
+    double least; /* the same fraction, as the mean over the flows of the worst bisection */
     uint32_t tried;
 };
 struct fab_quality {
-    uint32_t ends, leaves; /* leaves: number of switches to which the endports are attached */
+    uint32_t ends, leaves; /* number of endports, and of switches to which they are attached */
     uint32_t channels;     /* number of channels of the fabric */
     uint64_t pairs;        /* number of ordered pairs of endports that the tables connect */
     /* number of ordered pairs that the tables do not connect; no other figure includes them */
     uint64_t lost;
     struct fab_quality_all all;
-    /* lower bound, for any routing, of the number of flows on a channel in the worst permutation */
+    /* lower limit, for any routing, of the number of flows on one channel in the worst permutation
+     */
     uint32_t permutation_bound;
     struct fab_quality_shift shift;
     struct fab_quality_random random;
@@ -101,8 +105,8 @@ int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_qua
  * Returns the errors of fab_study_quality_measure(). */
 int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
                                uint32_t *ret_count);
-/* Returns the greatest channel load of all-to-all divided by the mean load; 0: no channel has load.
- */
+/* Returns the greatest channel load of all-to-all traffic divided by the mean load; 0 if no channel
+ * has a load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
 
 #endif

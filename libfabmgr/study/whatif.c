@@ -18,7 +18,7 @@ static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32
     uint8_t num;
     if (p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
-    /* In a builder made from a snapshot, the reference of a node is its node id. */
+    /* the builder was made from a snapshot, so its reference of a node is the node id */
     *ret_was = fab_fabric_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
     return *ret_was ? fab_fabric_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
@@ -62,8 +62,8 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns true if an endport with new id `now` is lost. Either its whole adapter is unreachable, or
- * only its own link is down while another port of the adapter is still connected. */
+/* Returns true if the endport whose id in the new fabric is `now` is lost: either its whole adapter
+ * is unreachable, or its own link is down while another port of the adapter is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

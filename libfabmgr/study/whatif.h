@@ -12,7 +12,9 @@ struct fab_whatif_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    const uint32_t *ports; /* one port id of each link that fails; duplicates are allowed */
+    /* ids of ports whose links fail, in the old fabric; a link may be named by either port and
+     * several times */
+    const uint32_t *ports;
     uint32_t port_count;
 };
 struct fab_whatif {
@@ -25,8 +27,8 @@ struct fab_whatif {
      * ascending */
     uint32_t *lost;
     uint32_t lost_count;
-    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE: the port is
-     * gone */
+    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE if the manager
+     * would not reach the port */
     uint32_t *port_now;
 };
 /* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,
@@ -34,8 +36,8 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* The numbers of writes that would replace the tables `before` by the tables `now` in the same
- * switches. */
+/* The changes that would replace the tables `before` by the tables `now` in the switches that have
+ * both. */
 struct fab_whatif_change {
     /* numbers of LFT entries and of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;
