@@ -66,9 +66,8 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Returns the number of switches on the path from sw to the destination; FAB_NONE: the path does
- * not arrive. `next` is a function that returns the next switch, by the old or by the new entries.
- */
+/* Returns the number of switches on the path from sw to the destination; FAB_NONE if the path does
+ * not arrive. next(o, sw) returns the switch after sw, either by the old or by the new entries. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -106,7 +105,8 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
 
 /* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
 
-/* phase[]: which next hops of a switch the search has followed: none, only the new one, or both */
+/* Which next hops of a switch the search has already followed: none, only the new one, or both the
+ * new and the old one. Values of phase[]. */
 enum { FRESH, SAW_NEW, SAW_BOTH };
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)
@@ -196,8 +196,8 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Keeps a working old path: adds edges so that sw is written before those changed switches on its
- * old path whose new paths do not arrive. */
+/* Lets packets on a working old path arrive: adds edges (constraints) so that sw is written before
+ * those changed switches on its old path whose new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
@@ -215,7 +215,7 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* Returns true if the path over the switches from, at and to goes down and then up again. */
+/* Returns true if a path from switch `from` over `at` to `to` goes down, and then up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
@@ -239,8 +239,8 @@ static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
     return ret;
 }
 
-/* If sw and the first changed switch on its new path are on a cycle, adds an edge so that sw is
- * written after that switch. */
+/* If sw and the first changed switch on its new path are on a cycle of old and new entries, adds an
+ * edge (constraint) so that sw is written after that switch. */
 static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

@@ -18,8 +18,8 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* Marks the urgent items (blocks to write): those whose write ends packet loss, and those that must
- * be written before an urgent item. */
+/* Marks the urgent items, which are LFT blocks to write. An item is urgent if its write ends packet
+ * loss, or if it must be written before an urgent item. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;
@@ -36,8 +36,8 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Returns the bitset of those entries of an item (a block to write) whose old and new values
- * differ. If the old block is unknown, returns all entries. */
+/* Returns a bitset of those entries of an item (an LFT block to write) whose old and new values
+ * differ. If the old values are unknown, returns all entries. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -111,7 +111,7 @@ static void make_op(const struct key *key, struct fab_plan_op *op)
                                           before->item->urgent != key->item->urgent);
 }
 
-/* Stores all writes in their final order in a new array *ret_ops. Returns NOMEM. */
+/* Stores all writes, sorted into their final order, in a new array *ret_ops. Returns NOMEM. */
 static int sort_writes(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
 {
     struct key *keys = calloc(o->part_count, sizeof(*keys));
@@ -164,7 +164,7 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    /* these two arrays are scratch memory of the search for cycles, which has not begun yet */
+    /* the search for cycles, which has not begun yet, uses these two arrays later */
     uint32_t *endports = o->low, *queue = o->open;
     for (uint32_t sw = 0; sw < count; sw++) {
         endports[sw] = count_endports(o, sw);

@@ -8,30 +8,31 @@
 
 /* the analysis stops after it has read this number of entries, which takes about 40 ms */
 #define FAB_LFT_ORDERING_STEPS 4000000u
-/* Values of hop[] that are not switch ids. DROPS: the port leads nowhere. ENDPORT: the port leads
- * to an endport. */
+/* Values of hop[] that are not switch ids. DROPS: packets sent by this port reach nothing. ENDPORT:
+ * the port leads to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
 struct fab_lft_ordering_item { /* a block to write */
     /* drops: number of entries that drop packets until they are written. distance: number of
-     * switches on the longest new path of an entry. wave: writes of this block with a lower wave
-     * are sent before this one. waits: number of edges that end at this item. edge: first edge that
-     * begins at this item, or FAB_NONE. */
+     * switches on the longest new path of an entry. wave: the writes of one block number are sent
+     * wave by wave, the lowest first. waits: number of edges (constraints) that end at this item.
+     * edge: first edge that begins at this item, or FAB_NONE. */
     uint32_t sw, drops, distance, wave, waits, edge;
-    /* bitsets of entries. differs: the old and new values differ. changed: the entry differs, and a
-     * port owns its LID. written: earlier parts of this block have written the entry. */
+    /* Bitsets of the 64 entries. differs: the old and new values differ. changed: the entry
+     * differs, and its LID is in use. written: earlier parts of this block have written the entry.
+     */
     uint64_t differs, changed, written;
     /* known: the old entries are known. urgent: the write ends packet loss, or must precede a write
-     * that does (find_urgent). awaited: another item must be written after this one. */
+     * that does (find_urgent). awaited: some other item must be written after this one. */
     bool known, urgent, awaited;
 };
-struct fab_lft_ordering_edge {    /* a constraint: item `before` must write the entry before item
-                                     `after` does */
+/* a constraint: the write of item `before` must change the entry before the write of item `after`
+ * does */
+struct fab_lft_ordering_edge {
     uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
     uint8_t entry;                /* position of the entry in the LFT block */
-    /* soft: the edge may be removed if otherwise no write is possible. gone: the edge was
-     * removed. */
+    /* soft: the edge may be removed if otherwise no item could be written. gone: it was removed. */
     bool soft, gone;
 };
 struct fab_lft_ordering_part { /* a write */
@@ -42,13 +43,14 @@ struct fab_lft_ordering {
     const struct fab_plan_input *in;
     struct fab_lft_ordering_item *items;
     uint32_t count;
-    /* by_block: [count] item ids, sorted by block. block_start: where each block begins in
-     * by_block. */
+    /* [count] indices of the items, sorted by block number; those of block b begin at
+     * by_block[block_start[b]] */
     uint32_t *by_block, *block_start;
-    /* [port_count] id of the switch that the port leads to, or FAB_LFT_ORDERING_ENDPORT or
+    /* [port_count] the switch to which the port leads, or FAB_LFT_ORDERING_ENDPORT or
      * FAB_LFT_ORDERING_DROPS */
     uint32_t *hop;
-    uint32_t *slot; /* [switch_count] the switch's item of the current block, or FAB_NONE */
+    /* [switch_count] each switch's item of the current block number; FAB_NONE if it has none */
+    uint32_t *slot;
     /* the switches whose entry changes for the current LID; changed_count is their number */
     uint32_t *changed;
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
@@ -56,11 +58,12 @@ struct fab_lft_ordering {
     uint8_t *phase;
     uint32_t *rank; /* [switch_count] number of hops from the nearest leaf switch */
     uint32_t counter, base, open_count, changed_count, steps;
-    /* [count] for each item, the bitset of the entries that must wait or are written already */
+    /* [count] for each item, a bitset of the entries that must wait for another switch or are
+     * written already */
     uint64_t *blocked;
-    uint32_t *queue;                     /* items whose `waits` is 0, so that they may be written */
+    uint32_t *queue;                     /* the items with `waits` 0, which may be written now */
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
-    uint32_t edge_count, unordered;      /* unordered: as in struct fab_plan */
+    uint32_t edge_count, unordered;      /* unordered: see struct fab_plan */
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
     size_t edge_room, part_room;
@@ -69,12 +72,12 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* lft_constraints.c: finds the order in which one LFT block must be written to different switches,
- * for the LID o->lid. items[count] are these writes. Adds one edge per constraint, and updates
- * changed, distance and drops of the items. Returns NOMEM. */
+/* Finds in which order different switches must write one LFT block number, as far as the LID o->lid
+ * is concerned (lft_constraints.c). items[count] are these writes. Adds one edge for each
+ * constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
-/* lft_parts.c: adds the writes of the given items. Each write gets a later wave than the writes
+/* Adds the writes of the given items (lft_parts.c). Each write gets a later wave than the writes
  * that must precede it. Returns NOMEM, or INVAL if no item can be written, which would be an
  * internal error. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the writes of one block number in all switches, in parts where necessary. An item is the
- * block of one switch.
+ * Makes the writes of one LFT block number in all switches that change it. If necessary, a switch's
+ * block is written in parts. An item is the block of one switch.
  *
  * A precedence says that one switch must write its entry for a destination before another switch
  * does (lft_constraints.c). A block has the entries of 64 destinations. For one of them, switch A
@@ -19,9 +19,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Adds a write that changes the given entries of item i, and keeps the old values of the other
- * entries that are not written yet. last: the write changes all remaining entries, including those
- * of LIDs without an owner. */
+/* Adds a write of item i (the LFT block of one switch) that changes the given entries. Other
+ * entries that are not written yet keep their old values. With `last`, the write changes all
+ * remaining entries, including those of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -35,13 +35,13 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     p->op.keep = last ? 0 : ~(item->written | entries);
     item->written |= last ? UINT64_MAX : entries;
     if (!last)
-        item->wave++; /* the next part comes in a later wave */
+        item->wave++; /* the next write of this block comes in a later wave */
     return FAB_OK;
 }
 
-/* Updates the constraints after item i got a write of the given entries in wave `wave`: items that
- * waited for these entries get a later wave, and items that wait for nothing else are appended to
- * the queue. */
+/* Updates the constraints after a write of the given entries of item i was added in wave `wave`.
+ * Items that had to wait for these entries get a later wave. Items that need not wait any more are
+ * appended to the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -56,8 +56,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* Removes the soft precedences of this block, because its precedences contradict each other.
- * Returns false if no soft ones are left. */
+/* Removes the soft constraints of this block number, because the constraints contradict each other.
+ * Returns false if none were left to remove. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -72,8 +72,9 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Writes the first item that still waits, although other items should precede it, and counts it in
- * `unordered`. Called only if no item can be written, which would be an internal error. */
+/* Writes the first of the items that still wait, although another item should precede it, and
+ * counts it in `unordered`. Called only if no item can be written, which would be an internal
+ * error. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {
@@ -89,9 +90,8 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Writes a part of a block. All blocks have an entry that must wait for another switch, so none can
- * be written whole. Chooses the switch with the most entries that need not wait, and writes these
- * entries. */
+/* Called if no block can be written whole, because each has an entry that must wait for another
+ * switch. Chooses the switch with the most entries that need not wait, and writes these entries. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {
@@ -123,7 +123,7 @@ static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items,
     return ret;
 }
 
-/* Gives each write a later wave than all writes that must precede it. */
+/* Adds the writes such that each gets a later wave than all writes that must precede it. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;

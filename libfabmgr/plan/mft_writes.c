@@ -19,19 +19,20 @@
 
 #define PORTS_A_BLOCK 16
 
-struct cell { /* an MFT block of a switch that responds, with its present and wanted entries */
+struct cell { /* an MFT block of a switch that answers, with its present and wanted entries */
     uint32_t sw, number;
     uint16_t was[FAB_BLOCK_ENTRIES], will[FAB_BLOCK_ENTRIES];
 };
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    struct cell *cell; /* cells of the current group, by switch and position */
+    struct cell *cell; /* blocks of the current group of MLIDs, sorted by switch and position */
     size_t cells, room;
     /* [switches] union-find: the parent of each switch; a root is its own parent */
     uint32_t *root;
-    uint32_t *pending; /* [switches] bitset of the group's LIDs for which the entries of an
-                          unresponsive switch differ from the target; NULL: all switches respond */
+    /* [switches] for each unresponsive switch, a bitset of those LIDs of the group for which its
+     * entries differ from the target; NULL if all switches respond */
+    uint32_t *pending;
 };
 
 static uint32_t number_of(uint32_t group, uint32_t position)
@@ -93,8 +94,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Returns the bitset of those LIDs of the group whose entries in the switch (was) and in the target
- * (will) differ. If the block of the switch is unknown, returns all LIDs. */
+/* Returns a bitset of those LIDs of the group for which the entries that the switch holds (was)
+ * differ from the target (will). If the switch's block is unknown, returns all LIDs. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -149,8 +150,8 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
     return (c->number >> 9) * PORTS_A_BLOCK + bit;
 }
 
-/* Removes those new branches that lead into an unresponsive switch, if the entries of that switch
- * for the LID differ from the target. */
+/* Removes new branches that lead into an unresponsive switch, for LIDs for which the entries of
+ * that switch differ from the target. */
 static void prune_unresponsive(struct draft *d, struct cell *c)
 {
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
@@ -177,8 +178,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if the block of the switch at the other end of the link also names the link. Then
- * only the other block counts the link, so that it is not counted twice. */
+/* Returns true if the block of the switch at the other end of the link also has this link in its
+ * mask. That switch then counts the link, so that it is not counted twice. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -195,8 +196,8 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
            names(&d->cell[low], lid, num % PORTS_A_BLOCK);
 }
 
-/* For each link that this block names for the LID, joins the two switches of the link. Returns true
- * if the two switches of a link were joined already: then the branches form a cycle. */
+/* Joins the two switches of each link that this block has in its mask for the LID. Returns true if
+ * the two switches of some link were joined already, because the branches then form a cycle. */
 static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;
@@ -267,7 +268,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Adds to the bitset `set` the groups of LIDs for which some switch has an entry in b. */
+/* Sets in `set` the bits of those groups of LIDs for which some switch has an entry in b. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

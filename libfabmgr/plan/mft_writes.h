@@ -30,28 +30,29 @@ struct fab_plan_mft_op {
 };
 struct fab_plan_mft {
     struct fab_plan_mft_ops {
-        /* the reads or writes of this stage, ordered by group, switch and position */
+        /* the reads or writes of this stage, sorted by group, switch and position */
         struct fab_plan_mft_op *op;
         size_t count, room;
     } stage[FAB_MFT_STAGES];
 };
 struct fab_plan_mft_input {
     const struct fab_mcast_net *net; /* the switches and links of the trees */
-    const struct fab_blocks *want;   /* the target's blocks; a missing block is all zero */
-    const struct fab_blocks *held;   /* blocks in the switches; a missing block is unknown */
-    /* Bitset of the switches that do not answer; NULL: all answer. If the entries of such a switch
-     * for a LID differ from the target, no new branch for that LID leads into it. */
+    /* blocks that the switches should hold; a missing block is all zero */
+    const struct fab_blocks *want;
+    const struct fab_blocks *held; /* blocks in the switches; a missing block is unknown */
+    /* Bitset of the switches that do not answer; NULL if all answer. No new branch for a LID leads
+     * into such a switch if its entries for the LID differ from the target. */
     const uint64_t *unresponsive;
-    const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
+    const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups of LIDs to plan */
 };
 /* Plans the reads and writes of the groups in in->groups. A group with unknown blocks gets only
  * reads; the caller plans it again when these are answered. Returns NOMEM. */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 
-/* Translates the blocks that switches hold to the switch ids of another snapshot. guid[switches]:
- * the node GUID of each switch, by its old id. Leaves out the blocks of switches that are not in
- * the snapshot `now`. Returns NOMEM. */
+/* Translates the MFT blocks that switches hold to the switch ids of the snapshot `now`.
+ * guid[switches]: the node GUID of each switch, by its old id. Drops the blocks of switches that
+ * are not in this snapshot. Returns NOMEM. */
 int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint32_t switches,
                        const struct fab_fabric *now, struct fab_blocks *ret);
 void fab_plan_mft_forget(struct fab_blocks *held, uint32_t sw);

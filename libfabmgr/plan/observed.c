@@ -179,12 +179,14 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
 struct move {
     struct fab_observed *o;
     uint32_t old_count, now_count; /* numbers of switches in the two snapshots */
-    uint32_t *to;                  /* [old_count] new id of each switch; FAB_NONE: it is gone */
-    uint64_t *known;               /* as o->known, by the new ids */
+    /* [old_count] id of each switch in the new snapshot; FAB_NONE if the switch is not in it */
+    uint32_t *to;
+    /* which LFT blocks are known (as in struct fab_observed), by the new ids */
+    uint64_t *known;
 };
 
-/* Finds the new ids of the switches. Returns false if the LFT rows cannot be moved in place,
- * because there are too many switches, or because the switches have another order than before. */
+/* Finds the ids of the switches in the new snapshot. Returns false if the LFTs cannot be moved in
+ * place, because there are too many switches, or because their order by id is another one. */
 static bool find_new_ids(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
 {
     uint32_t next = 0;
@@ -221,9 +223,9 @@ static void move_row(struct move *m, uint32_t sw)
     memcpy(fab_target_lft_row(lft, m->to[sw]), fab_target_lft_row(lft, sw), lft->stride);
 }
 
-/* Moves the LFT rows in place. The order of the rows stays the same. So no row is overwritten
- * before it has moved if rows that move down are moved first to last, and rows that move up last to
- * first. */
+/* Moves the LFT of each switch to its new id, in place. The order of the switches stays the same.
+ * To overwrite no LFT that has not moved yet, LFTs that move to lower ids are moved first to last,
+ * and then those that move to higher ids last to first. */
 static void move_rows(struct move *m)
 {
     for (uint32_t sw = 0; sw < m->old_count; sw++) {
@@ -236,8 +238,8 @@ static void move_rows(struct move *m)
     }
 }
 
-/* Copies the LFT rows into new tables, which have room for exactly the switches of the new
- * snapshot. */
+/* Copies the LFTs into new tables, which have space for exactly the switches of the new snapshot.
+ */
 static int move_by_copy(struct fab_observed *o, const struct fab_fabric *old,
                         const struct fab_fabric *now)
 {

@@ -5,9 +5,9 @@
 
 #include "libfabmgr/plan/plan.h"
 
-/* As fab_plan_observed_remap with the same `top`, but *o changes in place. If *o has room for all
- * switches of the new snapshot, its LFT rows are moved and not copied. Afterwards
- * o->lft.switch_count is the number of rows that *o has room for, which may be greater than
+/* Does the same as fab_plan_observed_remap with the same `top`, but changes *o in place. If *o has
+ * space for all switches of the new snapshot, the LFTs are moved instead of copied. Afterwards
+ * o->lft.switch_count is the number of LFTs for which *o has space, which may be greater than
  * now->switch_count. Returns NOMEM, with *o unchanged. */
 int fab_plan_observed_move(struct fab_observed *o, const struct fab_fabric *old,
                            const struct fab_fabric *now);

@@ -57,8 +57,8 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
     return memcmp(was, will, size) != 0;
 }
 
-/* Returns true if the first pass writes the final contents of the block, because the block gets no
- * new key. */
+/* Returns true if the first pass (which removes keys) already writes the final contents of the
+ * block, because the block gets no new key. */
 static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
     const struct fab_plan_op removes = {.port = op->port, .block = op->block, .removes = true};

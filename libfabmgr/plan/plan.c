@@ -159,8 +159,8 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Adds a write for each LFT block that the switch is not known to hold as the target has it, or
- * whose entries drop packets since stage EARLY. */
+/* Adds the LFT writes of a switch: one for each block that it is not known to hold as in the
+ * target, and one for each block whose entries drop packets since stage EARLY. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};
@@ -273,7 +273,7 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
-/* fab_plan_make calls in->stopped after each group of this many switches or ports. */
+/* The planning calls in->stopped once for this number of switches or ports. */
 #define IDS_BETWEEN_LOOKS 64
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))
@@ -287,8 +287,8 @@ static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *,
     return ret;
 }
 
-/* Sorts the LFT writes, which are the ops from index `start` on, into a safe order (lft_order.c).
- */
+/* Sorts the LFT writes into a safe order (lft_order.c). These writes are the ops from index `start`
+ * on. */
 static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 {
     struct fab_plan_op *ops = NULL;
@@ -304,8 +304,9 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
     return ret;
 }
 
-/* Returns whether a switch with writes in stage EARLY, which are the ops from index `start` on, is
- * cut off together with another switch, and Active links join them. */
+/* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric, but that
+ * Active links connect with other switches that are cut off. The writes of the stage are the ops
+ * from index `start` on. */
 static bool early_mixes(const struct draft *d, size_t start)
 {
     uint32_t last = FAB_NONE;
@@ -477,8 +478,9 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
     want_port(in, op->port, &want);
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
-        want.client_reregister = 0; /* the request to register again was sent with the Set to Armed,
-                                       and must not be repeated */
+        /* the Set that took the port to Armed already asked the host to register again, which must
+         * not be repeated */
+        want.client_reregister = 0;
     return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, data, FAB_SMP_DATA);
 }
 

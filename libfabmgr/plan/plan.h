@@ -44,21 +44,26 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
-/* The VL tables that devices are known to hold, as they were written and acknowledged. They are
- * stored as the values from which they are computed, port by port: the values of two known ports of
- * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table per
- * port. */
+/* The values from which the VL tables of one port are computed. They describe the tables that the
+ * device is known to hold, because they were written and acknowledged. The values of two ports of a
+ * switch determine the SLtoVLMappingTable between these ports. Adapters and routers have one table
+ * per port. */
 struct fab_observed_vl_port {
-    /* number of data VLs; 0: the values of this port are not known. At port 0 of a switch, 0 means
-     * that the values of all its ports are unknown. */
+    /* Number of data VLs; 0 if the values of this port are not known. At port 0 of a switch, 0
+     * means that the values of all its ports are unknown. */
     uint8_t vls;
-    uint8_t class; /* the class of the port's VL mapping, as index of fab_observed_vls.vl[][] */
-    uint16_t arbitrated; /* the port's VLArbitrationTables are arb[arbitrated - 1]; 0: not known */
+    /* class of the port, by which its VLs are chosen: an index of fab_observed_vls.vl[][] */
+    uint8_t class;
+    /* The VLArbitrationTables of the port are fab_observed_vls.arb[arbitrated - 1]. 0: they are not
+     * known. */
+    uint16_t arbitrated;
 };
 struct fab_observed_vls {
     uint32_t ports;
-    struct fab_observed_vl_port *port; /* [ports] known values by port id; NULL: nothing is known */
-    /* [class of the in port][class of the out port][SL] the VL */
+    /* [ports] the values of each port by port id; NULL: no values are known */
+    struct fab_observed_vl_port *port;
+    /* [class of the in port][class of the out port][SL] the VL on which the switch forwards the
+     * packet */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     struct fab_arb *arb;
     size_t arbs, arb_room;
@@ -68,7 +73,8 @@ struct fab_observed_vls {
  * or has written them and got the acknowledgement. */
 struct fab_observed {
     struct fab_lft lft;
-    /* bitset: bit sw * blocks + block is set if this LFT block of switch sw is known */
+    /* bitset of the LFT blocks that are known: bit sw * blocks + block stands for this block of
+     * switch sw */
     uint64_t *known;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
@@ -82,8 +88,8 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
-/* Returns the first block of a switch, at or after `from` and before `end`, that is not known;
- * `end`: all of them are known. */
+/* Returns the first LFT block of a switch that is not known, from block `from` to end - 1; `end` if
+ * all of them are known. */
 uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
                                         uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
@@ -122,39 +128,45 @@ struct fab_plan_op {
     uint16_t block;   /* LFT, PKEY_TABLE: block number */
     uint8_t state;    /* PortInfo: the port state to request, or FAB_STATE_NOP */
     union {
-        /* LFT: if bit i is set, entry i keeps its old value, which a later write changes */
+        /* LFT: a bitset of entries that keep their old values in this write; a later write changes
+         * them */
         uint64_t keep;
         uint64_t map; /* SL2VL: in the form of fab_target_sl2vl_pack */
     };
-    uint64_t drain; /* LFT: if bit i is set, entry i drops packets until a later write changes it */
-    uint32_t mod;   /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
-    bool removes;   /* PKEY_TABLE: this write only removes keys */
-    bool awaited;   /* LFT: another write of this plan must take effect only after this one */
-    /* LFT: this write must take effect only after an awaited write of the same block number */
+    /* LFT: a bitset of entries that this write makes drop packets; a later write sets them */
+    uint64_t drain;
+    uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
+    bool removes; /* PKEY_TABLE: this write only removes keys */
+    bool awaited; /* LFT: some other write of this plan must take effect only after this write */
+    /* LFT: this write must take effect only after an `awaited` write of the same block number */
     bool waits;
-    /* LFT: this write and all later ones may be sent only when all awaited writes before this one
-     * are answered */
+    /* LFT: this write, and all that come later, may be sent only when all `awaited` writes before
+     * it are answered */
     bool barrier;
-    /* LFT: has a barrier; packets that were sent before must also have left the fabric */
+    /* LFT: like `barrier`, but packets that were sent before must have left the fabric, too */
     bool settle;
 };
-/* Writes without a barrier between them may be in flight together and take effect in any order. */
+/* The writes of a plan, in order. Writes without a barrier between them may be in flight at the
+ * same time, and take effect in any order. */
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
-    uint32_t unordered; /* number of LFT writes for which no safe order exists */
-    /* Too many entries change for a complete analysis of the order of LFT writes. If `unchecked` is
-     * set, or if `unordered` is not 0, loops and packet losses are possible while the writes are
-     * under way, unless libfabmgr/transition has proved the order. */
+    /* number of LFT writes that come before a write that should precede them, because no safe order
+     * exists */
+    uint32_t unordered;
+    /* The order of some LFT writes was not analysed, because too many entries change. If
+     * `unchecked` is set, or if `unordered` is not 0, loops and packet losses are possible while
+     * the writes are under way, unless libfabmgr/transition has proved the order. */
     bool unchecked;
-    /* After a failed LFT write that is awaited, no LFT write that waits may be sent, whatever its
+    /* If an `awaited` LFT write fails, no LFT write that waits may be sent any more, whatever its
      * block number. */
     bool stepwise;
-    /* Some pairs have a path before and after the plan, but none from the time when op lossy_first
-     * is sent until op lossy_end is sent or the plan ends. 0 and 0: no pair loses its path. */
+    /* Some pairs that have a path before and after the plan have none in between: from the time
+     * when op lossy_first is sent, until op lossy_end is sent or the plan ends. If both are 0, no
+     * pair loses its path. */
     uint32_t lossy_first, lossy_end;
-    /* Active links join switches whose tables change in stage EARLY. Without libfabmgr/transition,
-     * these writes have no order. */
+    /* Stage EARLY changes tables of switches that Active links connect with each other. Only
+     * libfabmgr/transition puts these writes into a safe order. */
     bool early_mixes;
 };
 struct fab_plan_input {
@@ -163,18 +175,19 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
-    /* If set, a difference in timers and thresholds alone justifies a write, as after a change of
+    /* If set, a port is also written if only its timers and thresholds differ, as after a change of
      * the policy. Otherwise these are written only together with other fields, because some devices
      * do not keep them (attr_diff.c). */
     bool tune;
-    bool ask; /* the plan also sets ClientReregister on endports that are up, so that they register
-                 again */
+    /* the plan also sets ClientReregister on endports that are up, so that hosts repeat their
+     * registrations */
+    bool ask;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
-    /* Entries that lead into a link which comes up drop packets until stage ROUTES, also if they
-     * keep their value (lft_early.c). */
+    /* Makes all entries that lead into links which come up drop packets until stage ROUTES, even
+     * those that do not change (lft_early.c). */
     bool hold;
     struct fab_arb_cache *book; /* private */
 };
@@ -186,8 +199,8 @@ int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
  * each link. Returns NOMEM. */
 int fab_plan_make_links(const struct fab_plan_input *in, const uint32_t *port, size_t count,
                         struct fab_plan *ret);
-/* Returns the PortInfo that a port of an ISL will show when the writes of a plan have brought its
- * link up. */
+/* Returns the PortInfo that a port of an ISL will report after the writes of a plan have brought
+ * its link up. */
 void fab_plan_port_when_up(const struct fab_plan_input *in, uint32_t port,
                            struct fab_port_info *ret);
 void fab_plan_fini(struct fab_plan *p);
@@ -199,9 +212,9 @@ void fab_plan_fini(struct fab_plan *p);
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* As fab_plan_vls_done, for the tables of one device. If the mapping of SLs to VLs changed since
- * the last fab_plan_vls_done, the device's tables stay unknown. If it returns NOMEM, they are
- * unknown, too. */
+/* Does for one device what fab_plan_vls_done does for all. If the mapping of SLs to VLs has changed
+ * since the last fab_plan_vls_done, the VL tables of the device stay unknown. They are also unknown
+ * after NOMEM. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

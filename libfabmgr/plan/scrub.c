@@ -72,8 +72,8 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* Finds the P_Key block of a row. The row number is port number * FAB_PKEY_BLOCKS_MAX + block
- * number. */
+/* Finds the P_Key block that corresponds to a row number, which is port number *
+ * FAB_PKEY_BLOCKS_MAX + block number. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -104,7 +104,8 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (fab_fabric_port(f, port)->info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* Finds the SLtoVLMappingTable of a row, at a switch. The row number is in port << 8 | out port. */
+/* Finds the SLtoVLMappingTable of a switch that corresponds to a row number, which is in port << 8
+ * | out port. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -139,8 +140,8 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* Finds the VLArbitrationTable block of a row. The row number is port number * FAB_ARB_BLOCKS +
- * block number - 1. */
+/* Finds the VLArbitrationTable block that corresponds to a row number, which is port number *
+ * FAB_ARB_BLOCKS + block number - 1. */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -164,8 +165,8 @@ static uint32_t most_ports(const struct fab_fabric *f, uint32_t nodes)
     return most;
 }
 
-/* Each function rows_of_... sets the number of rows and the group width of one stage (at->rows,
- * at->width). */
+/* Each function rows_of_... sets at->rows and at->width for one kind of attribute: the number of
+ * rows and, if the rows form groups, the number of rows in use per group (struct stage). */
 static void rows_of_one(const struct fab_plan_input *in, struct fab_scrub_at *at)
 {
     (void)in;
@@ -217,11 +218,11 @@ static void rows_of_vlarb(const struct fab_plan_input *in, struct fab_scrub_at *
 struct stage {
     void (*set_rows)(const struct fab_plan_input *in, struct fab_scrub_at *at);
     find_fn *find;
-    /* If not 0, the rows form groups of this size (for example, one group for each in port and one
-     * row for each out port). The first at->width rows of a group can have items; the others have
-     * none. 0: all rows can have items. */
+    /* If not 0, the rows form groups of this size (for example, one group for each in port, with
+     * one row for each out port). Only the first at->width rows of each group are in use. 0: all
+     * rows are in use. */
     uint32_t inner;
-    bool switches; /* only switches have items of this stage */
+    bool switches; /* only switches have attributes of this kind */
 };
 #define STAGES 4
 static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
@@ -234,8 +235,8 @@ static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
                          {rows_of_vlarb, find_vlarb, 0, false}},
 };
 
-/* Finds the next item in the row of the position *at. Returns false at the end of the row, or if
- * *steps are used up. */
+/* Finds the next attribute to read in the row of *at. Returns false if the row has none left, or if
+ * *steps is used up. */
 static bool find_in_row(const struct fab_plan_input *in, const struct stage *st,
                         struct fab_scrub_at *at, uint32_t *steps, struct fab_scrub_item *ret)
 {
@@ -300,7 +301,7 @@ static uint64_t arb_blocks(const struct fab_port_info *info)
 static uint64_t count_lanes(const struct fab_plan_input *in, uint32_t node)
 {
     const struct fab_fabric *f = in->fabric;
-    uint64_t count = 0, live = 0; /* live: ports with a link */
+    uint64_t count = 0, live = 0; /* live: number of ports with a link */
     if (in->observed->vls.port == NULL)
         return 0;
     for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
@@ -351,8 +352,8 @@ static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_
     }
 }
 
-/* Default ports that lead to no link (0, and numbers above the last port) count as equal, because
- * the manager does not choose between them. */
+/* Notes a difference of a default port. Values that lead to no link (0, and numbers above the last
+ * port) count as equal, because the manager does not choose between them. */
 static void note_default_port(const char *field, uint8_t held, uint8_t wanted, uint8_t ports,
                               struct fab_scrub_difference *d)
 {
@@ -386,7 +387,7 @@ static void compare_port(const struct fab_port_info *now, const struct fab_port_
     note(d, "LMC", 0, now->lmc, want->lmc);
     note(d, "MasterSMLID", 0, now->sm_lid, want->sm_lid);
     note(d, "GIDPrefix", 0, now->gid_prefix, want->gid_prefix);
-    /* Instead of the M_Key, only 0 or 1 (differs) is passed, so that no message shows a key. */
+    /* passes 0 or 1 (differs) instead of the M_Key, so that no message shows a key */
     note(d, "M_Key", 0, now->m_key != want->m_key, 0);
     note(d, "M_KeyProtectBits", 0, now->m_key_protect, want->m_key_protect);
     note(d, "M_KeyLeasePeriod", 0, now->m_key_lease, want->m_key_lease);
@@ -499,9 +500,9 @@ static void record_enforce(const struct fab_plan_input *in, uint32_t port,
         (void)fab_target_held_pkeys_set_enforce(&o->pkeys, port, does);
 }
 
-/* Marks the VL tables that differed as unknown, so that the next plan writes them again. These are
- * the SL-to-VL tables of all port pairs with this output port, or the arbitration tables of the
- * port. */
+/* Marks VL tables that differed as unknown, so that the next plan writes them again. If an SL-to-VL
+ * table of a switch differed, the tables of all port pairs with the same out port count as unknown.
+ */
 static void forget_lanes(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                          struct fab_observed *o)
 {

@@ -19,14 +19,15 @@
 #include "libfabmgr/plan/plan.h"
 
 enum fab_scrub_turn { FAB_SCRUB_TABLES, FAB_SCRUB_LANES, FAB_SCRUB_TURNS };
-struct fab_scrub_at { /* a position in a turn; if all members are 0, the start of the turn */
+/* a position in a turn of the scrub; all members 0: the beginning of the turn */
+struct fab_scrub_at {
     uint32_t stage, row, node;
-    /* private: number of rows of the stage, and number of used rows in each group of rows (struct
+    /* private: number of rows of the stage, and number of rows in use in each group of rows (struct
      * stage in scrub.c) */
     uint32_t rows, width;
     bool over;
 };
-struct fab_scrub_item { /* an attribute to read */
+struct fab_scrub_item { /* an attribute that the scrub reads */
     /* port: the port id, as in struct fab_plan_op; for SL2VL of a switch, the id of its port 0 */
     uint32_t node, port;
     /* number of the block: of the LFT or P_Key table from 0, of VLArbitrationTable from 1 to
@@ -36,32 +37,34 @@ struct fab_scrub_item { /* an attribute to read */
     uint16_t attr_id;
 };
 /* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
- * call, the function examines at most `steps` pairs of a device and a row (for example, an LFT
- * block). Returns false if it found no attribute. If at->over is then set, the turn is complete;
- * otherwise the caller must call again. */
+ * call, the function examines at most `steps` places where a device could have an attribute.
+ * Returns false if it found no attribute. If at->over is then set, the turn is complete; otherwise
+ * the caller must call again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
-/* Returns an upper bound of the number of items that a turn has at the nodes from `node` to before
- * `end`. */
+/* Returns an upper limit of the number of attributes that a turn reads from the nodes `node` to end
+ * - 1. */
 uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                               uint32_t node, uint32_t end);
 
 struct fab_scrub_difference {
-    const char *field;     /* "entry", or the name of a field */
-    uint32_t entry;        /* LID, P_Key index, SL, or position in the table */
+    const char *field; /* "entry", or the name of a field */
+    /* which entry differs: its LID, P_Key index, SL, or position in the table */
+    uint32_t entry;
     uint64_t held, wanted; /* the value that was read, and the value that the manager wrote */
     uint32_t entries;      /* number of entries or fields that differ */
 };
-/* Compares the attribute that was read with what the device is known to hold. data: FAB_SMP_DATA
- * bytes. Returns whether they differ. */
+/* Compares an attribute that was read with what the device is known to hold. data: the FAB_SMP_DATA
+ * bytes that were read. Returns whether they differ. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
 /* Returns true if a port is in another state than the snapshot says, or if a switch reports a
  * changed port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
-/* Records in `o` the tables that were read, so that the next plan writes the differences.
- * SwitchInfo and PortInfo are not in `o` but in the snapshot, so a sweep must read them again. */
+/* Records in `o` the tables that the device holds, so that the next plan writes what differs from
+ * the target. SwitchInfo and PortInfo are not in `o` but in the snapshot, so a sweep must read them
+ * again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have. */

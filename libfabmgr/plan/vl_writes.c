@@ -39,8 +39,8 @@
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
-/* Returns true if the port is in service. A port out of service gets its tables when it comes up.
- */
+/* Returns true for port 0 of a switch, and for a port whose link is in state Init or later. Other
+ * ports get their VL tables when their links come up. */
 static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
     return fab_fabric_port(f, port)->present &&
@@ -70,8 +70,8 @@ static bool nothing_to_do(const struct fab_plan_input *in)
            (in->observed == NULL || in->observed->vls.port == NULL);
 }
 
-/* Returns the VL arbitration tables that the port is known to hold; if they are unknown, all bytes
- * are zero. */
+/* Returns the VL arbitration tables that the port is known to hold; all zero bytes if they are
+ * unknown. */
 static struct fab_arb arb_held(const struct fab_plan_input *in,
                                const struct fab_observed_vl_port *now)
 {
@@ -119,8 +119,8 @@ struct pairs {
     uint8_t num[PORTS];                     /* [count] numbers of ports in service */
     struct fab_observed_vl_port now[PORTS]; /* [count] values that the devices are known to hold */
     struct fab_observed_vl_port want[PORTS];
-    /* known: the switch's tables are known. by_in: a write of scope LINE sets all pairs with one in
-     * port; otherwise all pairs with one out port. */
+    /* known: the tables of the switch are known. by_in: writes of scope LINE set the tables of all
+     * pairs with one in port; otherwise those of all pairs with one out port. */
     bool known, by_in;
 };
 
@@ -146,9 +146,9 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects the ports in service of a switch, with their present and wanted VL values. Returns false
- * if no SL-to-VL table of the switch need be written. This is so if the switch has no such tables,
- * if it holds the wanted tables, or if there is one VL and its tables are unknown. */
+/* Collects the ports of a switch whose links are up, with their present and wanted VL values.
+ * Returns false if no SL-to-VL table of the switch needs a write: it has no such tables, it holds
+ * the wanted tables, or there is one VL and its tables are unknown. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -247,7 +247,7 @@ static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_
     return exceptions;
 }
 
-/* Returns how many further writes are needed after one write has set the tables of all pairs of
+/* Returns how many writes are needed after a write has set the SL-to-VL tables of all pairs of
  * ports to `base`. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
@@ -323,8 +323,9 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Adds the writes of this scope. They either set only the pairs that differ, or set all tables
- * anew, the widest scope first. The function chooses the method with fewer writes in total. */
+/* Adds the writes of this scope. There are two methods: to set only the tables that differ, or to
+ * set all tables anew, the widest scope first. The function uses the method with fewer writes in
+ * total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -408,8 +409,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* Finds `arb` in held->arb[], or adds it. *ret: its index + 1; 0: there are too many tables.
- * Returns NOMEM. */
+/* Finds the tables `arb` in held->arb[], or adds them. *ret receives the index + 1, or 0 if there
+ * are so many tables that the index does not fit. Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -427,8 +428,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Empties held->arb[] if it has ARBS_MANY tables or more, since most of them belong to no port any
- * more. The VL arbitration tables of all ports are then unknown. */
+/* Empties held->arb[] if it has ARBS_MANY elements or more, since no port uses most of them any
+ * more. The VL arbitration tables of all ports then count as unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)
