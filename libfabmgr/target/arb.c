@@ -28,7 +28,8 @@
 #include "libfabmgr/target/target.h"
 
 #define PACKET 64 /* weight of one packet of 4096 bytes */
-/* greatest number of packets of 4096 bytes for one entry, as a weight has 8 bits */
+/* maximum number of packets of 4096 bytes that one table entry can send, because its weight has 8
+ * bits */
 #define ENTRY_PACKETS 3u
 #define ROUND_MOST 100u
 #define WHOLE 100000u /* 100 percent, in thousandths of a percent */
@@ -94,8 +95,8 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* Finds the VLs of high and of low priority at a port, with their shares. *ret_idle: bitset of the
- * VLs that no class uses. */
+/* Finds the VLs of high and of low priority at a port, with their shares. *ret_idle receives a
+ * bitset of the VLs that no traffic class uses. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -114,7 +115,9 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
             share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
     if (urgent == used || fab_fabric_port(f, port)->info.vlarb_high_cap == 0)
-        urgent = 0; /* no VL can have precedence over the others */
+        /* no VL can have precedence: all VLs in use have high priority, or the port has no
+         * high-priority table */
+        urgent = 0;
     for (uint8_t vl = 0; vl < vls; vl++)
         if (used >> vl & 1)
             add_lane(urgent >> vl & 1 ? high : low, vl, share[vl]);
@@ -128,9 +131,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Gives all VLs together about `round` packets in one cycle of the table. Compares the result with
- * the shares. Returns the greatest shortfall of a VL, in millionths of its share; UINT32_MAX: the
- * table has too few entries. */
+/* Distributes about `round` packets, one cycle of the table, among the VLs by their shares. Returns
+ * how far the result is from the shares: the greatest shortfall of a VL, in millionths of its
+ * share. Returns UINT32_MAX if the table has too few entries for the result. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -152,8 +155,8 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* Sets the number of packets of each VL in one cycle of a table that has room for `room` entries.
- * Returns false if these are too few. */
+/* Decides how many packets each VL sends in one cycle of a table of `room` entries. Returns false
+ * if the table has too few entries. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;
@@ -167,9 +170,9 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Returns the index in l->lane[] of the VL to which the next entry of the table belongs; -1: the
- * table is complete. The entries of each VL are spread evenly over the table. done: number of
- * entries that each VL has so far. */
+/* Returns the VL for the next entry of the table, as index in l->lane[]; -1 if the table is
+ * complete. The entries of each VL are spread evenly over the table. done[]: number of entries that
+ * each VL has so far. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;
@@ -222,7 +225,8 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
     return limit < UNBOUNDED ? (uint8_t)limit : UNBOUNDED - 1;
 }
 
-/* Copies a table that the operator configured, leaving out the VLs that the port does not have. */
+/* Copies a table that the operator has configured, without the entries of VLs that the port does
+ * not have. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -273,8 +277,9 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* Returns the cache key of a port. It combines the properties of the port on which its tables
- * depend. The fabric, the policy and vls are the same for all entries of a cache. */
+/* Returns the key of a port in the cache of tables. The key combines the properties of the port on
+ * which its tables depend. The fabric, the policy and vls are the same for all entries of a cache.
+ */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -290,8 +295,9 @@ static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb
     if (b->count == b->room)
         more = fab_base_grow(b->entry, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
-        return; /* without memory the tables are not cached; a later port with this key computes
-                   them again */
+        /* without memory these tables are not cached, and are computed again for the next port with
+         * this key */
+        return;
     b->entry = more;
     more[b->count++] = (struct fab_arb_cache_entry){key, *a};
 }
@@ -340,8 +346,9 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* ---- guarantees -------------------------------------------------------------------------------
  */
 
-/* Returns how many packets of `mtu` bytes the VLs in the bitset `lanes` together may send in one
- * cycle of the table. *ret_least: the number of packets of the VL that may send fewest. */
+/* Returns how many packets of `mtu` bytes the VLs of the bitset `lanes` may send together in one
+ * cycle of the table. *ret_least receives this number for the VL of `lanes` that may send fewest.
+ */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

@@ -19,16 +19,17 @@
  * low-priority table, blocks 3 and 4 the high-priority table. */
 #define FAB_ARB_BLOCKS 4
 
-/* The VLArbitrationTables of a port. Entries beyond `lows` and `highs` have weight 0. An all-zero
- * value means that the tables are unknown, or that the manager need not set them. */
+/* The VLArbitrationTables of a port. Entries beyond `lows` and `highs` have weight 0. If all bytes
+ * are zero, the tables are unknown, or the manager need not set them. */
 struct fab_arb {
     uint8_t lows, highs;
     uint8_t limit; /* LimitOfHighPriority, in units of 4096 bytes; meaningful if highs > 0 */
-    /* true: the manager sets all blocks of both tables; false: it sets only block 1 */
+    /* whether the manager sets all blocks of both tables, or only block 1 */
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* A cache of computed tables, since many ports have equal tables. An all-zero cache is empty. */
+/* A cache of computed tables, since many ports have equal tables. A cache of zero bytes is empty.
+ */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
@@ -40,12 +41,13 @@ struct fab_arb_cache {
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set the
- * tables, because the port has one VL or too few table entries. `cache` is NULL, or the cache of
- * earlier calls with the same fabric, policy and vls. */
+ * tables, because the port has one VL or too few table entries. `cache` may be NULL; otherwise all
+ * calls with this cache must have the same fabric, policy and vls. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
-/* fab_target_arb_block copies block 1..FAB_ARB_BLOCKS of the tables to *ret.
- * fab_target_arb_has_block returns whether the port has the block and the manager sets it. */
+/* fab_target_arb_block copies one block of the tables, with a number from 1 to FAB_ARB_BLOCKS, to
+ * *ret. fab_target_arb_has_block returns whether the port has this block and the manager sets it.
+ */
 void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
@@ -53,14 +55,14 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* Returns a bitset of the VLs that a traffic class (level) uses at a port. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
-/* Returns the share of a link's bandwidth, per mille, that the VLs `mine` are guaranteed by IBA
- * 7.6.9. All VLs `others` have packets of `mtu` bytes to send. In the worst case, which the
- * function assumes, only that VL of `mine` has packets which gets the least. mine and others:
+/* Returns which share of a link's bandwidth, per mille, the tables guarantee to the VLs `mine` (IBA
+ * 7.6.9). The function assumes the worst case: all VLs of `others` have packets of `mtu` bytes to
+ * send, and of the VLs of `mine`, only the one that gets the least has packets. mine and others:
  * bitsets of VLs. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
-/* Returns the share of a class in thousandths of a percent. This is the configured share. Classes
- * without a configured share divide evenly what the configured shares leave. */
+/* Returns the share of a traffic class in thousandths of a percent: its configured share. If it has
+ * none, it gets an equal part of what the configured shares of other classes leave. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

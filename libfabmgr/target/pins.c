@@ -13,7 +13,7 @@
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 struct patterns {
-    const char **text; /* the patterns, sorted, without duplicates */
+    const char **text; /* [count] the patterns of the policy, sorted, without duplicates */
     size_t count;
 };
 
@@ -26,8 +26,8 @@ static void take(const char *pattern, const char **ret, size_t *count)
     ++*count;
 }
 
-/* Returns the number of patterns of the policy. Unless ret is NULL, stores the patterns in ret[].
- */
+/* Returns the number of patterns of the policy. If ret is not NULL, also stores the patterns in
+ * ret[]. */
 static size_t list_patterns(const struct fab_policy *p, const char **ret)
 {
     const struct fab_partitions *parts = p->partitions;
@@ -72,8 +72,8 @@ static int find_patterns(const struct fab_policy *p, struct patterns *ret)
     return FAB_OK;
 }
 
-/* Returns true if some pattern matches `desc` but does not match `but`. If `but` is NULL, returns
- * true if any pattern matches `desc`. */
+/* Returns true if some pattern of the policy matches the name `desc`, but does not match the name
+ * `but`. If `but` is NULL, returns true if any pattern matches `desc`. */
 static bool gains(const struct patterns *p, const char *desc, const char *but)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -129,7 +129,7 @@ void fab_target_pins_arrivals_fini(struct fab_pins_arrivals *a)
 struct draft {
     const struct fab_pins_input *in;
     struct patterns patterns;
-    struct fab_pin *pin; /* the pins so far, followed by the new pins */
+    struct fab_pin *pin; /* the pins that existed before, followed by the new pins */
     size_t pins;
     struct fab_pin_waiting *waiting;
     size_t waits;

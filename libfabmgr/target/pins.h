@@ -7,34 +7,37 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* In microseconds. The adapters of a host become visible one after the other. For this long after
- * the first pin of a host name, a GUID that appears for the first time may share the host name. */
+/* Adapters of the same host may appear one after the other. If a GUID appears for the first time
+ * within this time after the first pin of a host name, it may share the host name. In microseconds.
+ */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
-/* When the manager first found each host. All zero: no host was found yet. */
+/* When the manager first found each host. If all bytes are zero, no host was found yet. */
 struct fab_pins_arrivals {
-    /* node GUID -> time in seconds of the manager's clock, or FAB_PINS_EARLIER */
+    /* maps the node GUID to a time in seconds of the manager's clock, or to FAB_PINS_EARLIER */
     struct fab_map seconds;
-    bool began; /* the nodes of the first fabric were recorded */
+    bool began; /* whether the nodes of the first fabric were recorded */
 };
-#define FAB_PINS_EARLIER UINT32_MAX /* found before the manager could tell the time of arrival */
+/* time of hosts that were found before the manager could tell when they arrived */
+#define FAB_PINS_EARLIER UINT32_MAX
 
 struct fab_pins_input {
     const struct fab_fabric *fabric;
-    /* its partitions and classes have the patterns; its member `pins` is ignored */
+    /* the patterns of its partitions and traffic classes are used; its member `pins` is ignored */
     const struct fab_policy *policy;
     const struct fab_pins *was;
-    struct fab_pins_arrivals *arrivals; /* input and output; the function adds new hosts */
+    struct fab_pins_arrivals *arrivals; /* input and output; the function adds hosts that are new */
     uint64_t now_us;                    /* time of the manager's clock in us; not 0 */
     int64_t unix_us;
 };
 /* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also
  * finds the nodes that must wait for an approval, because their pin has another name, or because
- * another GUID holds the host name. If several hosts in the same fabric show a host name that
- * nobody holds, all are pinned to it. A pattern that consists only of stars matches every name, and
- * counts as no pattern. Returns NOMEM. */
+ * the host name is pinned to another GUID. If several hosts of this fabric show a host name to
+ * which no GUID is pinned, all of them are pinned to it. A pattern that consists only of stars
+ * matches every name, and counts as no pattern. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
-/* Returns true if both sets have the same pins and the same waiting nodes, apart from times. */
+/* Returns true if both sets have the same pins and the same waiting nodes. Differences in times do
+ * not count. */
 bool fab_target_pins_same(const struct fab_pins *a, const struct fab_pins *b);
 /* Returns true if a pattern of the policy selects nodes by name. A pattern that consists only of
  * stars does not count. */

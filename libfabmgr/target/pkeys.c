@@ -122,9 +122,9 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* Number of a block that stores the partition enforcement of a port; no P_Key block has this
- * number. The entry SET of the block is the enforcement that the manager last set. The entry SEEN
- * is 1 if the port has reported this value since then. */
+/* Number of a block that is no P_Key block, but stores two values about the partition enforcement
+ * of a port. The entry SET is the enforcement that the manager last set. The entry SEEN is 1 if the
+ * port has reported this value since then. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 
@@ -162,7 +162,8 @@ bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uin
     return true;
 }
 
-/* Returns the port of `now` that has the same node GUID and port number, or FAB_NONE. */
+/* Returns the id of the same port (by node GUID and port number) in the snapshot `now`; FAB_NONE if
+ * it is not there. */
 static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const struct fab_fabric *now)
 {
     if (port >= old->port_count)

@@ -23,38 +23,43 @@
 
 enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
 
-struct fab_pkeys { /* The P_Key tables of all ports. If all members are zero, no table is managed,
-                      and ports keep what they hold. */
+/* The P_Key tables of all ports. If all bytes are zero, the manager sets no tables, and ports keep
+ * those that they have. */
+struct fab_pkeys {
     uint32_t ports;
-    uint32_t *first; /* [ports + 1] index in key[] of the table of each port; a port with an
-                        empty table is not managed */
-    /* P_Keys of all tables, in the order of their index; 0: free entry. Entries beyond the end of a
-     * port's table are free, too. */
+    /* [ports + 1] index in key[] of each port's table; if a port's table is empty, the manager does
+     * not set it */
+    uint32_t *first;
+    /* the P_Keys of all tables, each in the order of the table's indices; 0: unused entry. A
+     * device's table may have more entries than are stored here; those are unused, too. */
     uint16_t *key;
-    /* [ports] in which directions the switch enforces the table at the port: bits of enum
-     * fab_enforce. Always 0 for port 0 of a switch, and for ports of adapters and routers. */
+    /* [ports] in which directions the switch checks P_Keys at this port: bits of enum fab_enforce.
+     * 0 for port 0 of switches, and for ports of adapters and routers. */
     uint8_t *enforce;
     int *owners; /* private: how many values share the arrays; NULL: one */
 };
 /* Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
-/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
+ * NOMEM. */
 int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);
-/* Returns the table of a port, which has *ret_count entries, or NULL if the port is not managed. */
+/* Returns the table of a port, with *ret_count entries; NULL if the manager does not set the port's
+ * table. */
 const uint16_t *fab_target_pkeys_table(const struct fab_pkeys *p, uint32_t port,
                                        uint32_t *ret_count);
-/* Like fab_target_pkeys_table, but for a port that is not managed it returns the table that devices
- * have after power-on. That table has one key, full membership of the default partition. */
+/* Like fab_target_pkeys_table, but never NULL: if the manager does not set the port's table,
+ * returns the one that devices have after power-on. That table has one key, full membership of the
+ * default partition. */
 const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uint32_t port,
                                                   uint32_t *ret_count);
 /* Returns whether the port is a full or limited member of the partition, by the table that
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. Of several keys, it is the first in a's table. If `wanted` is not 0,
- * only this partition is considered. For a port that is not managed, the function uses the table
- * after power-on. */
+ * they cannot communicate. If there are several such keys, the result is the first in a's table. If
+ * `wanted` is not 0, only this partition is considered. The tables are those of
+ * fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
 /* Copies a block of the port's table to ret; entries beyond the end of the table are 0. */
@@ -91,18 +96,18 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
  */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
-/* fab_target_held_pkeys_set_enforce records which enforcement the manager last set at a switch
- * port. It returns NOMEM if there is no memory. If the port reports another enforcement afterwards,
- * it has refused that setting, and the manager does not repeat it. */
+/* Records which enforcement the manager last set at a switch port. If the port then reports another
+ * enforcement, it has refused the setting, and the manager does not repeat it. Returns NOMEM if
+ * there is no memory. */
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
-/* Records which enforcement a switch port reports. Returns true if the port reported the set value
- * before and now reports another one: the port did not refuse the setting, but another program
- * changed it. The setting then counts as not set, and the next plan writes it. */
+/* Records which enforcement a switch port reports. Returns true if the port had reported the value
+ * that the manager set, and now reports another one: another program has changed it. The value then
+ * counts as not set, so that the next plan writes it. */
 bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported);
-/* Translates the blocks to the port ids of the snapshot `now`, and leaves out ports that it does
- * not contain. Returns NOMEM if there is no memory. */
+/* Translates the blocks to the port ids of the snapshot `now`. Drops the blocks of ports that are
+ * not in this snapshot. Returns NOMEM if there is no memory. */
 int fab_target_held_pkeys_remap(const struct fab_blocks *h, const struct fab_fabric *old,
                                 const struct fab_fabric *now, struct fab_blocks *ret);
 

@@ -15,8 +15,8 @@
 bool fab_target_name_matches(const char *desc, const char *pattern);
 /* Returns true if the pattern consists of stars only, so that it matches every name. */
 bool fab_target_pattern_is_any(const char *pattern);
-/* Returns true if the pattern matches the node. Hosts and routers are matched by their pinned names
- * (fab_policy_pins_name). If pins is NULL, all nodes are matched by the names that they show. */
+/* Returns true if the pattern matches the name of the node. For hosts and routers, this is the
+ * pinned name (fab_policy_pins_name). If pins is NULL, it is the name that the node shows. */
 bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
                              const char *pattern);
 /* Returns true if the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP

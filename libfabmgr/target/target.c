@@ -101,8 +101,8 @@ void fab_target_lids_fini(struct fab_lids *l)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Allocates the entries of tables. Large tables get huge pages, which halves the time to fill
- * them. */
+/* Allocates the entries of forwarding tables. Large tables get huge pages, which halves the time to
+ * fill them. */
 static void *alloc_entries(size_t size)
 {
     if (size < 2 * LARGE_PAGE)
@@ -228,7 +228,7 @@ struct fab_target *fab_target_new(void)
 
 struct fab_target *fab_target_ref(const struct fab_target *t)
 {
-    /* casts away const, because the count is not part of the value */
+    /* casts const away, because the reference count is not part of the sealed value */
     struct fab_target *counted = (struct fab_target *)t;
     __atomic_add_fetch(&counted->refs, 1, __ATOMIC_RELAXED);
     return counted;

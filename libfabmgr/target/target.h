@@ -30,14 +30,16 @@ struct fab_lids {
     uint32_t *base;      /* [port_count] base LID of each port; 0: the port has no LID */
     uint8_t *lmc;        /* [port_count] */
     uint32_t top;        /* highest LID in use, LMC ranges included; 0: no LID is in use */
-    uint32_t *owner;     /* [top + 1] id of the port that owns the LID, or FAB_NONE */
-    int *owners;         /* private: how many values share the arrays; NULL: one */
+    uint32_t *owner;     /* [top + 1] id of the port that owns each LID, or FAB_NONE */
+    /* private: number of fab_lids that share the arrays; NULL: only this one */
+    int *owners;
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NOMEM */
-/* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports have the same LID, or
- * NOMEM. */
+/* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports claim the same LID,
+ * or NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
-/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
+ * NOMEM. */
 int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 
@@ -52,13 +54,14 @@ void fab_target_lids_fini(struct fab_lids *l);
  */
 struct fab_lft {
     uint32_t switch_count;
-    uint32_t top;  /* the highest LID */
-    size_t stride; /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
-    uint32_t row_pages; /* number of pages of a row */
-    /* [switch_count][stride] all rows in one block of memory, if the tables are a first version;
-     * NULL: the tables are a later version, and the entries are only in `pages` */
+    uint32_t top; /* the highest LID */
+    /* number of bytes of a switch's table: a multiple of FAB_LFT_BLOCK, greater than `top` */
+    size_t stride;
+    uint32_t row_pages; /* number of pages of a switch's table */
+    /* [switch_count][stride] the entries of all switches in one block of memory. NULL if the tables
+     * are a later version, whose entries are only in `pages`. */
     uint8_t *entries;
-    struct fab_pages pages; /* [switch_count][row_pages] the pages of all rows */
+    struct fab_pages pages; /* [switch_count][row_pages] the pages of the tables of all switches */
 };
 /* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no
  * memory. */
@@ -66,26 +69,30 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
 /* Copies tables into new ones. Returns NOMEM. */
 int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
-/* Copies the row of a switch into the row of a switch in new tables, up to the smaller `top`. */
+/* Copies the table of one switch into that of a switch in new tables. Copies the LIDs up to the
+ * smaller of both `top`. */
 void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
                              uint32_t to_sw);
-/* Returns the same version for another owner. From then on, no owner may fill rows in place. */
+/* Returns the same version of the tables for a second owner. From then on, no owner may write rows
+ * in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
 /* Entries are changed in three steps. fab_target_lft_unshare makes a new version if the present one
  * has other owners. fab_target_lft_own gives the version its own copy of the page that contains the
  * entry. fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
-/* Prepares memory so that the next unshare is quicker. Does nothing if there is no memory. */
+/* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
+ * Does nothing if there is no memory. */
 void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
-/* Returns the row of a switch in new tables. */
+/* Returns the table of a switch, as an array indexed by LID. Only for new tables, whose rows are
+ * contiguous. */
 static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the address of an entry. The entries of the next LIDs follow it, up to the end of the
- * page. */
+/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow it,
+ * up to the end of its page. */
 static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
@@ -95,13 +102,14 @@ static inline uint8_t fab_target_lft_at(const struct fab_lft *t, uint32_t sw, si
 {
     return *fab_target_lft_entry(t, sw, lid);
 }
-/* Returns the 64 entries of a block. */
+/* Returns the 64 entries of an LFT block. */
 static inline const uint8_t *fab_target_lft_block(const struct fab_lft *t, uint32_t sw,
                                                   size_t block)
 {
     return fab_target_lft_entry(t, sw, block * FAB_LFT_BLOCK);
 }
-/* Returns the entries from `lid` to the end of its page or to `top`, and their number. */
+/* Returns the address of the entry for `lid`, and sets *ret_count to the number of entries that
+ * follow each other in memory from there: up to the end of the page or to `top`. */
 static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_t sw, uint32_t lid,
                                                 uint32_t *ret_count)
 {
@@ -121,7 +129,7 @@ struct fab_target {
     struct fab_lft lft;
     struct fab_vls vls;
     struct fab_pkeys pkeys;
-    char engine[32]; /* the engine that made the tables */
+    char engine[32]; /* name of the engine that made the tables */
     /* sentence for the user that says why this engine was chosen and others were not */
     char reason[1120];
     int refs; /* number of references; private, atomic */
@@ -131,11 +139,11 @@ struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
 /* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
-/* Makes a version with one reference, whose tables the caller may change (fab_target_lft_unshare).
- * Everything else is shared with `t`. Only the thread that edits the history of the tables
- * (base/pages.h) may call this function. Returns NOMEM. */
+/* Makes a version of the target with one reference. The caller may change its tables
+ * (fab_target_lft_unshare); everything else is shared with `t`. Only the thread that makes new
+ * versions of the tables (base/pages.h) may call this function. Returns NOMEM. */
 int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
-/* Makes a copy that shares nothing, with one reference. Returns NOMEM. */
+/* Makes a copy that shares no memory with `t`, with one reference. Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
 /* Returns whether the CapabilityMask of the port contains client reregistration. */
@@ -157,8 +165,8 @@ uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, 
  * with in == out. With one VL, all SLs map to VL 0. */
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out);
-/* Returns the SL of the path from port id src to `lid` that the engine chose. Traffic classes may
- * change it (fab_target_level_sl). */
+/* Returns the SL that the engine chose for the path from port id src to `lid`. For packets of a
+ * traffic class, see fab_target_level_sl. */
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
 /* fab_target_level_sl returns the SL of packets of a traffic class (level) from port id src to
@@ -168,9 +176,9 @@ uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *l
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
-/* Translates SLs and classes of ports to the ids of another snapshot, by node GUID and port number.
- * Switches, ports and LIDs (up to `top`) that are only in the new snapshot get SL 0 and class 0.
- * Returns NOMEM. */
+/* Translates the SLs and the classes of ports to the ids of another snapshot, by node GUID and port
+ * number. What only the new snapshot has gets SL 0 and class 0: switches, ports, and LIDs up to
+ * `top`. Returns NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4). It is the

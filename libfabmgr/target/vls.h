@@ -22,50 +22,53 @@
  * that its routing needs, for SLs 0 to sls - 1. Then libfabmgr/qos adds the SLs and VLs of the
  * policy's traffic classes. */
 struct fab_vls {
-    /* number of data VLs in use; 0 means 1. With 1 VL, the other members have no meaning. */
+    /* number of data VLs in use; 0 means 1. If it is 1, the other members have no meaning. */
     uint8_t count;
     uint8_t sls; /* number of SLs that paths use: 0 to sls - 1 */
-    /* The SL of a path is in of_lid or of_pair; if both are NULL, the SL is 0. */
+    /* The SL of a path is in of_lid or of_pair. If both are NULL, it is 0. */
     uint32_t top; /* highest LID */
-    /* [top + 1] the SL of paths to each destination LID; NULL: the SL does not depend on the LID */
+    /* [top + 1] the SL of paths to each destination LID; NULL if the SL does not depend on the LID
+     * alone */
     uint8_t *of_lid;
     uint32_t switches;
-    /* [destination switch][source switch] SL of the paths; NULL: the SL does not depend on the
-     * source */
+    /* [destination switch][source switch] the SL of paths between two switches; NULL if the SL does
+     * not depend on the source */
     uint8_t *of_pair;
     /* Packets of SL `sl` that enter a switch by a port of class i and leave by a port of class o
-     * use VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on VL
-     * vl[0][0][sl]. */
+     * leave on VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on
+     * VL vl[0][0][sl]. */
     uint32_t ports;
     uint8_t *port_class; /* [ports] class by port id; NULL: all ports have class 0 */
     uint8_t classes;     /* number of classes of ports, at least 1 */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
-     * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses `lanes`
-     * VLs from lane_set[c] * lanes on; the VL modulo `lanes` is the VL that the engine chose. */
+     * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs
+     * lane_set[c] * lanes to lane_set[c] * lanes + lanes - 1; the VL modulo `lanes` is the VL that
+     * the engine chose. */
     /* number of levels; 0 means 1, and then sl[][] and lane_set[] have no meaning */
     uint8_t levels;
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
-    int *owners; /* private: how many values share the arrays; NULL: one */
+    int *owners; /* private: number of fab_vls that share the arrays; NULL: only this one */
 };
-/* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count, whatever the classes of
- * the ports. */
+/* Initialises v for `count` VLs, from 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count,
+ * whatever the classes of the ports are. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* These functions allocate of_lid, of_pair or port_class, with all elements zero. They return NOMEM
- * if there is no memory; v is then unchanged. */
+/* Each of these functions allocates one array (of_lid, of_pair, port_class), with all elements
+ * zero. Returns NOMEM if there is no memory; v is then unchanged. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
-/* Lets *ret_other use the same arrays, which must not change any more. Returns NOMEM. */
+/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
+ * NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
 /* Returns the 8 bytes of an SLtoVLMappingTable as one number, with SL 0 in the highest four bits.
- * vl[sl] is the VL of an SL, or 15 to drop its packets; the function takes other VLs modulo `vls`,
- * the number of data VLs of the port. */
+ * vl[sl] is the VL of an SL, or 15 to drop its packets. Other VLs are taken modulo `vls`, the
+ * number of data VLs of the port. */
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
 static inline bool fab_target_vls_multiple(const struct fab_vls *v)
@@ -86,7 +89,8 @@ static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, 
         return v->of_pair[(size_t)to * v->switches + from];
     return v->of_lid ? v->of_lid[lid] : 0;
 }
-/* Returns the SL of packets of a traffic class (level), for a path with SL `sl`. */
+/* Returns the SL of packets of a traffic class (level) on a path for which the engine chose SL
+ * `sl`. */
 static inline uint8_t fab_target_vls_level_sl(const struct fab_vls *v, uint8_t level, uint8_t sl)
 {
     return v->levels > 1 ? v->sl[level][sl] : sl;
@@ -95,8 +99,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Returns true if packets keep their VL on the whole path although several VLs are used. Then the
- * channel dependencies are the same on each VL, and a proof for one VL is sufficient. */
+/* Returns true if packets keep one VL on the whole path although several VLs are used. The channel
+ * dependencies on each VL are then the same, so that a proof for one VL suffices. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;
