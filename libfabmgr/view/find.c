@@ -4,9 +4,10 @@
  *
  * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
  * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
- * text is looked up as a name. A node with exactly this name has precedence over nodes whose names
- * begin with it. If several nodes match, the error message lists the first of them. If no node
- * matches, the message suggests the most similar name.
+ * text is looked up as a name. A node with exactly this name has precedence over nodes whose first
+ * word is the text (the adapter "host-1 mlx5_0" for "host-1"). Those have precedence over nodes
+ * whose names merely begin with the text ("host-10 mlx5_0"). If several nodes match, the error
+ * message lists the first of them. If no node matches, the message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,42 +87,43 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-struct names {
-    /* exact: number of nodes whose name equals the text; begins: number of nodes whose name
-     * begins with the text */
-    uint32_t exact, begins;
-    uint32_t first_exact[SHOWN], first_begins[SHOWN];
+/* How well a name matches the text; the first value is the best. */
+enum match { MATCH_NAME, MATCH_WORD, MATCH_BEGINNING, MATCHES };
+
+/* The nodes that match equally well: their number, and the first of them. */
+struct matches {
+    uint32_t count, first[SHOWN];
 };
 
-static void note(uint32_t *count, uint32_t first[SHOWN], uint32_t node)
+static void note(struct matches *m, uint32_t node)
 {
-    if (*count < SHOWN)
-        first[*count] = node;
-    (*count)++;
+    if (m->count < SHOWN)
+        m->first[m->count] = node;
+    m->count++;
 }
 
-static void collect(const struct search *s, struct names *ret)
+/* Sorts all nodes whose names begin with the text by how well they match. */
+static void collect(const struct search *s, struct matches ret[MATCHES])
 {
     const struct fab_fabric *f = s->v->fabric;
-    *ret = (struct names){0};
+    memset(ret, 0, MATCHES * sizeof(*ret));
     for (uint32_t n = 0; n < f->node_count; n++) {
         const char *desc = f->nodes[n].desc;
         if (strncmp(desc, s->what, s->len) != 0)
             continue;
-        if (desc[s->len] == '\0')
-            note(&ret->exact, ret->first_exact, n);
-        else
-            note(&ret->begins, ret->first_begins, n);
+        char next = desc[s->len];
+        note(&ret[next == '\0' ? MATCH_NAME : next == ' ' ? MATCH_WORD : MATCH_BEGINNING], n);
     }
 }
 
 /* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: the
  * matching names are equal, so the message shows their GUIDs, too. */
-static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first, bool equal)
+static int ambiguous(const struct search *s, const struct matches *m, bool equal)
 {
+    uint32_t count = m->count;
     int used = say(s, "\"%.*s\" is ambiguous (%" PRIu32 " matches):", (int)s->len, s->what, count);
     for (uint32_t i = 0; i < count && i < SHOWN && used >= 0 && (size_t)used < s->why_len; i++) {
-        const struct fab_node *n = &s->v->fabric->nodes[first[i]];
+        const struct fab_node *n = &s->v->fabric->nodes[m->first[i]];
         char guid[24] = "";
         if (equal)
             snprintf(guid, sizeof guid, " (0x%016" PRIx64 ")", n->guid);
@@ -185,16 +187,18 @@ static int not_found(const struct search *s)
 
 static int node_by_name(const struct search *s, uint32_t *ret_node)
 {
-    struct names names;
-    if (s->len > 0)
-        collect(s, &names);
-    if (s->len == 0 || names.exact + names.begins == 0)
+    struct matches by[MATCHES];
+    enum match best = MATCH_NAME;
+    if (s->len == 0)
         return not_found(s);
-    uint32_t count = names.exact > 0 ? names.exact : names.begins;
-    const uint32_t *first = names.exact > 0 ? names.first_exact : names.first_begins;
-    if (count > 1)
-        return ambiguous(s, count, first, names.exact > 0);
-    *ret_node = first[0];
+    collect(s, by);
+    while (best < MATCHES && by[best].count == 0)
+        best++;
+    if (best == MATCHES)
+        return not_found(s);
+    if (by[best].count > 1)
+        return ambiguous(s, &by[best], best == MATCH_NAME);
+    *ret_node = by[best].first[0];
     return FAB_OK;
 }
 

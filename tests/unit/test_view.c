@@ -200,6 +200,45 @@ START_TEST(many_candidates_are_counted_and_cut_to_fit)
 }
 END_TEST
 
+/* Adapters are usually named "HOST DEVICE". */
+START_TEST(a_host_is_found_by_the_first_word_of_its_name)
+{
+    static const char text[] = "Switch 8 \"s\"\n[1] \"a\"[1]\n[2] \"b\"[1]\n[3] \"c\"[1]\n"
+                               "[4] \"d\"[1]\n[5] \"e\"[1]\n"
+                               "caguid=0x10\nCa 1 \"a\" # \"gpu-1 mlx5_0\"\n[1](11) \"s\"[1]\n"
+                               "caguid=0x20\nCa 1 \"b\" # \"gpu-10 mlx5_0\"\n[1](21) \"s\"[2]\n"
+                               "caguid=0x30\nCa 1 \"c\" # \"gpu-2 mlx5_0\"\n[1](31) \"s\"[3]\n"
+                               "caguid=0x40\nCa 1 \"d\" # \"gpu-2 mlx5_1\"\n[1](41) \"s\"[4]\n"
+                               "caguid=0x50\nCa 1 \"e\" # \"gpu-2\"\n[1](51) \"s\"[5]\n";
+    static const struct {
+        const char *what;
+        uint64_t guid; /* 0: not found */
+        const char *why;
+    } table[] = {
+        {"gpu-1", 0x10, NULL},
+        {"gpu-10", 0x20, NULL},
+        {"gpu-2", 0x50, NULL},
+        {"gpu-2 mlx5_0", 0x30, NULL},
+        {"gpu-1 m", 0x10, NULL},
+        {"gpu-", 0, "is ambiguous (5 matches)"},
+        {"gpu-2 ", 0, "is ambiguous (2 matches): gpu-2 mlx5_0, gpu-2 mlx5_1"},
+    };
+    struct fab_fabric *f = read_fabric(text, sizeof text - 1);
+    struct fab_view *w = view_of(f, number_all(f));
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char why[200] = "";
+        uint32_t node = FAB_NONE;
+        int status = fab_view_find_node(w, table[i].what, &node, why, sizeof why);
+        ck_assert_msg((status == FAB_OK) == (table[i].guid != 0), "\"%s\": %s", table[i].what, why);
+        if (status == FAB_OK)
+            ck_assert_uint_eq(f->nodes[node].guid, table[i].guid);
+        else
+            ck_assert_msg(strstr(why, table[i].why) != NULL, "\"%s\": %s", table[i].what, why);
+    }
+    fab_view_unref(w);
+}
+END_TEST
+
 START_TEST(names_are_found_before_there_are_lids)
 {
     struct fab_view *w = view_of(town(), NULL);
@@ -234,6 +273,7 @@ int main(void)
     TCase *own = tcase_create("own"), *find = tcase_create("find");
     tcase_add_test(own, a_view_owns_what_it_was_given);
     tcase_add_test(own, many_candidates_are_counted_and_cut_to_fit);
+    tcase_add_test(own, a_host_is_found_by_the_first_word_of_its_name);
     tcase_add_test(own, names_are_found_before_there_are_lids);
     tcase_add_test(own, a_guid_of_node_and_port_means_the_port);
     tcase_add_checked_fixture(find, open_town, close_town);

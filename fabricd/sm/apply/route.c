@@ -38,6 +38,7 @@ struct sm_route_job {
     int status;
     char why[300];    /* explanation by the engine that ran last or that was chosen */
     char passed[800]; /* names of the engines that were passed over, with reasons */
+    bool refuted;     /* the tables of an engine that was passed over failed their proof */
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended, and when its proof ended. */
     uint64_t computed_us, proved_us;
@@ -197,6 +198,7 @@ static int route(struct sm_route_job *j)
             return status;
         }
         pass_over(j, engine->name, status == FAB_OK ? failure(&j->verdict) : j->why);
+        j->refuted |= status == FAB_OK;
         if (status == FAB_OK)
             discard(j);
         else if (last)
@@ -255,6 +257,7 @@ static int route_classes(struct sm_route_job *j)
             break;
         discard(j);
         j->passed[0] = 0;
+        j->refuted = false;
     }
     j->of.policy.lane_sets = 0;
     return r == FAB_OK && is_good(j) ? compose(j) : r;
@@ -396,7 +399,10 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
             roots, sizeof(roots),
             "; routing.roots names %zu root switch%s: correct it, or set routing.engine to auto",
             j->of.policy.root_count, fab_base_plural_es((uint32_t)j->of.policy.root_count));
-    sm_alarm_set(s, "no engine supports this topology: %s%s", j->passed, roots);
+    sm_alarm_set(s, "%s: %s%s",
+                 j->refuted ? "no engine computed tables that pass the verification"
+                            : "no engine supports this topology",
+                 j->passed, roots);
     event_emit(s->in.bus, routing_refused, .subject = j->of.policy.engine, .reason = sm_alarm(s),
                .have_tables = s->model.view && s->model.view->target);
 }

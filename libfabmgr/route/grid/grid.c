@@ -118,7 +118,8 @@ static int make_slices(struct recognition *v, uint32_t d)
     }
     free(set);
     if (s->size > SIZE_MAX_SLICES) {
-        snprintf(v->why, v->why_len, "no grid: more than %u switches in a row", SIZE_MAX_SLICES);
+        snprintf(v->why, v->why_len, "no grid: more than %u switches along one dimension",
+                 SIZE_MAX_SLICES);
         return FAB_E_UNSUPPORTED;
     }
     s->words = fab_base_bits_words(s->size);
