@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An answer is the memory of one reply; all of it is freed together. If an allocation fails, the
- * caller continues without this part of the reply, and answer_reply sends an error instead of the
- * incomplete message.
+ * An answer is the memory of one reply of an RPC; all of it is freed together. If an allocation
+ * fails, the caller continues without this part of the reply, and answer_reply sends an error
+ * instead of the incomplete message.
  */
 #ifndef FABRICD_RPC_ANSWER_H
 #define FABRICD_RPC_ANSWER_H
@@ -15,10 +15,11 @@
 #include "libfabmgr/base/arena.h"
 
 struct answer {
-    /* `arena.failed` says that a part of the reply is missing */
+    /* arena.failed is true if an allocation failed, so that a part of the reply is missing */
     struct fab_arena arena;
 };
-/* Allocates zeroed memory that is freed with the answer. Returns NULL if memory ran out. */
+/* Allocates zeroed memory for `count` items of `item` bytes, which is freed with the answer.
+ * Returns NULL if memory ran out. */
 void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* Allocates and initializes a protobuf message of type `Type`. `prefix` is the prefix of the
  * functions that protobuf-c generates for this type, such as fabric__v1__node. The value is NULL if
@@ -30,12 +31,12 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
             prefix##__init(new_);                                                                  \
         new_;                                                                                      \
     })
-/* These functions never return NULL. If memory ran out, they return an empty string. answer_text
- * replaces bytes that are not valid UTF-8. */
+/* answer_text copies a text, and replaces bytes that are not valid UTF-8. It and the functions
+ * below never return NULL; if memory ran out, they return an empty string. */
 char *answer_text(struct answer *a, const char *text);
-/* Returns a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
+/* Writes a GUID as a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
 char *answer_guid(struct answer *a, uint64_t guid);
-/* Returns a text such as "fe80::2:c903:a1:b2c3". */
+/* Writes a GID as a text such as "fe80::2:c903:a1:b2c3". */
 char *answer_gid(struct answer *a, const uint64_t gid[2]);
 
 /* Sends the message as the reply of the call, and frees the answer. */

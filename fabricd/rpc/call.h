@@ -18,11 +18,11 @@ struct call;
 struct method {
     const char *name; /* name of the method, such as "GetStatus" */
     const ProtobufCMessageDescriptor *request;
-    /* Answers the request, and finishes the call now or later. The gRPC layer frees the request
-     * when this function returns. */
+    /* Handles one call: answers the request, and finishes the call now or later. The gRPC layer
+     * frees the request when this function returns. */
     void (*handle)(struct call *c, const void *request);
-    /* Client streaming: `handle` is called for each message of the client, and must not finish the
-     * call. */
+    /* true: the client sends a stream of messages; `handle` is called for each of them, and must
+     * not finish the call */
     bool many;
 };
 struct service {
@@ -40,7 +40,7 @@ const char *call_peer(const struct call *c);
  * then finished with an error. Returns INVAL if the call was already finished. */
 int call_send(struct call *c, const ProtobufCMessage *message);
 /* Finishes the call with this status code and message, unless the call is finished already. fmt
- * NULL: no message. */
+ * == NULL: no message. */
 void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Sends the message and finishes the call with status OK. */

@@ -44,9 +44,10 @@ struct conn {
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    /* received bytes are left for take_in in the next iteration of the loop */
+    /* the handling of received bytes was interrupted (RPC_TURN_US); take_in continues in the
+     * next iteration of the event loop */
     bool more;
-    /* close the connection after the pending bytes are sent */
+    /* true: the connection is closed as soon as all pending bytes are sent */
     bool closing;
 };
 
@@ -65,7 +66,7 @@ static void conn_close(struct conn *c)
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
-        /* Send close_notify, but do not wait for the client's close_notify. */
+        /* the TLS layer sends close_notify, but does not wait for the client's */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
         SSL_shutdown(c->ssl);
         ERR_clear_error();
@@ -85,8 +86,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection must be closed unless a byte is received or sent
- * before. */
+/* Returns the time at which the connection is closed if no byte is received or sent before: at
+ * the end of the handshake, stall or idle limit (limits.h). */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -122,8 +123,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Called at the end of each handler of the socket and of the timer. Sends pending bytes. Then
- * closes the connection if it is done, or sets its timer. */
+/* Each handler of the socket and of the timer ends with this function. It sends pending bytes,
+ * and then closes the connection if it is finished, or sets its timer. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -141,8 +142,8 @@ static void go_on(struct conn *c)
     set_timer(c, now);
 }
 
-/* Handles received bytes, for about RPC_TURN_US at most. The rest is handled in the next iteration
- * of the loop. */
+/* Handles received bytes for about RPC_TURN_US at most. The next iteration of the event loop
+ * handles the rest, so that other connections are not delayed. */
 static void take_in(struct conn *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -313,8 +314,8 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* If RPC_MAX_CONNECTIONS are open, closes the connection that has been idle longest. Otherwise idle
- * clients could lock out others. */
+/* If RPC_MAX_CONNECTIONS are open, closes the connection that has been idle for the longest
+ * time. Otherwise idle clients could lock out other clients. */
 static void make_way(struct conn_set *set)
 {
     struct conn *c, *idlest = NULL;

@@ -9,16 +9,16 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/rpc/call.h"
 
-/* The set of all connections of a server. */
+/* All connections of a server. */
 struct conn_set;
 /* Creates an empty set of connections. Returns NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
-/* Takes over the nonblocking socket fd. If RPC_MAX_CONNECTIONS are open, the connection that has
- * been idle longest is closed; if no connection is idle, fd is closed instead. ssl_ctx NULL: fd is
- * a Unix socket. */
+/* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS are open,
+ * closes the connection that has been idle for the longest time; if none is idle, closes fd
+ * instead. ssl_ctx == NULL: fd is a Unix socket. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
 #endif

@@ -16,19 +16,19 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* These functions make messages. Node and port ids are those of the view's fabric. If memory ran
- * out, each function returns NULL and marks the answer as failed. */
+/* These functions make messages from objects of the view. Node and port ids are those of the
+ * view's fabric. If memory ran out, each function returns NULL and marks the answer as failed. */
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
-/* Converts an LFT entry to a message that also names the port that owns the LID. */
+/* Converts an LFT entry to a message, which also names the port that owns the LID. */
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
-/* Converts the state of the manager. `v` NULL: no view is published yet. `census` has the numbers
+/* Converts the state of the manager. v == NULL: no view is published yet. `census`: the numbers
  * of nodes and ports of the view's fabric. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_unresponsive *unresponsive,

@@ -6,8 +6,8 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/rpc/answer.h"
 
-/* Returns whether this manager has congestion control. If not, this function has finished the call
- * with an error. */
+/* Returns true if this manager runs congestion control. Otherwise finishes the call with an
+ * error, and returns false. */
 bool need_congestion(struct call *c);
 /* Returns the advice of congestion control: sentences about settings that do not fit what counters
  * and logs show. */

@@ -17,7 +17,8 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A field of a serialized message. bytes NULL: the field is not length-delimited. */
+/* A field of a serialized protobuf message. bytes == NULL: the field is a number and not
+ * length-delimited. */
 struct field {
     uint64_t number;
     const uint8_t *bytes;
@@ -45,8 +46,8 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Reads the next field. Returns false at the end, or if the encoding is wrong (c->bad is then
- * true). */
+/* Reads the next field of a message. Returns false at the end, or if the encoding is wrong; then
+ * c->bad is true. */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -101,9 +102,8 @@ static bool has_name(const struct descriptor_file *file, const char *name)
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Returns whether the file defines the symbol. If the symbol is a member of a message,
- * enumeration or service, the function only checks that the file defines this message,
- * enumeration or service. */
+/* Returns true if the file defines the symbol. For a member of a message, enumeration or
+ * service, only checks that the file defines this message, enumeration or service. */
 static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

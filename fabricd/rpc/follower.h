@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Followers: the calls of WatchEvents that are in progress. */
+/* Followers are the calls of WatchEvents that are in progress. */
 #ifndef FABRICD_RPC_FOLLOWER_H
 #define FABRICD_RPC_FOLLOWER_H
 

@@ -30,7 +30,7 @@ struct call {
     const struct method *method; /* NULL: the server refused the call */
     struct fab_grpc_reader reader;
     uint64_t deadline; /* deadline set by the client; UINT64_MAX: none */
-    /* When the request must be complete at the latest; UINT64_MAX: the request is complete. */
+    /* time at which the request must be complete; UINT64_MAX: the request is complete */
     uint64_t request_until;
     const struct call_hooks *hooks;
     void *data;
@@ -85,7 +85,7 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* The text may contain node names, which may be invalid UTF-8. */
+    /* the message may contain node names, and so bytes that are not valid UTF-8 */
     fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean);
     finish(c, code, clean);
 }
@@ -164,7 +164,8 @@ static const struct service *find_service(const struct grpc *g, const char *name
     return NULL;
 }
 
-/* Finds the method of a path such as "/fabric.v1.FabricService/GetStatus". */
+/* Finds the method that a request path such as "/fabric.v1.FabricService/GetStatus" names.
+ * Returns NULL if there is none. */
 static const struct method *find_method(const struct grpc *g, const char *path)
 {
     const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
@@ -266,8 +267,8 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* A unary call is handled only at the end of the stream, because it must have exactly one
-     * message. */
+    /* a unary call has exactly one message, so it is handled only when the client has ended its
+     * stream */
     c->handled = true;
     if (c->method->many)
         handle(c);

@@ -18,10 +18,10 @@ struct grpc;
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    /* name of the client; the string is copied */
+    /* name of the client for the log; the string is copied */
     const char *peer;
-    /* Called if a service has produced bytes to be sent while none of grpc_receive, grpc_produce
-     * and grpc_tick runs. */
+    /* Called if a service has produced bytes to be sent outside of grpc_receive, grpc_produce
+     * and grpc_tick; the caller then fetches them. */
     void (*wake)(void *ctx);
     void *wake_ctx;
 };
@@ -30,8 +30,8 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret);
 /* ends all calls and calls their `gone` hooks; g may be NULL */
 void grpc_free(struct grpc *g);
 
-/* Do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams in h2.h, with
- * the same errors. */
+/* These functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and
+ * h2_streams in h2.h, with the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -39,7 +39,8 @@ void grpc_shut(struct grpc *g);
 bool grpc_ready(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
-/* Returns the time at which grpc_tick must be called; UINT64_MAX: no call has a deadline. */
+/* Returns the earliest deadline of a call, at which grpc_tick must be called; UINT64_MAX: no
+ * call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
 

@@ -267,7 +267,8 @@ static int respond(struct h2_stream *s)
                : FAB_E_NOMEM;
 }
 
-/* Sends headers and trailers in a single HEADERS frame, which gRPC calls "Trailers-Only". */
+/* Sends headers and trailers in a single HEADERS frame, because the answer has no data. gRPC
+ * calls this "Trailers-Only". */
 static int respond_trailers_only(struct h2_stream *s)
 {
     nghttp2_nv nv[5] = {RESPONSE_HEADERS};
@@ -345,7 +346,7 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* Closed streams need not be kept for the priority tree. */
+    /* nghttp2 need not keep closed streams for the priority tree */
     nghttp2_option_set_no_closed_streams(option, 1);
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;
 out:

@@ -29,44 +29,45 @@ struct h2_stream {
     void *user; /* data of the layer above (grpc.c) */
     /* Only h2.c uses the members below. */
     LIST_ENTRY(h2_stream) entry;
-    /* queue of chunks that were written and are not sent yet */
+    /* queue of written chunks of data that are not sent yet */
     struct h2_chunk *first, **last;
     bool responded, finished, ended, deferred, told;
     int code;
     char *message; /* text of grpc-message, percent-encoded */
 };
 
-/* Callbacks to the layer above. `ctx` is that of h2_new. A callback must not free the h2. */
+/* Callbacks to the gRPC layer. `ctx` is that of h2_new. A callback must not free the h2. */
 struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
-    /* All written bytes were sent, and more may be written. */
+    /* called when all written bytes were sent, so that more may be written */
     void (*drain)(void *ctx, struct h2_stream *s);
-    /* Called only after `open`. When this function has returned, h2.c frees the stream. */
+    /* called when the stream ends, if `open` was called for it; h2.c then frees the stream */
     void (*close)(void *ctx, struct h2_stream *s);
 };
 
 /* Creates the server side of a connection. Returns NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
-/* first closes every stream; h may be NULL */
+/* closes every stream, and frees h; h may be NULL */
 void h2_free(struct h2 *h);
 
 /* Handles received bytes. Returns FORMAT after a protocol error; the caller must then send the
  * bytes that h2_produce still returns, and close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
-/* Returns the number of bytes to be sent next; *ret_data points to them until the next call.
+/* Returns the number of bytes to send next; *ret_data points to them until the next call.
  * Returns 0 if there are none now, or NOMEM; after NOMEM the caller must close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
-/* Returns whether no more bytes will follow, so that the caller can close the connection. */
+/* Returns true if no more bytes will be sent or received, so that the caller can close the
+ * connection. */
 bool h2_done(const struct h2 *h);
 /* Refuses new streams. When the open streams have ended, h2_done returns true. */
 void h2_shut(struct h2 *h);
 
-/* Returns whether the client's preface and settings have arrived. */
+/* Returns true if the client's connection preface and settings have arrived. */
 bool h2_ready(const struct h2 *h);
 size_t h2_streams(const struct h2 *h); /* returns the number of open streams */
-/* Returns the number of bytes written to streams and not yet fetched by h2_produce. */
+/* Returns the number of bytes that were written to streams and not yet fetched by h2_produce. */
 size_t h2_queued(const struct h2 *h);
 
 /* ---- answers ---- */
@@ -75,10 +76,10 @@ size_t h2_queued(const struct h2 *h);
  * written, they are sent with the trailers. Takes over `data`, which was malloc'd. Returns NOMEM,
  * or INVAL after h2_finish. */
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
-/* Sends the response headers now, before any data is written. Returns NOMEM. */
+/* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Tells the connection that the layer above has more to write. The connection then calls
- * `drain`. */
+/* The gRPC layer calls this function when it has more to write to the stream. `drain` is called
+ * when it may write. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

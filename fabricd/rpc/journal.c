@@ -12,9 +12,11 @@
 
 struct kept {
     struct event event;
-    /* For an event of severity debug: number of the last event before it. */
+    /*
+     * only for an event of severity debug, which has no number: number of the last event before it
+     */
     uint64_t after;
-    /* the fields to which the event points, followed by their texts */
+    /* memory of the event's fields, followed by their texts */
     struct event_field room[];
 };
 
@@ -37,8 +39,8 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
-/* Keeps an event of severity debug. These events have their own ring, so that a flood of them
- * cannot displace other events. */
+/* Stores an event of severity debug. These events have a ring of their own, so that a flood of
+ * them cannot displace other events. */
 static void keep_debug(struct journal *j, const struct event *e)
 {
     struct kept **place = &j->debug[++j->debug_count % RPC_DEBUG_KEPT];
@@ -49,7 +51,8 @@ static void keep_debug(struct journal *j, const struct event *e)
     j->told(j->ctx);
 }
 
-/* Adds an event to its ring. If memory runs out, the slot stays empty, and readers skip it. */
+/* Adds an event to one of the two rings. If memory runs out, its place in the ring stays empty,
+ * and readers skip it. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;

@@ -8,37 +8,40 @@
 #define RPC_MAX_CONNECTIONS 128
 /* maximum number of concurrent calls of a connection */
 #define RPC_MAX_STREAMS 100
-/* Maximum bytes of a request. Most requests have fewer than 1,000 bytes. */
+/* Maximum bytes of a request message. Most requests have fewer than 1,000 bytes. */
 #define RPC_MAX_REQUEST (64u << 10)
-/* Maximum bytes of a reply; the default limit of gRPC clients. */
+/* Maximum bytes of a reply message, which is the default limit of gRPC clients. */
 #define RPC_MAX_REPLY (4u << 20)
-/* maximum bytes of a request's header list */
+/* maximum bytes of the HTTP/2 headers of a request */
 #define RPC_MAX_HEADERS (16u << 10)
-/* maximum bytes of answers that the client has not read */
+/* maximum bytes of answers of one connection that the client has not read yet */
 #define RPC_MAX_QUEUED (8u << 20)
-/* Maximum bytes of RPC_MAX_QUEUED that may be in the socket's buffer. */
+/* Maximum number of these bytes that may be in the buffer of the socket. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
-/* Maximum time for handling received bytes of one connection before other connections are
- * handled. */
+/* Maximum time in us for which the received bytes of one connection are handled before those of
+ * other connections. */
 #define RPC_TURN_US 2000ull
 /* number of received bytes handled between two checks of RPC_TURN_US */
 #define RPC_SLICE 128u
-/* Maximum time from the acceptance of a connection to the end of the TLS and HTTP/2 handshakes. */
+/* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
+ * handshakes. */
 #define RPC_HANDSHAKE_US 10000000ull
-/* Maximum time from the headers of a call to the end of its request. */
+/* Maximum time in us from the headers of a call to the end of its request. */
 #define RPC_REQUEST_US 30000000ull
-/* A client that reads no pending bytes for this time is disconnected. */
+/* Time in us after which a client that reads none of its pending bytes is disconnected. */
 #define RPC_STALL_US 60000000ull
-/* A client without calls that sends nothing for this time is disconnected. */
+/* Time in us after which a client without calls that sends nothing is disconnected. */
 #define RPC_IDLE_US 900000000ull
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-/* Number of events in memory. A client of WatchEvents must not be more than this many behind. */
+/*
+ * Number of events in the journal. A call of WatchEvents that falls behind by more events is ended.
+ */
 #define RPC_EVENTS_KEPT 4096u
-/* Number of events of severity debug in memory; slow clients miss older ones. */
+/* Number of events of severity debug in the journal; slow clients miss older ones. */
 #define RPC_DEBUG_KEPT 256u
 #define RPC_UNRESPONSIVE_SHOWN 100u
-/* maximum number of studies of routes, running and queued */
+/* maximum number of studies (long computations for an RPC, study.h), running and queued */
 #define RPC_STUDIES_MAX 8u
 /* Maximum number of endports in a request for the quality of a job. */
 #define RPC_JOB_ENDS 200000u

@@ -33,7 +33,7 @@ struct listener {
     struct loop_timer *rest;
     struct conn_set *conns;
     SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
-    /* path of a Unix socket; NULL: a TLS address */
+    /* path of the Unix socket; NULL: the address is a TLS address */
     char *path;
     dev_t dev;
     ino_t ino;
@@ -111,7 +111,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
                      size_t why_len)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* bind() creates the file with the mode of the unbound socket, reduced by the umask. */
+    /* bind() creates the socket file with the mode of the unbound socket, reduced by the umask;
+     * so the mode is right from the beginning */
     if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
         chmod(at->sun_path, 0660) < 0) {
         snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),

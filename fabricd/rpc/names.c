@@ -23,8 +23,8 @@ struct range {
     int width;
 };
 
-/* Reads a number or range, such as "7" or "01-16", and the ',' or ']' after it. Returns the text
- * that follows. Returns NULL if the text has another form. */
+/* Reads a number or range, such as "7" or "01-16", and the ',' or ']' after it. Returns the
+ * position after that character, or NULL if the text has another form. */
 static const char *read_range(const char *s, struct range *ret)
 {
     size_t digits = strspn(s, "0123456789");
@@ -43,7 +43,7 @@ static const char *read_range(const char *s, struct range *ret)
     return (*s == ',' || *s == ']') && ret->first <= ret->last ? s + 1 : NULL;
 }
 
-/* Returns the end of the list in brackets that begins at `s`. Returns NULL if no list begins
+/* Returns the position after the list in brackets that begins at `s`, or NULL if no list begins
  * there. */
 static const char *end_of_list(const char *s)
 {

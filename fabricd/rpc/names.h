@@ -3,7 +3,8 @@
 #ifndef FABRICD_RPC_NAMES_H
 #define FABRICD_RPC_NAMES_H
 
-/* Gets each name. If this function returns an error, names_each stops and returns that error. */
+/* A caller's function that gets each name. If it returns an error, names_each stops and returns
+ * that error. */
 typedef int names_fn(void *ctx, const char *name);
 /* Calls `each` for every name in the text. The text may have up to four lists in brackets. Brackets
  * with other text in them are part of the name. Returns the errors of `each`. */

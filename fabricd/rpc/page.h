@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pages of long lists. A page token identifies the last row of a page by a key (such as a GUID) and
- * not by its position, so that a client can continue after the fabric changed.
+ * Pages of long lists. A page token identifies the last element of a page by a key (such as a GUID)
+ * and not by its index, so that a client can continue after the fabric changed.
  */
 #ifndef FABRICD_RPC_PAGE_H
 #define FABRICD_RPC_PAGE_H
@@ -12,15 +12,16 @@
 #include "fabricd/rpc/answer.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* The key of the last row of the previous page. `list` distinguishes the tokens of different
+/* The key of the last element of the previous page. `list` distinguishes the tokens of different
  * lists. */
 struct page_key {
-    /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes, 'c'
-     * contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
-     * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members, 'C'
-     * rules of a class */
+    /* the list: 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes,
+     * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
+     * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
+     * 'C' rules of a class */
     char list;
-    /* Lists of nodes, ports and links: the node is not a switch. Such nodes follow all switches. */
+    /* only in lists of nodes, ports and links: the key's node is an adapter or router; these
+     * nodes come after all switches */
     bool behind;
     /* The number by which the list is sorted: node GUID, LID, sequence number of an event,
      * generation of a reroute, severity of a contingency, ... */
@@ -29,18 +30,19 @@ struct page_key {
     /* upper 64 bits of an MGID, whose lower 64 bits are `number`; else 0 */
     uint64_t high;
 };
-/* Parses a page token. *ret_given is false if the token is empty. Returns FORMAT if this is not a
- * token of this list. */
+/* Parses a page token. *ret_given is false if the token is empty, which means the first page.
+ * Returns FORMAT if this is not a token of this list. */
 int page_parse(char list, const char *token, struct page_key *ret, bool *ret_given);
 char *page_token(struct answer *a, const struct page_key *key);
-/* Returns the number of rows of a page: `asked`, but at most RPC_PAGE_MAX. For 0, returns
+/* Returns the number of elements on a page: `asked`, but at most RPC_PAGE_MAX. For 0, returns
  * RPC_PAGE_DEFAULT. */
 uint32_t page_size(uint32_t asked);
 
-/* Returns the first node at or after the key; f->node_count if there is none. *ret_same says
- * whether it is the node of the key itself. */
+/* Returns the first node whose position in the list is not before the key; f->node_count if
+ * there is none. *ret_same is true if it is the node of the key itself. */
 uint32_t page_node(const struct fab_fabric *f, const struct page_key *key, bool *ret_same);
-/* Returns the first port id after the key; f->port_count if there is none. */
+/* Returns the id of the first port that comes after the key in the list; f->port_count if there
+ * is none. */
 uint32_t page_port(const struct fab_fabric *f, const struct page_key *key);
 struct page_key page_key_of_node(const struct fab_fabric *f, uint32_t node);
 struct page_key page_key_of_port(const struct fab_fabric *f, uint32_t port, char list);

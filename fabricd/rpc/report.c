@@ -65,7 +65,7 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    /* bitset of the port ids that were already added */
+    /* bitset of the ids of ports that are in the list already */
     uint64_t *seen;
 };
 
@@ -111,8 +111,8 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* Adds the endports named by a text. If a node has exactly this name, brackets in the text are not
- * expanded. */
+/* Adds the endports that a text names. If a node has exactly this name, brackets in the text are
+ * part of the name and not expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];
@@ -161,7 +161,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    /* a shallow copy; its members are not freed */
+    /* this copy shares its members with the view's policy, so they are not freed */
     struct fab_policy policy = s->view->policy;
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};

@@ -21,28 +21,29 @@ struct measure { /* a copy of the message QualityOptions */
     uint32_t samples;
     uint64_t seed;
 };
-/* Copies the options, which may be NULL. Returns INVAL or NOMEM; this function has then finished
- * the call. */
+/* Copies the options of a request; `options` may be NULL. Returns INVAL or NOMEM; the call is
+ * then finished with an error. */
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
 void measure_fini(struct measure *m);
 /* Finds the endports by name. Called on the worker thread only. Returns false if the study has
  * failed. */
 bool measure_resolve(struct measure *m, struct study *s);
-/* Measures the quality of these tables. m->ends must be port ids of `fabric`. Called on the worker
- * thread only. Returns false if the study has failed or was stopped. */
+/* Measures the quality of tables (load, congestion, path lengths). m->ends must be port ids of
+ * `fabric`. Called on the worker thread only. Returns false if the study has failed or was
+ * stopped. */
 bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
                      const struct fab_lids *lids, const struct fab_lft *lft,
                      struct fab_quality *ret);
 
 struct report {
     const struct fab_route_engine *engine;
-    /* UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
+    /* OK, or UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
     int status;
     char why[300];
     bool flawed; /* set by the engine; see fab_route_input.flawed */
     /* Set by the caller: number of sets into which the VLs are divided for traffic classes. The
-     * engine may use the VLs of one set. If there are fewer sets than traffic classes, classes
-     * share sets. */
+     * engine may use only the VLs of one set. If there are fewer sets than traffic classes,
+     * several classes use the same set. */
     uint8_t lane_sets;
     struct fab_qos_report classes;
     uint64_t route_us, verify_us;
@@ -55,11 +56,11 @@ struct report {
  * Returns false if the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
-/* Returns whether the engine made tables that passed the verification. */
+/* Returns true if the engine made tables that passed the verification. */
 bool report_good(const struct report *r);
-/* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes. Called
- * on the worker thread only, and only if report_good. Returns false if the study has failed or was
- * stopped. */
+/* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes.
+ * Called on the worker thread only, after report_good() returned true. Returns false if the
+ * study has failed or was stopped. */
 bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
                     const struct fab_lids *lids);
 /* Verifies and measures the tables in *r. Called on the worker thread only. Returns false if the

@@ -8,15 +8,15 @@
 
 #include "fabricd/rpc/server.h"
 
-/* Call this function before the request is passed to the manager. If the call ends early, the
+/* Registers the call, before its request is passed to the manager. If the call ends early, the
  * manager forgets the callback of this call, but still does the work. */
 void request_begin(struct call *c);
 /* Finishes a call whose request the manager refused with `status`. If this manager is standby, the
  * message names the master. `what` is the consequence, such as "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
-/* Replies to the call when the manager has reported, by the callback of the request, that the work
- * is done. If `status` is an error, `text` is its message. Otherwise `text` becomes the value of
- * *field, which is the only field of the reply `m`. */
+/* The manager calls this function, by the callback of the request, when the work is done; it
+ * replies to the call. If `status` is an error, `text` is its message. Otherwise `text` becomes
+ * the value of *field, which is the only field of the reply `m`. */
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
 

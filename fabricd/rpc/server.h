@@ -21,9 +21,10 @@ struct rpc {
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
     LIST_HEAD(, study) studies; /* studies that are running or queued */
-    /* worker thread of the studies; created for the first study */
+    /* worker thread for studies (long computations for an RPC, study.h); created for the first
+     * study */
     struct worker *student;
-    /* calls followers_turn when followers may have events to send */
+    /* timer that calls followers_turn when there are new events for followers */
     struct loop_timer *turn;
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] listening sockets */
@@ -47,30 +48,30 @@ struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
-/* Find the node, endport or port that the client named. Return NOT_FOUND, EXISTS (the name is
- * ambiguous) or INVAL; the call is then finished with an error. */
+/* These functions find the node, endport or port that the client named. They return NOT_FOUND,
+ * EXISTS (the name is ambiguous) or INVAL; the call is then finished with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* service_whatif.c: returns whether the text is "NODE/PORT" and NODE is the name of a node. If so,
- * node[] gets this name, and *ret_number the port number. */
+/* service_whatif.c: returns true if the text is "NODE/PORT" and NODE is the name of a node. Then
+ * node[] has this name, and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number);
 /* The requested page of a list. */
 struct page {
     /* the client gave a page token, so this is not the first page */
     bool given;
-    /* key of the last row of the previous page, if `given` */
+    /* key of the last element of the previous page; only if `given` is true */
     struct page_key key;
     uint32_t want; /* maximum number of rows of the page */
 };
-/* Reads the page token and the page size of a request. Returns false if the token is not from this
- * list; this function has then finished the call with an error. */
+/* Reads the page token and the page size of a request. Returns false if the token belongs to
+ * another list; the call is then finished with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
-/* Methods of FabricService, with the file that defines each. */
+/* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
 call_handler list_nodes, get_node;                                   /* in service_node.c */
@@ -95,7 +96,7 @@ call_handler list_congested_ports, list_congestion_logs;             /* in servi
 call_handler list_reroutes, get_reroute;                             /* in service_reroute.c */
 call_handler list_events, watch_events;                              /* in service_event.c */
 
-/* A range of port ids, from `first` to `end` - 1. */
+/* The ports with ids `first` to `end` - 1. */
 struct port_range {
     uint32_t first, end;
 };

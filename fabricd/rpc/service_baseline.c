@@ -82,7 +82,7 @@ static Fabric__V1__BaselineEntry *convert_unapproved(struct answer *a, const str
     return m;
 }
 
-/* Returns whether the approved link exists in the view. */
+/* Returns true if the approved link exists in the view. */
 static bool is_present(const struct fab_view *v, const struct fab_place *p)
 {
     const struct fab_fabric *f = v->fabric;
@@ -113,8 +113,8 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns whether the list of devices that are not approved has this device as moved. If so, its
- * approved place is not listed again. */
+/* Returns true if the list of devices that are not approved says that this device has moved.
+ * Then its approved place is not listed again. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;
@@ -196,7 +196,7 @@ static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port,
     return is_name_of(f, guid, head);
 }
 
-/* Returns whether the text names this device or link, by the name of a node or of a switch port. */
+/* Returns true if the text names this device or link, by the name of a node or of a switch port. */
 static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
 {
     return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
@@ -204,14 +204,15 @@ static bool names(const struct fab_fabric *f, const struct fab_place *p, const c
             (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
 }
 
-/* Finds the texts of a request by the hash of the name, because a request may have a thousand texts
- * for ten thousand devices. The caller compares each text that is found with the name: a host
- * chooses its own name, and could choose one that has the hash of another. */
+/* A map that finds the texts of a request (names of nodes and ports) by the hash of the name,
+ * because a request may have a thousand texts for ten thousand devices. The caller also compares
+ * the name itself: a host chooses its own name, and could choose one that has the hash of
+ * another. */
 struct wanted {
     char *const *text;
     size_t count;
     struct fab_map map; /* hash -> index in text[] */
-    /* [count] number of devices that the text names; counted by the caller */
+    /* [count] for each text, the number of devices that it names; the caller counts them */
     uint32_t *found;
 };
 
@@ -228,13 +229,13 @@ static uint64_t hash_guid(uint64_t guid)
     return fab_base_mix64(guid ^ UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Returns a hash of a port. Port number 0 stands for the node itself. */
+/* Returns the hash of a port from the hash of its node; port number 0 means the node itself. */
 static uint64_t hash_at(uint64_t node, unsigned port)
 {
     return fab_base_mix64(node + port);
 }
 
-/* Adds a text as the name of a node or of one of its ports. */
+/* Adds text number `index` to the map, as the name of a node or of one of its ports. */
 static int want_node(struct wanted *w, uint32_t index, size_t len, unsigned port)
 {
     const char *text = w->text[index];
@@ -270,8 +271,8 @@ static void wanted_fini(struct wanted *w)
     free(w->found);
 }
 
-/* Appends to list[] the indices of the texts that may name a node with this name, or a port of such
- * a node. */
+/* Appends to list[] the indexes of the texts that may name a node called `name`, or a port of
+ * such a node. */
 static void look_up_name(const struct wanted *w, const char *name, unsigned port, uint32_t *list,
                          uint32_t *count)
 {
@@ -295,10 +296,12 @@ static void look_up_node(const struct wanted *w, const struct fab_fabric *f, uin
         look_up_name(w, f->nodes[node].desc, port, list, count);
 }
 
-/* three for each node and for each end of a link */
+/* greatest number of texts that can name a link: three for each of its two nodes and each of its
+ * two ports */
 #define CANDIDATES 12
 
-/* Returns whether the request names this device or link, and counts the device for each text. */
+/* Returns true if the request names this device or link. Counts the device for each text that
+ * names it. */
 static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct fab_place *p)
 {
     uint32_t list[CANDIDATES], count = 0;
@@ -358,7 +361,7 @@ static bool mark_all(struct call *c, const struct fab_view *v,
 
 /* ---- approvals ------------------------------------------------------------------------------- */
 
-/* An approval that the manager makes, and its reply. */
+/* An approval in progress: the request to the manager, and the reply to the client. */
 struct approval {
     struct call *c;
     struct answer a;
@@ -412,7 +415,7 @@ static void approval_begin(struct approval *p)
     call_later(p->c, &hooks, p);
 }
 
-/* Ends the call if the manager refused the request. */
+/* Finishes the call with an error if the manager refused the request. */
 static void approval_check(struct approval *p, int status)
 {
     if (status >= 0)
@@ -432,8 +435,8 @@ static void take(struct call *c)
     approval_check(p, sm_baseline_take(call_rpc(c)->in.sm, call_peer(c), on_approved, p));
 }
 
-/* Lists the marked devices, and adds the first RPC_PAGE_MAX of them to the reply. Returns their
- * number. */
+/* Lists the devices that mark_all() has marked, and adds the first RPC_PAGE_MAX of them to the
+ * reply. Returns their number. */
 static uint32_t add_marked(struct approval *p, const struct fab_view *v, const bool *marks,
                            struct fab_place *place)
 {
@@ -519,7 +522,8 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
-/* Answers a request without named nodes, if every device is at its approved place. */
+/* Answers a request without names if there is nothing to approve: every device is at its
+ * approved place. Returns false otherwise. */
 static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
                           uint32_t count)
 {
@@ -558,8 +562,8 @@ void approve_baseline(struct call *c, const void *request)
 
 /* ---- dropping approvals ---------------------------------------------------------------------- */
 
-/* Returns the GUID of the node of an approved place that the text names: by its GUID, by its
- * present name, or by its name when it was approved. 0: none. */
+/* Returns the GUID of the approved node that the text names, by its GUID, by its present name,
+ * or by its name when it was approved. 0: the text does not name the node of this place. */
 static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
                            const char *text)
 {
@@ -571,9 +575,9 @@ static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric
                                                      : 0;
 }
 
-/* Notes which texts name a node of an approved place. guid[i] gets the GUID of the node that text i
- * names. w->found[i] counts the nodes that text i names; places of the same node that follow one
- * another in the list count once. */
+/* Finds the texts that name a node of an approved place. guid[i] becomes the GUID of the node
+ * that text i names, and w->found[i] the number of nodes that it names. Consecutive places of
+ * one node count once. */
 static void note_approved(struct wanted *w, const struct fab_fabric *f,
                           const struct fab_approved *a, uint64_t *guid)
 {
@@ -607,8 +611,8 @@ static void drop_all(struct call *c)
         request_refuse(c, rc, "the baseline stays");
 }
 
-/* Finishes the call with an error if a text names no approved node, or several. Returns whether
- * each text names one; then guid[] has all of them. */
+/* Returns true if each text names exactly one approved node; guid[] then has the GUIDs of all of
+ * them. Otherwise finishes the call with an error. */
 static bool check_found(struct call *c, const struct wanted *w, uint64_t *guid)
 {
     for (size_t i = 0; i < w->count; i++) {
@@ -634,8 +638,8 @@ static bool check_found(struct call *c, const struct wanted *w, uint64_t *guid)
     return true;
 }
 
-/* Finds the GUIDs of all nodes that the request names. If one is not in the baseline, finishes the
- * call with an error and returns false. */
+/* Finds the GUIDs of all nodes that the request names. If one of them is not in the baseline,
+ * finishes the call with an error and returns false. */
 static bool find_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__DisapproveBaselineRequest *q, uint64_t *guid)
 {

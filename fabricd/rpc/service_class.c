@@ -102,7 +102,9 @@ void list_classes(struct call *c, const void *request)
     (void)request;
     if (v == NULL)
         return;
-    /* If the policy has more classes than the tables, only the classes in the tables are shown. */
+    /*
+     * the policy may already have more classes than the tables; only those in the tables are shown
+     */
     uint8_t count = fab_policy_classes_count(v->policy.classes);
     if (count > fab_target_vls_levels(&v->target->vls))
         count = fab_target_vls_levels(&v->target->vls);

@@ -39,8 +39,8 @@ static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const stru
     return m;
 }
 
-/* Returns an array with, for each LID, the number of adapters that were throttled when they sent to
- * this LID, according to the congestion logs. Returns NULL if memory ran out. */
+/* Returns an array by LID: the number of adapters that were throttled when they sent to this
+ * LID, according to the congestion logs. Returns NULL if memory ran out. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
@@ -58,9 +58,9 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Marks endports as congested if congestion logs name them as destinations, even if their counters
- * show nothing. `all` must have room for one more row for each LID with senders. Returns the new
- * number of rows. */
+/* Marks endports as congested if congestion logs name them as destinations, even if their
+ * counters show nothing. `all` has the congested ports so far, and room for one more for each
+ * LID with senders. Returns the new number of ports. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {
@@ -157,8 +157,8 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* Lists the numbers of the set bits in a bitset of a congestion log. If `ports` is true, it is the
- * log's bitset of ports (256 bits), otherwise the log's bitset of service levels (16 bits). */
+/* Lists the numbers of the bits that are set in a congestion log: in its bitset of ports (256
+ * bits) if `ports` is true, otherwise in its bitset of service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

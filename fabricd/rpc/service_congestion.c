@@ -43,7 +43,7 @@ struct inquiry {
     struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
     answer_with *answer;
-    /* only for GetPortCongestion: id of the port, and service level */
+    /* members for GetPortCongestion only: id of the port, and service level */
     uint32_t port, sl;
     unsigned tries;
 };
@@ -60,7 +60,8 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers if the settings for the view are computed. Otherwise waits until they are. */
+/* Answers the call if the congestion settings for its view are computed. Otherwise waits until
+ * they are. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;

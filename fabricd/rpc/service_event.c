@@ -30,7 +30,7 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    /* NULL: an event could not be sent, which finished the call */
+    /* the call of this follower; NULL: an event could not be sent, which finished the call */
     struct call *call;
     /* sequence number of the last event that was sent or skipped */
     uint64_t sent;
@@ -39,7 +39,7 @@ struct follower {
     int min_severity; /* enum EventSeverity of the API */
     /* the follower has reached the newest event at least once */
     bool live;
-    /* number of events written since `drain` was called */
+    /* number of events that were written since the last call of `drain` */
     unsigned written;
 };
 
@@ -126,8 +126,8 @@ static void send_old(struct follower *f)
     }
 }
 
-/* Returns true if the follower had once caught up with the journal, but has fallen so far behind
- * since then that the journal no longer holds the next event that the follower needs. */
+/* Returns true if the follower had reached the newest event once, but has since fallen so far
+ * behind that the journal no longer has the next event. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -145,7 +145,7 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    /* events may have left the journal since the last call */
+    /* the journal may have dropped the next event since the last call */
     if (is_behind(f)) {
         leave_behind(f);
         return;
@@ -159,7 +159,7 @@ static void drain(struct call *c, void *data)
     if (f->call == NULL)
         follower_free(f);
     else if (f->written == 0 && !f->live)
-        /* Many events were skipped, so continue in the next iteration of the loop. */
+        /* many events were skipped, so continue in the next iteration of the event loop */
         loop_timer_set(f->rpc->turn, 0);
 }
 
@@ -209,7 +209,8 @@ struct listing {
     Fabric__V1__ListEventsResponse m;
     int min_severity;
     uint32_t want;
-    /* all events with this sequence number or a later one have been examined */
+    /* the list goes from new to old: all events with this sequence number or a greater one were
+     * examined */
     uint64_t before;
     uint32_t seen; /* number of events examined in this chunk */
 };
@@ -239,7 +240,7 @@ static void list_new(struct listing *l, const struct journal *j)
         l->before = journal_oldest(j);
 }
 
-/* Lists events from the store. Returns true if the store may have more events. */
+/* Lists events from the store, newest first. Returns true if the store may have more events. */
 static bool list_old(struct listing *l, struct store *store)
 {
     for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {

@@ -113,7 +113,7 @@ static void on_numbered(void *ctx)
     exporting_free(x);
 }
 
-/* The worker task still uses `data`, which on_numbered then frees. */
+/* the worker task still uses `data`; on_numbered frees it */
 static void forget_call(struct call *c, void *data)
 {
     (void)c;

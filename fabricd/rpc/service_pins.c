@@ -64,7 +64,8 @@ static Fabric__V1__NodePin *convert_pin(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Lists the pins and the waiting nodes with GUIDs above `after`, in the order of GUIDs. */
+/* Lists the pins, and the nodes that wait for an approval, in the order of GUIDs. `after`: only
+ * GUIDs above this one. */
 static void fill_pins(struct answer *a, const struct fab_view *v, const struct fab_pins *pins,
                       bool waiting_only, const struct page *page,
                       Fabric__V1__ListNodePinsResponse *m)

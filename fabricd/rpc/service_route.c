@@ -19,9 +19,9 @@
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the destination LID of the trace. If the client named the destination by a LID,
- * returns this LID, because with LMC a port has several LIDs. Otherwise returns the base LID of
- * the port. */
+/* Returns the destination LID of the path to trace. If the client named the destination by a
+ * LID, this is that LID, because with LMC a port has several LIDs. Otherwise it is the base LID
+ * of the port. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -31,8 +31,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the virtual lane on hop i. The packet enters the node of this hop through port `in`,
- * which is the peer of the output port of the hop before. */
+/* Returns the virtual lane that a packet uses on hop i. The packet enters the node of this hop
+ * through port `in`, which is the peer of the output port of the hop before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
@@ -40,7 +40,7 @@ static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, 
              in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
     if (i == 1 &&
         fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
-        in = t->ports[0]; /* the switch itself is the source, so the packet enters through port 0 */
+        in = t->ports[0]; /* the switch itself is the source, so the packet enters from port 0 */
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
 
@@ -216,7 +216,7 @@ struct proof {
     struct fab_verdict verdict;
     struct sm_mft_copy *mfts; /* NULL: no multicast groups are known */
     struct fab_multicast_verdict multicast;
-    /* the multicast tables were being written when they were copied */
+    /* true: the manager was still writing the multicast tables when they were copied */
     bool pending;
     int rc;
 };
@@ -247,7 +247,9 @@ static Fabric__V1__MulticastVerdict *convert_multicast(struct answer *a, const s
     return m;
 }
 
-/* again: the proof that the client requested; NULL: none. */
+/*
+ * again: the result of the verification that the client requested; NULL: the client requested none.
+ */
 static void reply_verdict(struct call *c, const struct fab_view *v,
                           const struct fab_verdict *verdict, const struct proof *again)
 {

@@ -14,8 +14,8 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Causes the fault at a port, or, if the number is 0, at all ports of the node that have a cable.
- * Returns NOT_FOUND if there is no cable. */
+/* Causes the fault at a port of the node. With number 0, causes it at all ports of the node that
+ * have a cable. Returns NOT_FOUND if there is no cable. */
 static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
 {
     int rc = FAB_E_NOT_FOUND;

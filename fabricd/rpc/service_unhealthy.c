@@ -139,7 +139,7 @@ struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    /* [isolated_count] true: this isolated link is listed already */
+    /* [isolated_count] true: the isolated link with this index is listed already */
     bool *listed;
 };
 

@@ -26,9 +26,9 @@ struct whatif_study {
     struct measure measure;
     bool repair;                  /* try a local repair before the engines */
     struct fab_route_chain chain; /* the engines to try, in order */
-    /* names of the engines that failed, with the reasons */
+    /* names of the engines that failed, each with the reason */
     char passed[800];
-    /* [port_count] a port of each link that fails */
+    /* [port_count] for each link that fails, the id of one of its ports */
     uint32_t *ports;
     size_t port_count, port_room;
     struct fab_whatif whatif;
@@ -55,7 +55,8 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Lists the endports to be measured that would not be cut off. Returns false if memory ran out. */
+/* Lists the endports whose quality is to be measured, without those that the failure cuts off.
+ * Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -79,7 +80,7 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* Appends the reason why an engine failed to `passed`: "fattree: irregular: ...". */
+/* Appends the reason why an engine failed to the member `passed`, as "fattree: irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
@@ -94,7 +95,7 @@ static void pass_over(struct whatif_study *w)
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    /* A shallow copy; its members are not freed. */
+    /* this copy shares its members with the view's policy, so they are not freed */
     struct fab_policy policy = w->study.view->policy;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,
@@ -158,7 +159,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
     struct fab_repair_session stand = {0};
-    /* only the manager makes versions of the view's tables */
+    /* the study copies the view's tables, because only the manager may make versions of them
+     * (fabric and target that share memory) */
     struct fab_target *copy = NULL;
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
@@ -171,8 +173,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     return rc == FAB_OK;
 }
 
-/* Puts the repaired tables into the report. Returns false if a local repair is not possible. During
- * the call, the target uses the LIDs of w->whatif. */
+/* Makes the report from the repaired tables. Returns false if a local repair is not possible.
+ * During the call, the target uses the LIDs of w->whatif. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

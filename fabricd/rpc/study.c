@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues studies for the worker thread, sends their results and frees them. If the call of a study
- * ends early, the loop thread sets the study's flag `stop`, which the computation often checks. The
- * study is freed when the worker thread has finished it.
+ * Queues studies (study.h) for their worker thread, sends the results and frees them. If the call
+ * of a study ends early, the loop thread sets the study's flag `stop`, which the computation often
+ * checks. The study is freed when the worker thread has finished it.
  */
 #include "fabricd/rpc/study.h"
 

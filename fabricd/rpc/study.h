@@ -12,12 +12,12 @@
 #include "fabricd/rpc/server.h"
 
 struct study_kind {
-    /* Runs on the worker thread. It computes from the view and the study's own data, and often
-     * calls study_stopped. If it fails, it sets s->code to an error and s->why to a sentence, which
-     * finish the call. */
+    /* Computes the result, on the worker thread, from the view and the study's own data. It
+     * often calls study_stopped. If it fails, it sets s->code to an error and s->why to a
+     * sentence, which finish the call. */
     void (*work)(struct study *s);
-    /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. Returns
-     * true if `work` must run again. */
+    /* Sends the result, on the loop thread, after `work`; not called if the call has ended.
+     * Returns true if `work` must run again. */
     bool (*tell)(struct study *s);
     /* frees the data of this kind of study, and the study */
     void (*free)(struct study *s);
@@ -26,24 +26,24 @@ struct study_kind {
 struct study {
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
-    /* used on the loop thread only; NULL: the call has ended */
+    /* the call to answer; used on the loop thread only; NULL: the call has ended */
     struct call *call;
     struct fab_view *view;
     atomic_bool stop;
     enum fab_grpc_code code;
     char why[600];
 };
-/* Takes over a study that the caller allocated with calloc. The caller has set only the data of
- * this kind of study. If the study cannot be queued, this function finishes the call with an error
- * and frees the study. */
+/* Queues a study, and takes it over. The caller has allocated it with calloc, and set only the
+ * data of this kind of study. If the study cannot be queued, the function finishes the call with
+ * an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-/* Returns whether the study must stop because its call or the server has ended. The function can be
- * used as fab_quality_input.stopped. */
+/* Returns true if the study must stop because its call or the server has ended. It can be used
+ * as fab_quality_input.stopped. */
 bool study_stopped(void *study);
 /* Sets s->code and s->why for an error status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);
-/* Frees all studies; call this function after all calls have ended. */
+/* Frees all studies. Call this function after all calls have ended. */
 void studies_end(struct rpc *r);
 
 #endif

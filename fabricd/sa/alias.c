@@ -22,12 +22,13 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-/* Interval of retries, and of checks whether ports returned, in microseconds. */
+/* Interval in us of retries of failed writes, and of checks whether ports have returned to the
+ * fabric. */
 #define LOOK_US 1000000
 #define UNDER_WAY 32 /* maximum number of writes in flight */
 
-/* Bit number of the first GUID in the ComponentMask. Bits 0 to 3 are for LID, BlockNum and two
- * reserved fields. */
+/* Number of the ComponentMask bit for the first GUID of the block. Bits 0 to 3 are for LID,
+ * BlockNum and two reserved fields. */
 enum { FIRST_GUID = 4 };
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -52,7 +53,8 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        /* The port may lose the block; the block is written when the port returns. */
+        /* while it is out of the fabric, the port may lose the block; it is written when the
+         * port returns */
         b->dirty = true;
         return;
     }
@@ -114,11 +116,11 @@ struct change {
     struct sa *s;
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
-    /* entries of the block are port GUID indexes first to end - 1 */
+    /* the request is for port `port`; its block has the GUID indexes `first` to `end` - 1 */
     uint32_t port, first, end;
     uint64_t own; /* GUID of the port itself */
     bool trusted; /* the request carried the sa_key */
-    /* bitset: bit i says that the request selects entry first + i */
+    /* bitset: bit i is set if the request selects GUID index first + i */
     uint8_t places;
 };
 
@@ -160,8 +162,8 @@ static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
            fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
 }
 
-/* Returns whether a GUID belongs to a device, present or absent. A requester that gives the sa_key
- * may use the GUID of an absent device. */
+/* Returns true if the GUID is that of a device which is or was in the fabric, so that it cannot
+ * be an alias GUID. A requester that gives the sa_key may use the GUID of an absent device. */
 static bool is_of_a_device(const void *ctx, uint64_t guid)
 {
     const struct change *c = ctx;
@@ -176,8 +178,8 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
     return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
-/* Sets an entry of the block; guid 0 clears it. If another port uses the GUID, the entry does not
- * change. Returns NOMEM. */
+/* Sets the alias GUID at an index of the port, and stores it; guid 0 removes it. Does nothing if
+ * another port uses the GUID. Returns NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);
@@ -193,8 +195,8 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
-/* Refuses to change an alias GUID by which the port is a member of a multicast group. Returns a MAD
- * status; 0 means that the change is permitted. */
+/* Refuses the request if it changes an alias GUID that is a member of a multicast group. Returns
+ * the MAD status of the answer; 0: the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
@@ -221,8 +223,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an entry gets: the requested GUID, else the GUID that the entry has, else a
- * new GUID. */
+/* Returns the GUID that an index gets: the one in the request, else the present one, else a new
+ * GUID. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

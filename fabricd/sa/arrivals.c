@@ -23,10 +23,10 @@
 
 #define AWAY_US 300000000
 #define LOOK_EVERY_US 60000000
-/* Maximum number of subscriptions checked in one iteration of the loop. */
+/* Maximum number of subscriptions that are checked in one iteration of the event loop. */
 #define LOOK_A_TURN 4096
 #define FULL_MEMBER 0x8000
-/* An equal notice within this time (200 ms) is a repetition of the same trap. */
+/* time in us (200 ms) within which an equal notice is a repetition of the same trap */
 #define REPEAT_US 200000
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
@@ -56,7 +56,7 @@ static int compare(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Lists the endports in service. Switches have only one endport, port 0. */
+/* Lists the endports that are in service. Of a switch, only port 0 is an endport. */
 static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 {
     const struct fab_fabric *f = v->fabric;
@@ -170,8 +170,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        /* The bit of full membership lets the P_Key match the keys of full and of limited
-         * members. */
+        /* with the bit of full membership, the P_Key matches the keys of full and of limited
+         * members */
         n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);
     }

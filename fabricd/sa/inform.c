@@ -21,7 +21,7 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-/* maximum number of LIDs in a LID range if there are partitions */
+/* maximum number of LIDs in the range of a subscription, if partitions are configured */
 #define LIDS_MOST 4096
 
 enum { AT_SUBSCRIBE = 23 }; /* byte offset of Subscribe in InformInfo */

@@ -29,14 +29,14 @@ struct change {
     const struct fab_sa *sa;
     const struct fab_view *view;
     const struct fab_sa_request *req;
-    struct fab_wire_mc_member_record
-        record; /* the record in the request; PortGID has the GID prefix of the subnet */
-    /* GID prefix of PortGID as the request has it */
+    struct fab_wire_mc_member_record record; /* the MCMemberRecord in the request, in which PortGID
+                                                has the GID prefix of the subnet */
+    /* GID prefix of PortGID in the request, which the answer repeats */
     uint64_t prefix;
-    /* port that joins or leaves; FAB_NONE: the port is not in the fabric */
+    /* id of the port that joins or leaves; FAB_NONE: the port is not in the fabric */
     uint32_t port;
     const struct fab_mcast_group *group; /* NULL: no such group */
-    /* the member before the change; NULL: not a member */
+    /* the member as it is before the change; NULL: the port is not a member */
     const struct fab_mcast_member *member;
 };
 
@@ -73,9 +73,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns whether the requester may change the membership. A port may change its own membership.
- * Any port in the partition of the group may change a proxy membership. A requester that gave the
- * sa_key may change any membership. */
+/* Returns true if the requester may change the membership: any member of the partition for a
+ * proxy membership, otherwise only the port itself. A requester that gave the sa_key may change
+ * any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -100,7 +100,7 @@ static bool may_join(const struct change *c)
     return may_modify(c);
 }
 
-/* Returns whether the join stays within the quotas. A proxy join counts for the port that sent the
+/* Returns true if the quotas permit the join. A proxy join counts for the port that sent the
  * request. Otherwise this port could use up the quota of another port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
@@ -171,10 +171,10 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-/* position of a query: the last record returned */
+/* position of a query in the list of records: that of the last record returned */
 struct place {
     uint64_t mgid[2], guid;
-    /* Says which record of this group was returned last. 0: none yet; 1: that of member `guid`; 2:
+    /* Which record of group `mgid` was returned last. 0: none yet; 1: that of member `guid`; 2:
      * that of the group itself. */
     uint64_t in_group;
 };
@@ -194,8 +194,8 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* Fills in the record of the first member, from index `i` on, that the query selects. Returns false
- * if there is none. */
+/* Fills in the record of the first member that the query selects, beginning with member number
+ * `i` of the group. Returns false if there is none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)
@@ -213,8 +213,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* Fills in the record of the group without its members, for a requester that did not give the
- * sa_key. Returns false if the query selects by PortGID and no member has this GID. */
+/* Fills in the record of the group itself, without members, for a requester that did not give
+ * the sa_key. Returns false if the query selects by PortGID and no member has this GID. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

@@ -8,16 +8,17 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-/* Limits of the responses in progress: their number, their bytes, and the bytes of all responses to
- * one port. Requests that carry the sa_key are exempt from the last limit. */
+/* Limits of the responses in progress that have many records: their number, their bytes in
+ * total, and the bytes of all responses to one port. Requests that carry the sa_key are exempt
+ * from the limit of a port. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)
 /* maximum number of answers that wait for the transport */
 #define SA_OUT 512
 
-/* A published view, prepared for queries. A response that is being collected keeps its view when a
- * new view is published. */
+/* A published view, prepared for queries (libfabmgr/sa). A response that is being collected
+ * keeps its view when a new view is published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
@@ -31,7 +32,7 @@ struct sa_job {
     struct fab_sa_query query;
     /* base LID of the requesting port; 0: no port has the requester's LID */
     uint32_t host;
-    /* FAB_SA_DATA bytes of headers, followed by the records */
+    /* memory of the response: FAB_SA_DATA bytes of headers, followed by the records */
     uint8_t *bytes;
     size_t len, room;
     uint32_t records;
@@ -42,7 +43,7 @@ struct sa_jobs { /* a queue of responses */
     struct sa_job *head, **tail;
 };
 
-/* number of rows in the table of attributes in registered.c */
+/* number of attributes in the table of registered.c */
 #define SA_LISTS 5
 
 struct sa {
@@ -53,14 +54,15 @@ struct sa {
     struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    /* the current view; NULL: none yet, or released for a local repair */
+    /* the published view; NULL: none yet, or released because a local repair changes it in place */
     struct sa_view *view;
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    /* base LID of the host whose response was last worked on */
+    /* Base LID of the host whose response was collected last. Hosts take turns in the order of
+     * their LIDs. */
     uint32_t last_host;
     struct loop_timer *work, *patience, *retry;
     /* ring buffer of answers that wait for the transport */
@@ -72,7 +74,7 @@ struct sa {
 bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
 
 /* Functions of reply.c. */
-/* Sends a MAD unchanged. While the transport is busy, the MAD is queued. */
+/* Sends a MAD as it is. While the transport is busy, MADs wait in a queue. */
 void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);

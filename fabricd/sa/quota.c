@@ -45,11 +45,12 @@ static const char *const names[KINDS] = {
 
 /* Refusals of one kind to one port. */
 struct row {
-    /* port GUID; manager's clock at the last event, 0: the row is free */
+    /* guid: GUID of the port. told_us: manager's clock at the last event about it, in us; 0: the
+     * row is free. */
     uint64_t guid, told_us;
     uint32_t refused; /* requests refused since the last event */
     uint8_t kind;     /* kind of quota: an index of names[] */
-    /* The limit of all ports together was reached; false: that of the port. */
+    /* true: the limit of all ports together was reached; false: the limit of this port */
     bool in_all;
 };
 
@@ -58,7 +59,9 @@ struct sa_quota {
     /* Token buckets (libfabmgr/base/bucket.h) by base LID: one for requests, and one for the KiB
      * passed to the kernel. Entry 0 is shared by all requesters whose LID belongs to no port. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
-    /* Token bucket of all ports together, for the KiB passed to the kernel. */
+    /*
+     * token bucket of all ports together, for the KiB of responses that were passed to the kernel
+     */
     uint64_t kernel_all_us;
 };
 
@@ -91,9 +94,9 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     log_clean(text, name, NAME_LEN);
 }
 
-/* Returns the row of the port and kind in *like. If there is none, stores *like in a free row, or
- * in a row whose last event is older than TELL_AGAIN_US. Returns NULL if there is no such row
- * either. */
+/* Finds the row of the refusals to the port and of the kind in *like. If there is none, copies
+ * *like into a free row, or into a row whose last event is older than TELL_AGAIN_US. Returns
+ * NULL if there is no such row either. */
 static struct row *find_row(struct sa_quota *q, const struct row *like, uint64_t now)
 {
     struct row *usable = NULL;

@@ -8,24 +8,24 @@
 int sa_quota_start(struct sa *s); /* returns OK or NOMEM */
 void sa_quota_stop(struct sa *s);
 
-/* Numbers of registrations of one kind: those of the requester (own), those of all ports (all), and
- * those that the request would add (more). */
+/* Numbers of registrations of one kind. own: those of the requester. all: those of all ports.
+ * more: those that the request would add. */
 struct sa_quota_use {
     size_t own, all, more;
 };
-/* Returns whether the request stays within the quotas. If not, counts and reports the refusal; the
+/* Returns true if the quotas permit the request. If not, counts and reports the refusal; the
  * caller then refuses the request. */
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
-/* Returns whether another GetTable response to the requester may begin, if `open` responses are in
- * progress. If not, counts and reports the refusal; the caller then answers with BUSY. */
+/* Returns true if another GetTable response to the requester may begin while `open` responses to
+ * it are in progress. If not, counts and reports the refusal; the caller then answers with BUSY. */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
 /* Counts `len` bytes of a response that were passed to the kernel. `host` is the base LID of the
  * requesting port, or 0 if no port has its LID. */
 void sa_quota_sent(struct sa *s, uint32_t host, size_t len);
 /* Returns the base LID of the requesting port; 0 if no port has the requester's LID. */
 uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req);
-/* Returns whether the rate limit permits another request of the requester now. If not, counts and
+/* Returns true if the rate limit permits a request of the requester now. If not, counts and
  * reports the request; the caller then drops it. */
 bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req);
 

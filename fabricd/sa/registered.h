@@ -14,14 +14,16 @@ typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
                            uint8_t ret_data[FAB_SA_DATA_LEN]);
 /* Set and Delete of GUIDInfoRecord, which changes alias GUIDs (alias.c). */
 sa_change sa_alias_set, sa_alias_delete;
-/* Services (service.c) and subscriptions (inform.c). sa_inform_set takes the queue pair of the
- * subscriber from `mad`. It fills in ret_data even if it returns an error status. */
+/* Requests and queries for services (service.c) and subscriptions (inform.c). sa_inform_set
+ * takes the queue pair of the subscriber from `mad`, and fills in ret_data even if it returns an
+ * error status. */
 sa_change sa_service_set, sa_service_delete;
 bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
                        const struct fab_sa_request *req, uint8_t ret_data[FAB_SA_DATA_LEN]);
 bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-/* Multicast members (member.c) and multicast forwarding tables (mft.c). `ctx` is the struct sa. */
+/* Requests for multicast members (member.c), and queries of these and of multicast forwarding
+ * tables (mft.c). `ctx` is the struct sa. */
 sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
@@ -29,8 +31,8 @@ bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *
 /* registered.c: carries out a Set or Delete, and answers it. */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
-/* Returns the source of an attribute's records. NULL: libfabmgr/sa derives the records from the
- * view. */
+/* Returns the source of the records of an attribute that hosts register. NULL: libfabmgr/sa
+ * makes the records of this attribute from the view. */
 const struct fab_sa_source *sa_registered_list(const struct sa *s, uint16_t attr_id);
 void sa_registered_init(struct sa *s);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts and stops the registry, and holds answers back until the registration is stored.
+ * Starts and stops the registry (services and subscriptions of hosts), and holds answers back until
+ * the registration is stored.
  *
  * The manager loads the registry from the store at start, and keeps it while another manager is
  * master. An answer to a registration is sent only when the registration is committed to the
@@ -17,7 +18,9 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-/* interval of checks whether records are committed, in microseconds */
+/*
+ * interval in us of the check whether the database has committed the records for which answers wait
+ */
 #define LOOK_US 200
 #define ABSENT_FIRST_US 60000000
 
@@ -40,7 +43,7 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* Returns whether so many answers to this LID are waiting that other hosts might find no room in
+/* Returns true if so many answers to this LID are waiting that other hosts might find no room in
  * the queue. */
 static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {

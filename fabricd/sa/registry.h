@@ -15,7 +15,7 @@
 /* An endport in service. */
 struct sa_end {
     uint64_t guid;
-    /* the port's first P_Keys; 0 ends the list if it is not full */
+    /* the first P_Keys of the port; a 0 ends the list if it has fewer than FAB_NOTICE_KEYS */
     uint16_t key[FAB_NOTICE_KEYS];
 };
 struct sa_ends {
@@ -25,23 +25,27 @@ struct sa_ends {
 struct sa_held {
     struct transport_mad to; /* the request to which `answer` belongs */
     uint8_t answer[FAB_MAD_SIZE];
-    /* the registration is stored when store_is_written(mark) is true */
+    /* mark of the write (store.h): the registration is in the database when
+     * store_is_written(mark) is true */
     uint64_t mark;
 };
 
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    /* Endports in service in the last view, to be compared with the next view. */
+    /*
+     * endports that were in service in the last view; they are compared with those of the next view
+     */
     struct sa_ends ends;
-    /* `ends` is valid; false: no view was compared yet */
+    /* true: `ends` is valid; false: no view has been examined yet */
     bool knows_ends;
-    /* index of the next subscription whose port is checked for absence */
+    /* slot of the next subscription to check; subscriptions of ports that have been absent for
+     * long are dropped */
     uint32_t absent_at;
     uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
     uint64_t told_us;
-    /* The last notice. A device repeats a trap until it gets TrapRepress; the repetition is
-     * recognized by comparison. */
+    /* The last notice of a device. A device repeats a trap until it gets TrapRepress; an equal
+     * notice within a short time is such a repetition. */
     struct fab_notice last;
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */
@@ -53,8 +57,9 @@ struct sa_registry {
 /* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* Call this function before carrying out a registration. Returns BUSY if too many answers wait for
- * the database, in all or to the sender of this request, or if the store's writer is behind. */
+/* Call this function before a registration is carried out. Returns BUSY if too many answers wait
+ * for the database, in total or to the sender of this request, or if the store's writer is
+ * behind. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
@@ -84,7 +89,7 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
 void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);
-/* returns whether any host has subscribed to notices */
+/* returns true if any host has subscribed to notices */
 bool sa_arrivals_wanted(void *ctx);
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made);

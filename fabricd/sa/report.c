@@ -22,13 +22,16 @@
 #include "libfabmgr/base/status.h"
 
 #define QP1_QKEY 0x80010000u
-/* Maximum number of subscriptions and notices examined in one iteration. */
+/*
+ * maximum number of subscriptions and notices that are examined in one iteration of the event loop
+ */
 #define LOOK_A_TURN 4096
-/* maximum number of reports sent in one iteration */
+/* maximum number of reports that are sent in one iteration of the event loop */
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Maximum number of single events about ended subscriptions within TELL_AGAIN_US. */
+/* Greatest number of ended subscriptions within TELL_AGAIN_US that get an event each; one event
+ * covers the others. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -54,8 +57,8 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* Returns whether the subscription selects ports by GID or LID range. The subscriber must then
- * share a partition with each of these ports. */
+/* Returns true if the subscription selects the issuers of notices by GID or LID range. The
+ * subscriber must then share a partition with each of these ports. */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
@@ -99,7 +102,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
 {
     uint32_t port = port_of(v, x);
     if (port == FAB_NONE)
-        return; /* the port left the fabric; it may be back at the next try */
+        return; /* the subscriber's port has left the fabric; it may be back when the report is sent
+                   again */
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
                                          .sl = sl_to(v, port),
                                          .qpn = x->record.info.qpn,

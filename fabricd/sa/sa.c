@@ -42,7 +42,7 @@ static void tell_managers(const struct sa *s, struct fab_sa *sa)
     (void)fab_sa_set_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
 }
 
-/* Prepares the published view for queries, unless it is the current view already. */
+/* Prepares the published view for queries, unless that has been done. */
 static void take_view(struct sa *s)
 {
     struct fab_view *published = sm_view(s->in.sm);
@@ -65,8 +65,8 @@ out:
     fab_view_unref(published);
 }
 
-/* Releases the view before a local repair, so that the repair can change the tables in place. The
- * next request takes the view again. */
+/* Releases the view before a local repair, so that the repair can change the tables in place.
+ * The next request takes the published view again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -81,8 +81,8 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Finds out whether this manager is master, and takes the current view. Called once for each batch
- * of received MADs. */
+/* Updates the role of this manager (master or not) and the current view. Called once for each
+ * batch of received MADs. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);

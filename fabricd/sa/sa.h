@@ -29,20 +29,21 @@ struct sa_stats { /* numbers since the start */
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* requests answered with an error status */
     uint64_t busy;     /* requests answered with the status BUSY */
-    /* Requests without an answer. The request was malformed, had a wrong SM_Key or exceeded the
-     * permitted rate; or this manager was not master; or the queue of answers was full. */
+    /* Number of requests that got no answer: the request was malformed, had a wrong SM_Key or
+     * exceeded the permitted rate; or this manager was not master; or the queue of answers was
+     * full. */
     uint64_t dropped;
-    /* registrations refused because a quota was used up */
+    /* number of registrations that were refused because a quota was used up */
     uint64_t over_quota;
-    /* requests dropped because their port sent too many per second */
+    /* number of requests that were dropped because their port sent too many per second */
     uint64_t over_rate;
     uint64_t tables;  /* responses that have many records */
     uint64_t records; /* records in all responses of many records */
-    /* notices that were to be reported to subscribers */
+    /* number of notices that were to be reported to subscribers */
     uint64_t notices;
     uint64_t reports;          /* reports sent, including repetitions */
     uint64_t reports_answered; /* reports that the subscriber answered */
-    /* notices that a subscriber missed because it answered too slowly */
+    /* number of reports that were lost because a subscriber answered too slowly */
     uint64_t reports_lost;
     uint64_t subscriptions_ended;
 };

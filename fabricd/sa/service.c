@@ -28,7 +28,7 @@
 
 #define FOR_EVER UINT32_MAX
 #define DEFAULT_KEY 0xffff
-/* value of the first byte of a multicast GID */
+/* value of the first byte of a GID that is a multicast GID */
 #define MULTICAST 0xff
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
@@ -55,7 +55,7 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    /* the registered service with the same key; NULL: none */
+    /* the registered service that has the same key as the request; NULL: none */
     const struct fab_service *old;
     uint64_t from; /* GUID of the requesting port */
 };
@@ -77,9 +77,9 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
                                       .pkey = ret_record->pkey};
 }
 
-/* Returns whether the requester and the port of the ServiceGID are in the partition of the service.
- * Returns true if the request has no ServiceP_Key. If the ServiceGID is a multicast GID, only the
- * requester is checked. */
+/* Returns true if the requester and the port of the ServiceGID are in the partition of the
+ * service, or if the request has no ServiceP_Key. If the ServiceGID is a multicast GID, only the
+ * requester must be in the partition. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -137,8 +137,8 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* Returns whether the registration stays within the quota. If a port registers the service of
- * another port again, it becomes the owner of the service, and the service counts for this port. */
+/* Returns true if the quota permits the registration. If a port registers the service of another
+ * port again, it becomes the owner of the service, and the service counts for this port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;
@@ -149,9 +149,9 @@ static bool is_within_quota(struct sa *s, const struct change *c)
            sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
 }
 
-/* Returns whether the ServiceGID is a multicast GID or belongs to the requesting node, as a port
- * GUID or an alias GUID. Without this check, a host could direct the clients of another host's
- * service to any port, or fill the directory in the name of another host. */
+/* Returns true if the ServiceGID is a multicast GID, or a port GUID or alias GUID of the
+ * requesting node. Without this check, a host could direct the clients of another host's service
+ * to any port, or fill the directory in the name of another host. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;
@@ -253,8 +253,8 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-/* Fills in the record as the requester may see it: with the remaining time of the lease, and with
- * the ServiceKey only if the requester gave the sa_key. */
+/* Fills in the ServiceRecord as the requester may see it: with the remaining time of the lease,
+ * and with the ServiceKey only if the requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -280,7 +280,7 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* This value is never 0, because at[3] == 0 means that no record was returned yet. */
+    /* at[3] == 0 means that no record was returned yet, so the bit above the P_Key is set */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -15,7 +15,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of records examined in a slice, which takes up to 1 ms */
+/* maximum number of records that are examined in a slice, which takes up to 1 ms */
 #define SLICE 4096
 
 enum { AT_TID = 8 };
@@ -124,7 +124,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Returns whether the limits permit the response to grow to twice `need` bytes. */
+/* Returns true if the memory of the response may grow to twice `need` bytes. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 {
     size_t own;
@@ -133,8 +133,9 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
            (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
 }
 
-/* Makes room for one more record. Returns BUSY if all responses together would exceed
- * SA_TABLE_MOST, or the responses to this host would exceed SA_TABLE_EACH. Also returns NOMEM. */
+/* Makes room for one more record in a response. Returns BUSY if all responses together would
+ * exceed SA_TABLE_MOST, or the responses to this host would exceed SA_TABLE_EACH. Also returns
+ * NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -151,8 +152,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Returns whether the response needs no further records. A Get fails if it selects two records, so
- * two are enough. Without RMPP, only the first MAD of a response is sent. */
+/* Returns true if the response has enough records. A Get fails if it selects two records, so two
+ * are enough. Without RMPP, only the first MAD of a response is sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET
@@ -160,9 +161,8 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* Collects a part of the records of a GetTable response. Returns OK if the response is complete,
- * BUSY if more parts must follow, LIMIT if the responses in progress use too much memory, or NOMEM.
- */
+/* Collects the next slice of a response's records. Returns OK if the response is complete, BUSY
+ * if more slices must follow, LIMIT if the responses in progress use too much memory, or NOMEM. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -216,8 +216,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* Returns the response to be collected next: the oldest response to the host whose LID follows
- * last_host. The lowest LID follows the highest. */
+/* Returns the response of which the next slice is collected: the oldest response to the host
+ * whose LID follows last_host. The lowest LID follows the highest. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

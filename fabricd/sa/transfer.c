@@ -51,7 +51,8 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
     sa_job_free(s, job);
 }
 
-/* Sends all RMPP segments that the window permits. Frees a transfer that has ended. */
+/* Sends all RMPP segments of a response that the window permits. Frees the response after its
+ * transfer has ended. */
 static void pump(struct sa *s, struct sa_job *job, uint64_t now)
 {
     uint8_t mad[FAB_MAD_SIZE];
