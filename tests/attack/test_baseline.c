@@ -32,11 +32,12 @@
 
 static bool made; /* the last change ended */
 static int made_status;
+static char made_text[160];
 
 static void on_made(void *ctx, int status, const char *message)
 {
     (void)ctx;
-    (void)message;
+    snprintf(made_text, sizeof made_text, "%s", message);
     made = true;
     made_status = status;
 }
@@ -325,6 +326,106 @@ START_TEST(it_lasts_over_restarts_and_is_dropped)
     ck_assert_uint_eq(count_waiting(&lab), 0);
     lab_close(&lab);
     remove_dir();
+}
+END_TEST
+
+START_TEST(each_change_says_what_it_did)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    ck_assert_str_eq(made_text,
+                     "approved 23 ports of adapters and routers, and 18 links between switches");
+    plug_in(&lab);
+    approve_all(&lab);
+    ck_assert_str_eq(made_text, "approved 1 place");
+    ck_assert_int_eq(disapprove(&lab, VICTIM), FAB_OK);
+    ck_assert_str_eq(made_text, "1 node is no longer approved");
+    ck_assert_int_eq(disapprove(&lab, VICTIM), FAB_E_NOT_FOUND);
+    ck_assert_str_eq(made_text, "a node is not in the baseline; nothing was changed");
+    const uint64_t both[] = {lab_node_guid(&lab, NEWCOMER), lab_node_guid(&lab, ROGUE)};
+    made = false;
+    int r = sm_baseline_disapprove(lab.sm, both, 2, "tester", on_made, &lab);
+    ck_assert_int_eq(wait_for_change(&lab, r), FAB_OK);
+    ck_assert_str_eq(made_text, "2 nodes are no longer approved");
+    ck_assert_uint_eq(lab_count_events(&lab, "baseline-disapproved"), 3);
+    ck_assert_int_eq(clear(&lab), FAB_OK);
+    ck_assert_str_eq(made_text, "the baseline is dropped; every device is accepted");
+    ck_assert_uint_eq(lab_count_events(&lab, "baseline-cleared"), 1);
+    lab_close(&lab);
+}
+END_TEST
+
+struct ending {
+    unsigned count; /* changes that ended */
+    int status[4];
+    char text[4][160];
+};
+
+static void on_end(void *ctx, int status, const char *message)
+{
+    struct ending *e = ctx;
+    e->status[e->count] = status;
+    snprintf(e->text[e->count++], sizeof e->text[0], "%s", message);
+}
+
+/* Changes wait for the end of a round, and are made one after the other. Of two changes that drop
+ * the baseline, the second finds none. */
+START_TEST(changes_wait_for_each_other)
+{
+    struct lab lab;
+    struct ending e = {0};
+    begin(&lab, NULL);
+    uint64_t guid = lab_node_guid(&lab, VICTIM);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    ck_assert_int_eq(sm_baseline_disapprove(lab.sm, &guid, 1, "tester", on_end, &e), FAB_OK);
+    ck_assert_int_eq(sm_baseline_clear(lab.sm, "tester", on_end, &e), FAB_OK);
+    ck_assert_int_eq(sm_baseline_clear(lab.sm, "tester", on_end, &e), FAB_OK);
+    ck_assert_uint_eq(e.count, 0);
+    settle(&lab);
+    ck_assert_uint_eq(e.count, 3);
+    ck_assert_int_eq(e.status[0], FAB_OK);
+    ck_assert_int_eq(e.status[1], FAB_OK);
+    ck_assert_int_eq(e.status[2], FAB_E_NOT_FOUND);
+    ck_assert_str_eq(e.text[2], "there is no baseline");
+    ck_assert_ptr_null(sm_baseline(lab.sm));
+    lab_close(&lab);
+}
+END_TEST
+
+static struct {
+    unsigned queued, made, denied;
+} changes;
+
+static void count_change(void *ctx, int status, const char *message)
+{
+    (void)ctx;
+    changes.made += status == FAB_OK;
+    changes.denied += status == FAB_E_DENIED;
+    if (status != FAB_OK)
+        ck_assert_str_eq(message, "another subnet manager became master; the baseline stays");
+}
+
+static void approve_with_each_mad(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)head;
+    (void)dlid;
+    changes.queued += sm_baseline_take(lab->sm, "tester", count_change, NULL) == FAB_OK;
+}
+
+/* An operator approves the fabric with each MAD of a sweep, in which another manager becomes
+ * master. The changes wait for the end of the sweep, and are denied then. */
+START_TEST(changes_end_when_another_manager_is_master)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    lab_play_other(&lab, ROGUE, 15, FAB_SM_MASTER);
+    lab.sent = approve_with_each_mad;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run(&lab, 20, lab_is_standby, "standby");
+    lab_run_for(&lab, 4);
+    ck_assert_uint_eq(changes.made + changes.denied, changes.queued);
+    ck_assert_uint_ge(changes.denied, 2);
+    lab_close(&lab);
 }
 END_TEST
 
@@ -639,6 +740,9 @@ int main(void)
     tcase_add_test(t, a_link_between_switches_is_named);
     tcase_add_test(t, a_flapping_rogue_makes_few_events);
     tcase_add_test(t, it_lasts_over_restarts_and_is_dropped);
+    tcase_add_test(t, each_change_says_what_it_did);
+    tcase_add_test(t, changes_wait_for_each_other);
+    tcase_add_test(t, changes_end_when_another_manager_is_master);
     suite_add_tcase(s, t);
     t = tcase_create("left out");
     tcase_set_timeout(t, 120);

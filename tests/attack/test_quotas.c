@@ -413,6 +413,53 @@ START_TEST(changing_the_lid_does_not_help)
 }
 END_TEST
 
+/* Sends requests at once, and returns the number of answers. One millisecond passes. */
+static unsigned count_answers(unsigned requests, uint64_t key)
+{
+    scene.answers = 0;
+    for (unsigned i = 0; i < requests; i++)
+        send_get(rogue_lid, key);
+    lab_run_for(&scene.lab, 0.001);
+    return scene.answers;
+}
+
+/* A full bucket answers a burst at once, and gains one request in each 1/requests s. */
+START_TEST(the_rate_of_requests_is_exact)
+{
+    static const struct {
+        uint32_t requests, burst;
+        uint64_t key;
+        unsigned sent, answered;
+        unsigned pause_ms; /* then, as many are sent again */
+        unsigned again;
+    } rows[] = {
+        {0, 1, 0, 5000, 5000, 1, 5000}, /* no limit */
+        {10, 4, 0, 4, 4, 1, 0},         {10, 4, 0, 5, 4, 99, 0},   {10, 4, 0, 5, 4, 100, 1},
+        {10, 4, 0, 5, 4, 299, 2},       {10, 4, 0, 5, 4, 9000, 4}, {10, 4, SM_KEY, 50, 50, 1, 50},
+        {1, 1, 0, 2, 1, 999, 0},        {1, 1, 0, 2, 1, 1000, 1},  {1000000, 1, 0, 2, 1, 1, 1},
+    };
+    open_scene(false);
+    rogue_lid = host_lid(ROGUE);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sa_stats before, after;
+        quotas()->requests = rows[i].requests;
+        quotas()->request_burst = rows[i].burst;
+        reload();
+        lab_run_for(&scene.lab, 10);
+        sa_get_stats(scene.sa, &before);
+        unsigned first = count_answers(rows[i].sent, rows[i].key);
+        if (rows[i].pause_ms > 1)
+            lab_run_for(&scene.lab, (rows[i].pause_ms - 1) / 1e3);
+        unsigned then = count_answers(rows[i].sent, rows[i].key);
+        sa_get_stats(scene.sa, &after);
+        ck_assert_msg(first == rows[i].answered && then == rows[i].again,
+                      "row %zu: %u answers, then %u", i, first, then);
+        ck_assert_uint_eq(after.over_rate - before.over_rate, 2 * rows[i].sent - first - then);
+    }
+    close_scene();
+}
+END_TEST
+
 /* ---- responses of many records ----------------------------------------------------------------
  */
 
@@ -557,6 +604,7 @@ int main(void)
     tcase_add_test(tcase, one_host_cannot_subscribe_without_limit);
     tcase_add_test(tcase, one_host_has_so_many_alias_guids);
     tcase_add_test(tcase, the_guid_of_an_absent_host_is_not_free);
+    tcase_add_test(tcase, the_rate_of_requests_is_exact);
     tcase_add_test(tcase, a_flood_of_requests_is_dropped);
     tcase_add_test(tcase, changing_the_lid_does_not_help);
     tcase_add_test(tcase, one_host_cannot_hold_all_transfers);

@@ -230,6 +230,184 @@ START_TEST(all_rates_are_compared_by_speed)
 }
 END_TEST
 
+/* Creates a group, with the greatest values `most` that the port supports. Returns the status. */
+static uint16_t create_up_to(const struct fab_wire_mc_member_record *r, uint64_t mask,
+                             const uint8_t most[3], struct fab_wire_mc_member_record *ret)
+{
+    struct world w = world_of(1024);
+    struct fab_wire_mc_member_record asked = *r;
+    asked.port_gid[0] = PREFIX;
+    asked.port_gid[1] = host(&w, 1);
+    const struct fab_mcast_request ask = {
+        .record = &asked, .comp_mask = mask, .mtu = most[0], .rate = most[1], .life = most[2]};
+    uint16_t status = fab_mcast_groups_join(w.g, &ask, ret);
+    world_fini(&w);
+    return status;
+}
+
+enum { OF_MTU, OF_RATE, OF_LIFE };
+
+static const struct {
+    uint8_t which, selector, asked, most, chosen;
+    uint16_t status;
+} choices[] = {
+    {OF_MTU, FAB_SELECT_EXACTLY, 4, 4, 4, 0},
+    {OF_MTU, FAB_SELECT_EXACTLY, 1, 4, 1, 0},
+    {OF_MTU, FAB_SELECT_EXACTLY, 5, 4, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_EXACTLY, 0, 4, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_EXACTLY, 6, 5, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_MORE, 3, 4, 4, 0},
+    {OF_MTU, FAB_SELECT_MORE, 1, 4, 4, 0},
+    {OF_MTU, FAB_SELECT_MORE, 4, 4, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_LESS, 4, 4, 3, 0},
+    {OF_MTU, FAB_SELECT_LESS, 5, 4, 4, 0},
+    {OF_MTU, FAB_SELECT_LESS, 2, 4, 1, 0},
+    {OF_MTU, FAB_SELECT_LESS, 1, 4, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_BEST, 0, 4, 4, 0},
+    /* the MTU of the port is unknown */
+    {OF_MTU, FAB_SELECT_EXACTLY, 4, 0, 4, 0},
+    {OF_MTU, FAB_SELECT_LESS, 4, 0, 0, FAB_SA_REQ_INVALID},
+    {OF_MTU, FAB_SELECT_BEST, 4, 0, 0, FAB_SA_REQ_INVALID},
+    {OF_RATE, FAB_SELECT_EXACTLY, 2, 7, 2, 0},
+    {OF_RATE, FAB_SELECT_EXACTLY, 12, 7, 0, FAB_SA_REQ_INVALID}, /* 56 Gb/s of 40 */
+    {OF_RATE, FAB_SELECT_MORE, 4, 7, 7, 0},
+    {OF_RATE, FAB_SELECT_MORE, 7, 7, 0, FAB_SA_REQ_INVALID},
+    {OF_RATE, FAB_SELECT_LESS, 7, 7, 4, 0},
+    {OF_RATE, FAB_SELECT_LESS, 4, 7, 19, 0}, /* 28 Gb/s, and not 25 or 20 */
+    {OF_RATE, FAB_SELECT_LESS, 2, 7, 0, FAB_SA_REQ_INVALID},
+    {OF_RATE, FAB_SELECT_BEST, 2, 7, 7, 0},
+    {OF_RATE, FAB_SELECT_EXACTLY, 24, 0, 24, 0},
+    {OF_RATE, FAB_SELECT_LESS, 24, 0, 0, FAB_SA_REQ_INVALID},
+    /* any lifetime is possible, but only if it is asked for exactly */
+    {OF_LIFE, FAB_SELECT_EXACTLY, 0, 0x12, 0, 0},
+    {OF_LIFE, FAB_SELECT_EXACTLY, 0x10, 0x12, 0x10, 0},
+    {OF_LIFE, FAB_SELECT_EXACTLY, 0x3f, 0x12, 0x3f, 0},
+    {OF_LIFE, FAB_SELECT_MORE, 0x11, 0x12, 0x12, 0},
+    {OF_LIFE, FAB_SELECT_MORE, 0x12, 0x12, 0, FAB_SA_REQ_INVALID},
+    {OF_LIFE, FAB_SELECT_LESS, 0x13, 0x12, 0x12, 0},
+    {OF_LIFE, FAB_SELECT_LESS, 0x12, 0x12, 0, FAB_SA_REQ_INVALID},
+    {OF_LIFE, FAB_SELECT_BEST, 0, 0x12, 0x12, 0},
+};
+
+START_TEST(values_of_a_new_group_are_chosen_by_selector)
+{
+    static const uint64_t component[] = {0x30, 0x300, 0xc00};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+        uint8_t which = choices[i].which, most[3] = {4, 7, 0x12};
+        struct fab_wire_mc_member_record answer,
+            r = {.mgid = {IPV4, 1}, .pkey = 0xffff, .join_state = FAB_JOIN_FULL};
+        most[which] = choices[i].most;
+        r.mtu_selector = r.rate_selector = r.life_selector = choices[i].selector;
+        r.mtu = r.rate = r.life = choices[i].asked;
+        uint16_t status = create_up_to(&r, CREATE | component[which], most, &answer);
+        ck_assert_msg(status == choices[i].status, "row %zu: status 0x%x", i, status);
+        if (status != 0)
+            continue;
+        const uint8_t chosen[3] = {answer.mtu, answer.rate, answer.life};
+        for (unsigned k = 0; k < 3; k++)
+            ck_assert_msg(chosen[k] == (k == which ? choices[i].chosen : most[k]),
+                          "row %zu: value %u is %u", i, k, chosen[k]);
+        ck_assert_uint_eq(answer.mtu_selector, FAB_SELECT_EXACTLY);
+        ck_assert_uint_eq(answer.rate_selector, FAB_SELECT_EXACTLY);
+        ck_assert_uint_eq(answer.life_selector, FAB_SELECT_EXACTLY);
+    }
+}
+END_TEST
+
+/* A request with a value in every field. */
+static const struct fab_wire_mc_member_record full = {
+    .mgid = {IPV4, 1},
+    .qkey = 0xb1b,
+    .mlid = 0xc123,
+    .mtu_selector = FAB_SELECT_LESS,
+    .mtu = 2,
+    .tclass = 9,
+    .pkey = 0xffff,
+    .rate_selector = FAB_SELECT_LESS,
+    .rate = 7,
+    .life_selector = FAB_SELECT_EXACTLY,
+    .life = 1,
+    .sl = 3,
+    .flow_label = 0x12345,
+    .hop_limit = 77,
+    .scope = 5,
+    .join_state = FAB_JOIN_FULL,
+    .proxy_join = 1,
+};
+
+START_TEST(a_field_counts_only_with_its_component)
+{
+    static const struct {
+        uint64_t mgid_high, components;
+        uint8_t asked_scope, scope, hop_limit, mtu, rate, life;
+    } rows[] = {
+        {IPV4, 0, 5, 2, 0, 4, 7, 0x12},
+        {IPV4, 0x4000, 5, 2, 77, 4, 7, 0x12},
+        {IPV4, 0x20 | 0x200 | 0x800, 5, 2, 0, 4, 7, 0x12}, /* values without their selectors */
+        {IPV4, 0x30, 5, 2, 0, 1, 7, 0x12},
+        {IPV4, 0x300, 5, 2, 0, 4, 4, 0x12},
+        {IPV4, 0xc00, 5, 2, 0, 4, 7, 1},
+        {IPV4 | UINT64_C(3) << 48, 0x8000, 5, 3, 0, 4, 7, 0x12}, /* the scope in the MGID counts */
+        {0, 0, 5, 2, 0, 4, 7, 0x12},
+        {0, 0x8000, 5, 5, 0, 4, 7, 0x12},
+        {0, 0x8000, 0, 2, 0, 4, 7, 0x12},
+    };
+    const uint8_t most[3] = {4, 7, 0x12};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct fab_wire_mc_member_record r = full, is;
+        r.mgid[0] = rows[i].mgid_high;
+        r.mgid[1] = rows[i].mgid_high != 0;
+        r.scope = rows[i].asked_scope;
+        ck_assert_uint_eq(create_up_to(&r, CREATE | rows[i].components, most, &is), 0);
+        bool same = is.qkey == full.qkey && is.tclass == full.tclass && is.sl == full.sl &&
+                    is.pkey == full.pkey && is.flow_label == full.flow_label &&
+                    is.join_state == FAB_JOIN_FULL && is.proxy_join == 0 && is.mlid == 0xc000;
+        ck_assert_msg(same, "row %zu", i);
+        ck_assert_msg(is.scope == rows[i].scope && is.hop_limit == rows[i].hop_limit &&
+                          is.mtu == rows[i].mtu && is.rate == rows[i].rate &&
+                          is.life == rows[i].life,
+                      "row %zu: scope %u, hop limit %u, MTU %u, rate %u, lifetime %u", i, is.scope,
+                      is.hop_limit, is.mtu, is.rate, is.life);
+        ck_assert_uint_eq(is.mgid[0], rows[i].mgid_high != 0 ? rows[i].mgid_high
+                                                             : UINT64_C(0xff10a01bffff0000) |
+                                                                   (uint64_t)rows[i].scope << 48);
+    }
+}
+END_TEST
+
+/* A later join must agree with the group in each component that it has. */
+START_TEST(each_component_of_a_join_is_compared)
+{
+    struct world w = world_of(1024);
+    struct fab_wire_mc_member_record first = full, is, r;
+    first.port_gid[0] = PREFIX;
+    first.port_gid[1] = host(&w, 1);
+    ck_assert_uint_eq(join(&w, &first, CREATE | 0x4000, &is), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        static const uint64_t component[] = {1u << 2,  1u << 3,  1u << 6,  1u << 7,
+                                             1u << 12, 1u << 13, 1u << 14, 1u << 15};
+        r = is;
+        r.port_gid[1] = host(&w, 2);
+        r.join_state = FAB_JOIN_FULL;
+        ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
+        r.pkey &= 0x7fff; /* the membership bit of the P_Key is not compared */
+        ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
+        r.qkey ^= i == 0;
+        r.mlid ^= i == 1;
+        r.tclass ^= i == 2;
+        r.pkey ^= i == 3;
+        r.sl ^= i == 4;
+        r.flow_label ^= i == 5;
+        r.hop_limit ^= i == 6;
+        r.scope ^= i == 7;
+        ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), FAB_SA_REQ_INVALID);
+        ck_assert_uint_eq(join(&w, &r, JOIN, &is), 0);
+    }
+    ck_assert_uint_eq(fab_mcast_groups_find(w.g, is.mgid)->members, 2);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_new_group_has_the_most_that_fits)
 {
     struct world w = world_of(1024);
@@ -512,6 +690,9 @@ int main(void)
     tcase_add_test(c, states_add_up_and_are_taken_away);
     tcase_add_test(c, ranges_are_looked_at);
     tcase_add_test(c, all_rates_are_compared_by_speed);
+    tcase_add_test(c, values_of_a_new_group_are_chosen_by_selector);
+    tcase_add_test(c, a_field_counts_only_with_its_component);
+    tcase_add_test(c, each_component_of_a_join_is_compared);
     tcase_add_test(c, a_new_group_has_the_most_that_fits);
     tcase_add_test(c, the_configuration_fixes_groups);
     tcase_add_test(c, ports_are_charged);

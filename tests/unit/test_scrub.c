@@ -142,6 +142,25 @@ START_TEST(a_turn_reads_each_known_table_once)
 }
 END_TEST
 
+/* LinearFDBTop is the greatest LID that has an entry. */
+START_TEST(blocks_up_to_the_top_are_counted)
+{
+    static const struct {
+        uint16_t top;
+        uint32_t blocks;
+    } rows[] = {{0, 1}, {63, 1}, {64, 2}, {127, 2}, {128, 3}, {0xbfff, 768}};
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    w.f->switches[0].linear_fdb_top = 0;
+    uint64_t one = count_tables(&in);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        w.f->switches[0].linear_fdb_top = rows[i].top;
+        ck_assert_uint_eq(count_tables(&in), one + rows[i].blocks - 1);
+    }
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(ports_without_a_link_are_not_read)
 {
     struct world w = world_new();
@@ -382,6 +401,7 @@ int main(void)
 {
     const TTest *tests[] = {
         a_turn_reads_each_known_table_once,
+        blocks_up_to_the_top_are_counted,
         ports_without_a_link_are_not_read,
         unknown_blocks_are_found,
         each_field_of_a_port_is_named_with_both_values,
