@@ -53,7 +53,8 @@ int sm_reload(struct sm *s);
 #define SM_REROUTE_BOUNDS 14
 /* Upper bounds in microseconds, ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-struct sm_reroute_times { /* durations of the reroutes that wrote tables, since the start */
+/* Durations of the reroutes that wrote tables, since the start. */
+struct sm_reroute_times {
     uint64_t count, sum_us;
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
     uint64_t within[SM_REROUTE_BOUNDS];
@@ -68,11 +69,13 @@ struct sm_phase_time {
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
-struct sm_trap_counts { /* traps since the start, while this manager was master */
+/* Traps since the start, while this manager was master. */
+struct sm_trap_counts {
     uint64_t received;
     /* Traps over the rate limit of their source; they had no effect. */
     uint64_t repressed;
-    uint64_t refused; /* traps with a notice that their sender cannot issue */
+    /* Traps with a notice that their sender cannot issue. */
+    uint64_t refused;
     /* Notices not forwarded, because the device did not confirm them. */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps caused by unknown source LIDs */
@@ -83,54 +86,66 @@ struct sm_trap_counts { /* traps since the start, while this manager was master 
 };
 /* A proof of all tables. It uses nothing that an earlier proof found. */
 struct sm_whole_proof {
-    uint64_t generation;  /* generation of the first view with these tables, or of the view that was
-                             proved; 0: no proof yet */
-    int64_t time_us;      /* Unix time in microseconds at which the proof ended */
+    /* Generation of the first view with these tables, or of the view that was proved; 0: no proof
+     * yet. */
+    uint64_t generation;
+    /* Unix time in microseconds at which the proof ended. */
+    int64_t time_us;
     uint64_t duration_us; /* includes the pauses of a background proof */
-    bool background;      /* a background proof after local repairs; false: a round proved them */
+    /* A background proof after local repairs; false: a round proved them. */
+    bool background;
 };
 struct sm_proof {
     struct sm_whole_proof last; /* the last proof that found no failure */
     /* Local repairs have changed the tables since the proof `last`. They proved only what they
      * changed, so a background proof of all tables follows. */
     bool due;
-    uint64_t proofs, failures; /* number of background proofs since the start, and of those that
-                                  found a failure */
-    uint64_t cpu_us;           /* processor time of the background proofs */
+    /* Number of background proofs since the start, and of those that found a failure. */
+    uint64_t proofs, failures;
+    uint64_t cpu_us; /* processor time of the background proofs */
 };
 struct sm_status {
-    uint8_t role;        /* enum fab_sm_state */
-    const char *state;   /* name of the running phase, or "idle", "standby" and the like */
-    uint64_t generation; /* generation of the published view; 0: there is none yet */
-    uint64_t sweeps;     /* heavy sweeps since the start */
-    uint64_t last_sweep_us, last_reroute_us; /* durations; 0: no sweep or no reroute yet */
+    uint8_t role; /* enum fab_sm_state */
+    /* Name of the running phase, or "idle", "standby" and the like. */
+    const char *state;
+    /* Generation of the published view; 0: there is none yet. */
+    uint64_t generation;
+    uint64_t sweeps; /* heavy sweeps since the start */
+    /* Durations; 0: no sweep or no reroute yet. */
+    uint64_t last_sweep_us, last_reroute_us;
     uint64_t smps_sent, smps_retried, smps_timed_out;
     /* Number of responses that have the transaction ID of a request, but come from elsewhere or are
      * about something else. The SMPs are forged, or a device is faulty. */
     uint64_t smps_mismatched;
     uint32_t window, in_flight;
-    uint32_t unresponsive; /* number of ports whose peer does not answer */
+    /* Number of ports whose peer does not answer. */
+    uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
-    char alarm[1280]; /* why the manager writes no new tables; "": no alarm */
+    /* Why the manager writes no new tables; "": no alarm. */
+    char alarm[1280];
     uint64_t uptime_us;
     uint32_t links_held;               /* number of links held down */
     uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* links lost and gained since the start */
     struct sm_reroute_times reroutes;
-    bool ready; /* a local repair would handle a link failure now */
+    /* A local repair would handle a link failure now. */
+    bool ready;
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
     uint64_t repaired;
-    bool rebalance_due;       /* a rebalance is requested or will start when the fabric is quiet */
-    uint64_t rebalance_in_us; /* time until the rebalance starts if nothing changes */
+    /* A rebalance is requested or will start when the fabric is quiet. */
+    bool rebalance_due;
+    /* Time until the rebalance starts if nothing changes. */
+    uint64_t rebalance_in_us;
     struct sm_trap_counts traps;
     /* The scrub reads back what the manager wrote. These members are the number of complete turns,
      * the attributes read in the last turn, the attributes found changed, and the nodes whose
      * changed settings are not restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
-    uint32_t unapproved;    /* devices and links that are not approved at their place */
+    /* Devices and links that are not approved at their place. */
+    uint32_t unapproved;
     uint32_t waiting_names; /* nodes whose names wait for an approval */
     struct sm_proof proof;  /* the last proof of all tables */
 };
@@ -189,16 +204,19 @@ struct sm_contingencies {
     /* Number of contingencies that are computed for the active tables, or whose plans were checked
      * and are valid for them. `kept`: those that were checked. */
     uint32_t current, kept;
-    bool under_way;   /* some contingencies are not yet computed or checked for the active tables */
-    uint32_t percent; /* share of one core that the computation may take */
-    uint64_t cpu_us;  /* processor time of the computation so far */
+    /* Some contingencies are not yet computed or checked for the active tables. */
+    bool under_way;
+    /* Share of one core that the computation may take. */
+    uint32_t percent;
+    uint64_t cpu_us; /* processor time of the computation so far */
     /* `budget`: maximum memory of the contingency plans in bytes (0: contingencies are off).
      * `working`: memory in bytes that the running computation uses. */
     size_t budget, working;
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
-    uint32_t rate;      /* LFT blocks written per second */
-    bool rate_measured; /* the rate was measured in reroutes; false: an assumed rate */
+    uint32_t rate; /* LFT blocks written per second */
+    /* The rate was measured in reroutes; false: an assumed rate. */
+    bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
 /* Notes that a link had errors, named by the port at one of its ends. Its contingency is among the
@@ -227,14 +245,16 @@ struct sm_flapping {
     uint8_t port[2];
     char place[2][128];
     uint64_t flaps; /* number of flaps counted so far */
-    bool flapping;  /* the link flapped more often than the configuration allows */
+    /* The link flapped more often than the configuration allows. */
+    bool flapping;
     /* The link is held down, that is, excluded from the routes. A flapping link is not held down if
      * it connects a host or if a part of the fabric would be unreachable without it. */
     bool held;
     bool up; /* the link is up now */
     /* Time for which the link must stay up before it is released; 0: not flapping. */
     uint64_t hold_us;
-    int64_t due_us; /* Unix time in microseconds at which the link is released; 0: not known */
+    /* Unix time in microseconds at which the link is released; 0: not known. */
+    int64_t due_us;
     /* Unix times of the last flaps in microseconds, newest first. */
     int64_t flap_us[FAB_DAMPING_FLAPS];
     uint32_t fall_count;
@@ -295,13 +315,17 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
-    uint32_t room; /* number of MLIDs that the smallest MFT of all switches can hold */
+    /* Number of MLIDs that the smallest MFT of all switches can hold. */
+    uint32_t room;
     /* Node GUID of the switch with the smallest MFT; 0: all MFTs are large enough. */
     uint64_t smallest;
-    uint32_t absent;       /* number of member ports that are not in the fabric */
-    uint32_t unresponsive; /* number of switches that did not answer MFT requests */
-    bool pending;          /* MFTs are being written or wait to be written */
-    uint64_t writes;       /* MFT blocks written since the start */
+    /* Number of member ports that are not in the fabric. */
+    uint32_t absent;
+    /* Number of switches that did not answer MFT requests. */
+    uint32_t unresponsive;
+    /* MFTs are being written or wait to be written. */
+    bool pending;
+    uint64_t writes; /* MFT blocks written since the start */
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 /* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
@@ -351,17 +375,22 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 /* ---- the baseline of approved devices (libfabmgr/discover/baseline.h) ------------------------ */
 
 enum sm_unapproved_effect {
-    SM_ADMITTED,    /* the device is used like an approved device */
-    SM_QUARANTINED, /* the ports of the device are only in the quarantine partition */
-    SM_EXCLUDED,    /* the device gets no LID and no routes */
+    /* The device is used like an approved device. */
+    SM_ADMITTED,
+    /* The ports of the device are only in the quarantine partition. */
+    SM_QUARANTINED,
+    /* The device gets no LID and no routes. */
+    SM_EXCLUDED,
 };
 /* A device, or a link between switches, that no operator has approved at its place. */
 struct sm_unapproved {
     struct fab_unapproved what;
-    uint8_t effect;   /* enum sm_unapproved_effect */
-    bool reset;       /* the manager has reset the device's link since it found the device */
-    int64_t since_us; /* Unix time in microseconds at which a sweep first found it at this place */
-    bool told;        /* an event about this device was emitted */
+    uint8_t effect; /* enum sm_unapproved_effect */
+    /* The manager has reset the device's link since it found the device. */
+    bool reset;
+    /* Unix time in microseconds at which a sweep first found it at this place. */
+    int64_t since_us;
+    bool told; /* an event about this device was emitted */
 };
 /* sm_baseline returns the baseline; NULL: there is none. sm_unapproved returns the list of devices
  * that are not approved, sorted by place. Both are valid until the caller returns to the loop. */
@@ -389,21 +418,27 @@ void sm_forget(struct sm *s, void *ctx);
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;
-    bool derived;  /* each port has a key of its own, derived from a secret */
-    bool rotating; /* the rotation to the current key is not complete */
+    /* Each port has a key of its own, derived from a secret. */
+    bool derived;
+    /* The rotation to the current key is not complete. */
+    bool rotating;
     /* Number of the current key, and Unix time in seconds at which it came into use. */
     uint64_t generation, since_s;
-    bool has_previous; /* the previous key is kept, for ports that return with it */
+    /* The previous key is kept, for ports that return with it. */
+    bool has_previous;
     /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
      * adapter or router. */
     uint32_t ports;
-    uint32_t current; /* number of these ports that have the current key */
+    /* Number of these ports that have the current key. */
+    uint32_t current;
     /* Number of ports that have another, known key, which will be replaced. */
     uint32_t previous;
     /* Number of ports whose key is not known, or that did not answer when it was changed. */
     uint32_t unknown;
-    uint32_t absent; /* number of ports outside of the fabric that may have the previous key */
-    char names[256]; /* some ports of `previous` and `unknown`, separated by commas */
+    /* Number of ports outside of the fabric that may have the previous key. */
+    uint32_t absent;
+    /* Some ports of `previous` and `unknown`, separated by commas. */
+    char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
 /* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key

@@ -21,14 +21,18 @@
 #include "libfabmgr/address/claims.h"
 #include "libfabmgr/base/status.h"
 
-#define PERMISSIVE_LID 0xffffu /* some devices report this LID when they have none */
+/* Some devices report this LID when they have none. */
+#define PERMISSIVE_LID 0xffffu
 
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    uint8_t *taken;  /* [max_lid + 1] not 0: the LID is assigned or reserved */
-    uint32_t next;   /* the LID from which the next contiguous range is searched */
-    uint32_t low[8]; /* for each LMC, a LID below which no range of 2^LMC LIDs is free */
+    /* [max_lid + 1] not 0: the LID is assigned or reserved. */
+    uint8_t *taken;
+    /* The LID from which the next contiguous range is searched. */
+    uint32_t next;
+    /* For each LMC, a LID below which no range of 2^LMC LIDs is free. */
+    uint32_t low[8];
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;

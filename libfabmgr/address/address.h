@@ -20,7 +20,8 @@ struct fab_lease {
 enum fab_address_note_kind {
     /* the port's LID belongs to another port, which has a lease for it or a lower GUID */
     FAB_NOTE_DUPLICATE_LID,
-    FAB_NOTE_INVALID_LID, /* the LID in the device is not unicast, or misaligned for the LMC */
+    /* The LID in the device is not unicast, or misaligned for the LMC. */
+    FAB_NOTE_INVALID_LID,
 };
 struct fab_address_note {
     enum fab_address_note_kind kind;

@@ -42,7 +42,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     bool is_switch = fab_fabric_node_is_switch(in->fabric, p->node);
     struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
     if (is_switch) {
-        c.lmc = 0; /* a base switch port 0 has one LID (IBA 14.2.5.6, LMC) */
+        /* A base switch port 0 has one LID (IBA 14.2.5.6, LMC). */
+        c.lmc = 0;
         c.guid = p->guid != 0 ? p->guid : in->fabric->nodes[p->node].guid;
     }
     if (fab_address_lid_valid(p->info.lid, c.lmc, max_lid))

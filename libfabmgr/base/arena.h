@@ -18,7 +18,8 @@ struct fab_arena {                  /* all zero: empty */
     /* an allocation has failed; callers may check this once, after several allocations */
     bool failed;
 };
-void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
+/* Frees everything; the arena can be used again. */
+void fab_base_arena_fini(struct fab_arena *a);
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type; NULL: no
  * memory, or count * item overflows. If count is 0, the pointer is valid, but must not be read. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);

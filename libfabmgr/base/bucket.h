@@ -10,7 +10,8 @@
 
 struct fab_bucket_rate {
     uint64_t each_us;
-    uint32_t burst; /* greatest number of tokens in the bucket, at least 1 */
+    /* Greatest number of tokens in the bucket, at least 1. */
+    uint32_t burst;
 };
 
 static inline bool fab_base_bucket_is_full(uint64_t full_us, uint64_t now)

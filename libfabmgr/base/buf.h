@@ -52,7 +52,8 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 
 struct fab_base_reader {
     const uint8_t *at, *end;
-    int status; /* FAB_OK, or FAB_E_TRUNCATED from the first overrun on */
+    /* FAB_OK, or FAB_E_TRUNCATED from the first overrun on. */
+    int status;
 };
 static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
 {
@@ -100,7 +101,8 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 
 struct fab_base_writer {
     uint8_t *at, *end;
-    int status; /* FAB_OK, or FAB_E_TRUNCATED from the first write that did not fit */
+    /* FAB_OK, or FAB_E_TRUNCATED from the first write that did not fit. */
+    int status;
 };
 static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
 {

@@ -29,8 +29,8 @@
 #define FIRST_VERSION 1u
 #define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 #define GROUP ((size_t)16)       /* number of page pointers in a group */
-#define SPARE_SHARE                                                                                \
-    ((size_t)128) /* a spare page is prepared for each SPARE_SHARE pages of the array */
+/* For each SPARE_SHARE pages of the array, one spare page is allocated in advance. */
+#define SPARE_SHARE ((size_t)128)
 
 struct left_page {
     uint32_t index, made;
@@ -42,9 +42,11 @@ struct fab_pages_version {
     uint32_t number; /* 1: the first version of the history */
     int handles;     /* atomic */
     uint8_t **page;
-    struct fab_pages_version *older, *newer; /* the living versions before and after this one */
+    /* The living versions before and after this one. */
+    struct fab_pages_version *older, *newer;
     struct fab_pages_version *next_ended;
-    struct left_page *left; /* pages that this version has and `newer` does not have */
+    /* Pages that this version has and `newer` does not have. */
+    struct left_page *left;
     size_t left_count, left_room;
 };
 
@@ -54,15 +56,18 @@ struct history {
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
     uint32_t last_number;
-    uint32_t *made; /* [count] number of the version that made each page of `newest` */
-    void **memory;  /* [memory_count] allocated blocks that contain the pages */
+    /* [count] number of the version that made each page of `newest`. */
+    uint32_t *made;
+    void **memory; /* [memory_count] allocated blocks that contain the pages */
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    uint8_t **spare_pointers; /* [count] an array page[] for the next new version; NULL: none */
-    uint32_t spare_number;    /* spare_pointers differs from `newest` at most in groups that changed
-                                 after this version */
-    uint32_t *changed;        /* [number of groups] last_number when the group last changed */
+    /* [count] an array page[] for the next new version; NULL: none. */
+    uint8_t **spare_pointers;
+    /* spare_pointers differs from `newest` at most in groups that changed after this version. */
+    uint32_t spare_number;
+    /* [number of groups] last_number when the group last changed. */
+    uint32_t *changed;
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */

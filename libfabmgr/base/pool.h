@@ -19,7 +19,8 @@
 typedef void fab_pool_task(void *arg, uint32_t i, uint32_t worker);
 
 struct fab_pool {
-    uint32_t workers; /* number of threads that run tasks, at least 1 */
+    /* Number of threads that run tasks, at least 1. */
+    uint32_t workers;
     void (*run)(void *ctx, uint32_t count, fab_pool_task *task, void *arg);
     void *ctx;
 };

@@ -8,23 +8,29 @@
 
 enum fab_status {
     FAB_OK = 0,
-    FAB_E_NOMEM = -1,        /* out of memory */
-    FAB_E_INVAL = -2,        /* an argument is outside its valid range */
-    FAB_E_RANGE = -3,        /* a number is outside what the field or device can hold */
-    FAB_E_TRUNCATED = -4,    /* the bytes end before the value does */
-    FAB_E_FORMAT = -5,       /* the bytes or text are malformed */
-    FAB_E_NOT_FOUND = -6,    /* the object that the caller asked for does not exist */
-    FAB_E_EXISTS = -7,       /* the object to be added exists already */
-    FAB_E_LIMIT = -8,        /* a limit (of a device, of the standard, of the policy) is reached */
-    FAB_E_TIMEOUT = -9,      /* no response in time */
-    FAB_E_REFUSED = -10,     /* the other side responded with an error status */
+    FAB_E_NOMEM = -1, /* out of memory */
+    FAB_E_INVAL = -2, /* an argument is outside its valid range */
+    /* A number is outside what the field or device can hold. */
+    FAB_E_RANGE = -3,
+    FAB_E_TRUNCATED = -4, /* the bytes end before the value does */
+    FAB_E_FORMAT = -5,    /* the bytes or text are malformed */
+    /* The object that the caller asked for does not exist. */
+    FAB_E_NOT_FOUND = -6,
+    FAB_E_EXISTS = -7, /* the object to be added exists already */
+    /* A limit (of a device, of the standard, of the policy) is reached. */
+    FAB_E_LIMIT = -8,
+    FAB_E_TIMEOUT = -9, /* no response in time */
+    /* The other side responded with an error status. */
+    FAB_E_REFUSED = -10,
     FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
-    FAB_E_BUSY = -14,        /* the call cannot succeed now, but may succeed later */
-    FAB_E_UNSUPPORTED = -15, /* valid, but not supported by this program or device */
-    FAB_E_IO = -16,          /* the operating system refused (daemon only) */
-    FAB_E_DENIED = -17,      /* not permitted */
+    /* The call cannot succeed now, but may succeed later. */
+    FAB_E_BUSY = -14,
+    /* Valid, but not supported by this program or device. */
+    FAB_E_UNSUPPORTED = -15,
+    FAB_E_IO = -16,     /* the operating system refused (daemon only) */
+    FAB_E_DENIED = -17, /* not permitted */
 };
 
 /* Returns a short English text for `status`, never NULL. */

@@ -17,7 +17,8 @@ struct fab_stream {
     uint32_t key[FAB_STREAM_KEY / 4];
     uint64_t block; /* number of the next block */
     uint32_t words[FAB_STREAM_WORDS];
-    uint32_t used; /* words of the block that were given out */
+    /* Words of the block that were given out. */
+    uint32_t used;
 };
 void fab_base_stream_init(struct fab_stream *s, const uint8_t key[FAB_STREAM_KEY]);
 uint32_t fab_base_stream_next(struct fab_stream *s);

@@ -6,22 +6,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fab_congestion_observed {  /* what was observed between two readings of the counters */
-    uint32_t congested_endports;  /* number of endports that received marked packets */
-    uint32_t persistent_endports; /* number of endports that received marked packets in several
-                                     consecutive readings */
-    uint32_t slowed;              /* number of senders that received BECNs */
-    uint32_t congested_ports;     /* number of switch ports that marked packets */
-    uint32_t waiting;             /* number of ports that waited for credits */
+/* What was observed between two readings of the counters. */
+struct fab_congestion_observed {
+    uint32_t congested_endports; /* number of endports that received marked packets */
+    /* Number of endports that received marked packets in several consecutive readings. */
+    uint32_t persistent_endports;
+    uint32_t slowed;          /* number of senders that received BECNs */
+    uint32_t congested_ports; /* number of switch ports that marked packets */
+    uint32_t waiting;         /* number of ports that waited for credits */
     /* longest time that one port waited for credits, in permille of the interval */
     uint32_t max_wait_permille;
     /* greatest number of adapters whose logs say that they were throttled for the same endport */
     uint32_t logged_fan_in;
 };
 struct fab_congestion_configured {
-    bool apply;      /* the manager programs the settings into devices */
-    bool off;        /* the profile is "off" */
-    uint32_t fan_in; /* number of senders to one endport that the settings assume */
+    bool apply; /* the manager programs the settings into devices */
+    bool off;   /* the profile is "off" */
+    /* Number of senders to one endport that the settings assume. */
+    uint32_t fan_in;
     uint32_t unsupported, devices;
     /* number of devices that recently had other settings than the manager wrote */
     uint32_t changed;

@@ -13,10 +13,13 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-#define FAN_IN_MAX 512 /* greatest fan-in assumed from the number of endports alone */
-#define ENTRIES 128    /* assumed number of table entries if ControlTableCap is unknown */
+/* Greatest fan-in assumed from the number of endports alone. */
+#define FAN_IN_MAX 512
+/* Assumed number of table entries if ControlTableCap is unknown. */
+#define ENTRIES 128
 
-struct bases { /* the different bases, in the order in which ports with them occur */
+/* The different bases, in the order in which ports with them occur. */
+struct bases {
     struct fab_congestion_basis *items;
     size_t count, capacity;
 };
@@ -24,8 +27,10 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    uint32_t all; /* fan-in that follows from the number of endports, rounded, at most FAN_IN_MAX */
-    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in of each class, rounded, at most `all` */
+    /* Fan-in that follows from the number of endports, rounded, at most FAN_IN_MAX. */
+    uint32_t all;
+    /* Fan-in of each class, rounded, at most `all`. */
+    uint32_t by_class[FAB_CONGESTION_SLS];
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };

@@ -31,24 +31,29 @@ struct fab_congestion_port {
     /* From 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
      * packets. 0: the port marks no packets. */
     uint8_t threshold;
-    uint8_t packet_size; /* smallest packet that the port marks, in units of 64 bytes */
-    bool victim;         /* Victim_Mask: the port also marks packets while it waits for credits */
+    /* Smallest packet that the port marks, in units of 64 bytes. */
+    uint8_t packet_size;
+    /* victim_mask: the port also marks packets while it waits for credits. */
+    bool victim;
     /* mean number of packets between two marked packets; 0: all packets are marked */
     uint16_t marking_rate;
 };
 
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
 struct fab_congestion_sl {
-    uint16_t timer; /* period in which the index falls by one, in units of 1.024 us */
+    /* Period in which the index falls by one, in units of 1.024 us. */
+    uint16_t timer;
     uint8_t increase, trigger, min;
 };
 struct fab_congestion_table {
-    uint16_t limit; /* highest index that a sender may reach (CCTI_Limit) */
+    /* Highest index that a sender may reach (CCTI_Limit). */
+    uint16_t limit;
     /* each entry is shift << 14 | multiplier; delays ascend; entry[0] is 0 */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {
-    uint16_t sls; /* bitset of the SLs that congestion control throttles */
+    /* Bitset of the SLs that congestion control throttles. */
+    uint16_t sls;
     struct fab_congestion_sl sl[FAB_CONGESTION_SLS];
     struct fab_congestion_table table;
 };
@@ -73,27 +78,33 @@ enum fab_congestion_fan_in { /* where the assumed fan-in comes from */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    bool edge; /* a switch port that leads to an endport */
+    /* A switch port that leads to an endport. */
+    bool edge;
     /* direction of a port between switches: up is away from endports, down is towards them; both
      * false: neither direction */
     bool up, down;
-    uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
-    uint8_t hops;           /* number of switches on the longest path */
-    uint16_t mtu;           /* in bytes */
-    uint16_t entries;       /* number of entries of the device's congestion control table */
-    uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
-    uint32_t endports;      /* number of endports in the fabric, rounded */
-    uint32_t fan_in;        /* assumed number of senders to one endport, the maximum of all SLs */
+    uint8_t fan_in_from; /* enum fab_congestion_fan_in */
+    uint8_t hops;        /* number of switches on the longest path */
+    uint16_t mtu;        /* in bytes */
+    /* Number of entries of the device's congestion control table. */
+    uint16_t entries;
+    /* Rate of the link, and of the slowest link to an endport, in Mb/s. */
+    uint32_t rate, slowest;
+    uint32_t endports; /* number of endports in the fabric, rounded */
+    /* Assumed number of senders to one endport, the maximum of all SLs. */
+    uint32_t fan_in;
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
-    uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
-                          100: no taper */
-    uint32_t rtt_ns;   /* round-trip time without queues */
-    uint32_t queue_ns; /* time in ns in which the slowest link empties a full queue */
+    /* Total rate of a leaf's endports in percent of the total rate of its ISLs; 100: no taper. */
+    uint32_t taper;
+    uint32_t rtt_ns; /* round-trip time without queues */
+    /* Time in ns in which the slowest link empties a full queue. */
+    uint32_t queue_ns;
 };
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    const struct fab_policy *policy; /* only its congestion settings and max_mtu are used */
+    /* Only its congestion settings and max_mtu are used. */
+    const struct fab_policy *policy;
     /* number of switches on the longest path of the active tables; 0: computed from shortest
      * paths */
     uint32_t hops;

@@ -52,8 +52,10 @@ static const struct tuning {
     uint8_t packet_size;
     /* increase of CCTI at a mark, in eighths of the square root of the number of senders */
     uint8_t gain;
-    uint8_t loops;  /* lower bound of a timer period, in round-trip times */
-    uint16_t limit; /* the highest index, unless the device's table is shorter */
+    /* Lower bound of a timer period, in round-trip times. */
+    uint8_t loops;
+    /* The highest index, unless the device's table is shorter. */
+    uint16_t limit;
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
     [FAB_CONGESTION_INCAST] = {13, 13, 8, 0, 8, 0, 8, 4, 2, 127},

@@ -16,10 +16,12 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* The times from which the timer (CCTI_Timer) is derived. */
 struct fab_congestion_derive_times {
-    uint32_t packet_ns; /* time in ns of the longest packet on the link of a typical endport */
+    /* Time in ns of the longest packet on the link of a typical endport. */
+    uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;
-    uint32_t loops; /* lower bound of the timer, in round-trip times */
+    /* Lower bound of the timer, in round-trip times. */
+    uint32_t loops;
     /* Two lower bounds of the timer, in ns. notify_ns: the time in which each sender is notified
      * once. loop_ns: `loops` round-trip times without queues. */
     uint64_t notify_ns, loop_ns;

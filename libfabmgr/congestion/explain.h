@@ -6,7 +6,8 @@
 #include "libfabmgr/congestion/congestion.h"
 
 struct fab_congestion_reason {
-    const char *name; /* name in the settings file, such as "marking_rate" */
+    /* Name in the settings file, such as "marking_rate". */
+    const char *name;
     uint32_t value;
     char why[240]; /* a sentence without a full stop */
 };

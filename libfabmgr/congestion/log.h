@@ -17,17 +17,23 @@ struct fab_congestion_event {
      * dlid the destination of the marked packets */
     uint16_t slid, dlid;
     uint8_t sl;
-    uint8_t service; /* only in an adapter's log: transport service of the queue pair; 0: RC */
+    /* Only in an adapter's log: transport service of the queue pair; 0: RC. */
+    uint8_t service;
     uint32_t local_qp, remote_qp; /* only in an adapter's log */
     /* time stamp of the event, by the device's clock in units of 1.024 us */
     uint32_t stamp;
-    uint64_t at_us; /* time of the congestion event in us, by the caller's clock */
+    /* Time of the congestion event in us, by the caller's clock. */
+    uint64_t at_us;
 };
 struct fab_congestion_log {
-    uint64_t read_us; /* time of the last reading in us; 0: there was no reading */
-    uint64_t events;  /* number of congestion events since the first reading */
-    uint32_t stamp;   /* the device's time at the last reading, in units of 1.024 us */
-    uint16_t counter; /* the event counter as the device reports it */
+    /* Time of the last reading in us; 0: there was no reading. */
+    uint64_t read_us;
+    /* Number of congestion events since the first reading. */
+    uint64_t events;
+    /* The device's time at the last reading, in units of 1.024 us. */
+    uint32_t stamp;
+    /* The event counter as the device reports it. */
+    uint16_t counter;
     uint8_t flags;
     uint8_t count; /* number of elements of entry[] */
     /* of an adapter: bitset of the SLs on which a sender reached the threshold */

@@ -10,34 +10,42 @@
 #include "libfabmgr/congestion/explain.h"
 
 /* Constants of DCQCN's authors, which do not depend on the fabric. */
-#define FAB_DCQCN_CNP_US 50 /* shortest time between two notifications of a flow, in us */
+/* Shortest time between two notifications of a flow, in us. */
+#define FAB_DCQCN_CNP_US 50
 /* in us: if no notification arrives in this time, alpha is lowered */
 #define FAB_DCQCN_ALPHA_US 55
-#define FAB_DCQCN_INCREASE_US 55 /* period of the timer that increases the rate, in us */
+/* Period of the timer that increases the rate, in us. */
+#define FAB_DCQCN_INCREASE_US 55
 /* in megabytes: data sent that count as one period of the increase timer */
 #define FAB_DCQCN_INCREASE_MB 10
-#define FAB_DCQCN_INVERSE_GAIN 256 /* 1 / g, where g is the gain of alpha */
+/* 1 / g, where g is the gain of alpha. */
+#define FAB_DCQCN_INVERSE_GAIN 256
 /* Number of steps of fast recovery before additive increase begins. */
 #define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
     /* Ethernet speed in Mb/s, 10,000 to 800,000: the one nearest to the rate of the links */
     uint32_t speed;
-    uint32_t ports; /* number of switch ports that have the settings in this struct */
-    bool edge;      /* true: ports to endports; false: ports between switches */
+    /* Number of switch ports that have the settings in this struct. */
+    uint32_t ports;
+    /* True: ports to endports; false: ports between switches. */
+    bool edge;
     /* RED thresholds: number of bytes in the queue of an egress port. Below kmin, the switch marks
      * no packets; at kmax, it marks pmax percent; above kmax, all packets. */
     uint32_t kmin, kmax, pmax;
     /* Xoff, in bytes: if the switch holds more of one priority from one ingress port, it may pause
      * the sender; greater than kmax */
     uint32_t pause;
-    uint32_t headroom; /* number of bytes of this priority that may still arrive after the pause */
+    /* Number of bytes of this priority that may still arrive after the pause. */
+    uint32_t headroom;
     /* additive and hyper increase of adapters, in Mb/s; only if `edge` is set */
     uint32_t ai_mbps, hai_mbps;
     /* The inputs from which the other values are computed. */
     uint32_t rtt_ns, fan_in, cable_m;
-    uint32_t slowest; /* Ethernet speed in Mb/s of the slowest port to an endport */
-    uint32_t frame;   /* bytes of the longest packet on the wire */
+    /* Ethernet speed in Mb/s of the slowest port to an endport. */
+    uint32_t slowest;
+    /* Bytes of the longest packet on the wire. */
+    uint32_t frame;
     /* delays in units of 512 bits: response of the peer, and the port's own interface */
     uint16_t response, interface;
 };

@@ -6,8 +6,10 @@
 
 #include "libfabmgr/congestion/roce.h"
 
-#define ROCE_NS_A_METRE 5 /* delay of fibre in ns per metre; SONiC assumes 198,000 km/s */
-#define ROCE_QUANTUM 64u  /* a pause quantum in bytes: 512 bits (802.3 31B.2) */
+/* Delay of fibre in ns per metre; SONiC assumes 198,000 km/s. */
+#define ROCE_NS_A_METRE 5
+/* A pause quantum in bytes: 512 bits (802.3 31B.2). */
+#define ROCE_QUANTUM 64u
 /* bytes of a pause frame on the wire: 64, and 20 for gap and preamble */
 #define ROCE_PAUSE_FRAME 84
 /* bytes of a jumbo frame on the wire: the common 9216, and 20 for gap and preamble */

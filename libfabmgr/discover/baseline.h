@@ -31,24 +31,31 @@ struct fab_approved {
     char by[FAB_APPROVED_BY_LEN];
     int64_t since_us; /* Unix time of the approval, in microseconds */
 };
-struct fab_baseline; /* a sealed baseline; any thread may read it */
+/* A sealed baseline; any thread may read it. */
+struct fab_baseline;
 
 enum fab_unapproved_why {
-    FAB_APPROVED_HERE,    /* the device is approved at this place */
-    FAB_UNAPPROVED_NEW,   /* the baseline does not have this node GUID */
-    FAB_UNAPPROVED_MOVED, /* this device is approved, but at another place */
+    FAB_APPROVED_HERE, /* the device is approved at this place */
+    /* The baseline does not have this node GUID. */
+    FAB_UNAPPROVED_NEW,
+    /* This device is approved, but at another place. */
+    FAB_UNAPPROVED_MOVED,
     /* The node is approved, but not this port of it, or only with another port GUID. */
     FAB_UNAPPROVED_PORT,
-    FAB_UNAPPROVED_SWITCH, /* a switch that is not in the baseline */
-    FAB_UNAPPROVED_LINK,   /* a link that is not in the baseline, between two switches that are */
+    /* A switch that is not in the baseline. */
+    FAB_UNAPPROVED_SWITCH,
+    /* A link that is not in the baseline, between two switches that are. */
+    FAB_UNAPPROVED_LINK,
 };
 /* A device, or a link between switches, that is not approved at its place. */
 struct fab_unapproved {
     struct fab_place place;
-    uint8_t why;         /* enum fab_unapproved_why */
-    uint64_t first_guid; /* MOVED: GUID of the node at the approved place; 0: none */
+    uint8_t why; /* enum fab_unapproved_why */
+    /* MOVED: GUID of the node at the approved place; 0: none. */
+    uint64_t first_guid;
     uint8_t first_port;
-    uint64_t holder; /* node GUID that is approved at this place; 0: none */
+    /* Node GUID that is approved at this place; 0: none. */
+    uint64_t holder;
 };
 
 /* Makes a baseline of copies of the entries. If several entries have an end (node GUID and port) in

@@ -66,7 +66,8 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    q->next_free = d->query_count; /* while a query is in flight, this member holds its own index */
+    /* While a query is in flight, this member holds its own index. */
+    q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;
 }
@@ -310,7 +311,8 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        return d->status; /* this query was answered before, so the response is ignored */
+        /* This query was answered before, so the response is ignored. */
+        return d->status;
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
                                                   : fab_discover_query_failed(d, q, status);

@@ -26,8 +26,10 @@
 struct fab_discover;
 
 struct fab_discover_config {
-    const struct fab_fabric *base; /* NULL: a heavy sweep from the manager's port */
-    const uint64_t *suspects;      /* for a targeted sweep: GUIDs of the nodes to query again */
+    /* NULL: a heavy sweep from the manager's port. */
+    const struct fab_fabric *base;
+    /* For a targeted sweep: GUIDs of the nodes to query again. */
+    const uint64_t *suspects;
     uint32_t suspect_count;
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
@@ -50,7 +52,8 @@ struct fab_discover_config {
 /* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
-    uint64_t guid; /* GUID that the node claims; 0: the query asks for it */
+    /* GUID that the node claims; 0: the query asks for it. */
+    uint64_t guid;
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t tag;
@@ -61,7 +64,8 @@ struct fab_unresponsive {
      * the manager's own node. */
     uint64_t near_guid;
     uint8_t near_port;
-    uint64_t guid;    /* GUID of the node; 0: the node did not respond to NodeInfo */
+    /* GUID of the node; 0: the node did not respond to NodeInfo. */
+    uint64_t guid;
     uint16_t attr_id; /* the attribute that was queried */
     /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other), LIMIT (too
      * many hops, nodes or ports) or DENIED (the device is not in the baseline). */
@@ -71,7 +75,8 @@ struct fab_unresponsive {
      * node GUID of the device that was left out. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
-    struct fab_unapproved unapproved; /* only for DENIED: the device that was left out, and why */
+    /* Only for DENIED: the device that was left out, and why. */
+    struct fab_unapproved unapproved;
 };
 
 /* Creates a discovery. Returns NOMEM, or INVAL if `base` has no self_port. */
@@ -122,6 +127,7 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 /* Returns whether the route to `node` leads through the node `through`. All routes must be those of
  * one of the functions above. */
 bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through);
-#define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */
+/* Value of fab_path.hops for a node without a route. */
+#define FAB_PATH_UNKNOWN 0xff
 
 #endif

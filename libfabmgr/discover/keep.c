@@ -260,7 +260,8 @@ int fab_discover_keep_silent(struct fab_discover *d)
             if (find(d, guid) != NULL || node == FAB_NONE || !is_seen_up(d, node))
                 continue;
             status = keep_behind(d, node);
-            more = true; /* this switch may be the neighbour of another silent switch */
+            /* This switch may be the neighbour of another silent switch. */
+            more = true;
         }
     }
     if (status == FAB_OK)

@@ -8,7 +8,8 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/discover.h"
 
-#define ALL_PORTS 0xff /* port number of a suspect: read all its ports */
+/* Port number of a suspect: read all its ports. */
+#define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
 /* Limit of the number of nodes. Node references must fit into the values of
  * fab_discover.port_guids. */
@@ -21,24 +22,33 @@ struct known_node {
     struct fab_path path;
     uint32_t ref;
     uint8_t type, num_ports;
-    uint8_t near_port;  /* port of the node near_guid by which this node was first reached */
-    uint8_t failures;   /* number of queries that timed out */
-    uint8_t lost_links; /* number of links to this node that its neighbours reported as down */
-    bool answered;      /* at least one query was answered */
+    /* Port of the node near_guid by which this node was first reached. */
+    uint8_t near_port;
+    uint8_t failures; /* number of queries that timed out */
+    /* Number of links to this node that its neighbours reported as down. */
+    uint8_t lost_links;
+    bool answered; /* at least one query was answered */
     /* This discovery has read the node's GUID at an accepted place (contest.c). */
     bool identified;
     /* the walk of the node was queued; what `base` says about the node is no longer used */
     bool walked;
-    bool passed; /* find_paths has put off this switch, which is silent or has failed */
-    bool silent; /* the switch is known not to answer: it is not queried */
-    bool kept;   /* the node was taken from the last snapshot (keep.c) */
+    /* find_paths has put off this switch, which is silent or has failed. */
+    bool passed;
+    /* The switch is known not to answer: it is not queried. */
+    bool silent;
+    /* The node was taken from the last snapshot (keep.c). */
+    bool kept;
     /* Bitset of the kinds of queries for which `unresponsive` already lists the node. */
     uint8_t reported;
-    uint16_t cursor; /* number of the next step of the node's walk (walk_step) */
+    /* Number of the next step of the node's walk (walk_step). */
+    uint16_t cursor;
     uint64_t guid, near_guid;
-    uint64_t asked[4];  /* bitset of the ports whose PortInfo was queried */
-    uint64_t fresh[4];  /* bitset of the ports whose link this discovery has seen */
-    uint64_t probed[4]; /* bitset of the ports behind which NodeInfo was queried */
+    /* Bitset of the ports whose PortInfo was queried. */
+    uint64_t asked[4];
+    /* Bitset of the ports whose link this discovery has seen. */
+    uint64_t fresh[4];
+    /* Bitset of the ports behind which NodeInfo was queried. */
+    uint64_t probed[4];
 };
 
 #define FAILURES_UNRESPONSIVE 2
@@ -60,7 +70,8 @@ enum query_kind {
     ASK_NODE_DESC,
     ASK_SWITCH_INFO,
     ASK_PORT_INFO,
-    ASK_IDENTITY /* NodeInfo of a known switch along its known route */
+    /* NodeInfo of a known switch along its known route. */
+    ASK_IDENTITY
 };
 
 /* An entry of a queue: a probe (NodeInfo of the node behind a port), a read (PortInfo of a port),
@@ -82,7 +93,8 @@ bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A query in flight. The tag of its request is its index in fab_discover.queries. */
 struct query {
-    struct fab_path path; /* the query's own route; not used if the route to a known node is used */
+    /* The query's own route; not used if the route to a known node is used. */
+    struct fab_path path;
     struct item item;
     uint8_t kind;
     bool live;
@@ -92,16 +104,20 @@ struct query {
 /* A claim: a NodeInfo with a GUID that was last seen at another place. It is accepted or rejected
  * when discovery has nothing else to do. */
 struct claim {
-    struct query query; /* a copy of the query that returned this NodeInfo */
+    /* A copy of the query that returned this NodeInfo. */
+    struct query query;
     struct fab_node_info info;
-    uint64_t first_guid; /* node GUID of the last place at which the GUID was seen */
+    /* Node GUID of the last place at which the GUID was seen. */
+    uint64_t first_guid;
     uint8_t first_port;
-    bool verified; /* verify() in contest.c has queued the queries of the GUID's last place */
+    /* Verify() in contest.c has queued the queries of the GUID's last place. */
+    bool verified;
 };
 
 struct fab_discover {
     struct fab_builder *builder;
-    struct fab_arena arena; /* memory of nodes and queries, whose addresses must not change */
+    /* Memory of nodes and queries, whose addresses must not change. */
+    struct fab_arena arena;
     /* [known_capacity] known nodes, indexed by the builder's reference; NULL: the node is not
      * known. */
     struct known_node **known;
@@ -114,22 +130,28 @@ struct fab_discover {
     struct item staged;
     uint8_t staged_kind;
     bool is_staged;
-    int status; /* FAB_E_NOMEM if an allocation has failed, else FAB_OK */
+    /* FAB_E_NOMEM if an allocation has failed, else FAB_OK. */
+    int status;
 
     uint32_t node_limit, port_limit, node_count, port_count;
-    uint32_t self; /* reference of the manager's node; NO_REF: not known */
+    /* Reference of the manager's node; NO_REF: not known. */
+    uint32_t self;
     uint8_t self_port;
-    bool root_pending; /* fab_discover_next has not returned the first query yet */
+    /* fab_discover_next has not returned the first query yet. */
+    bool root_pending;
 
     const struct fab_fabric *base;
-    struct queue suspects; /* only in a targeted sweep: suspects that later waves will query */
+    /* Only in a targeted sweep: suspects that later waves will query. */
+    struct queue suspects;
     bool paths_stale;
-    bool cut; /* a link was lost or removed, so some nodes may be unreachable now */
+    /* A link was lost or removed, so some nodes may be unreachable now. */
+    bool cut;
 
     struct fab_places *places;
     /* Baseline of approved devices; NULL: every device is accepted. */
     struct fab_baseline *baseline;
-    struct fab_silent *silent; /* switches that are known not to answer; NULL: none */
+    /* Switches that are known not to answer; NULL: none. */
+    struct fab_silent *silent;
     struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
     size_t claim_count, claim_capacity;

@@ -16,11 +16,13 @@
 struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
-    uint32_t *queue; /* [node_count] node ids; the search reaches each node at most once */
+    /* [node_count] node ids; the search reaches each node at most once. */
+    uint32_t *queue;
     /* [switch_count] silent switches; the search continues behind them only at its end */
     uint32_t *late;
     uint32_t tail, lates;
-    const uint64_t *avoid; /* bitset of nodes to avoid like silent switches; NULL: none */
+    /* Bitset of nodes to avoid like silent switches; NULL: none. */
+    const uint64_t *avoid;
 };
 
 static void step(struct search *s, uint32_t node, uint8_t num)
@@ -108,18 +110,21 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
  */
 struct detour {
     const struct fab_fabric *f;
-    bool silent;    /* the fabric has silent switches */
-    uint32_t avoid; /* the node through which no route may lead; FAB_NONE: there is none */
+    bool silent; /* the fabric has silent switches */
+    /* The node through which no route may lead; FAB_NONE: there is none. */
+    uint32_t avoid;
     struct fab_path *paths;
     /* [losts] routes up to the far ends of the lost links, or to the node to avoid */
     struct fab_path *lost;
     size_t losts;
-    uint32_t *node; /* [nodes] the nodes that lost their routes, ascending */
+    /* [nodes] the nodes that lost their routes, ascending. */
+    uint32_t *node;
     uint32_t nodes;
     /* [node_count] for nodes in node[]: number of hops of the shortest route found, or
      * FAB_PATH_UNKNOWN; for other nodes 0 */
     uint8_t *hops;
-    uint32_t *via; /* [node_count] for nodes in node[]: the last port of this route */
+    /* [node_count] for nodes in node[]: the last port of this route. */
+    uint32_t *via;
 };
 
 /* Returns whether the route `path` begins with the route `start`. */
@@ -320,7 +325,8 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 {
     struct detour d;
     if (paths[node].hops == FAB_PATH_UNKNOWN)
-        return FAB_OK; /* no route leads through a node that has none */
+        /* No route leads through a node that has none. */
+        return FAB_OK;
     int status = begin(&d, f, paths, 1);
     if (status == FAB_OK) {
         d.avoid = node;

@@ -16,11 +16,13 @@ struct fab_place {
     /* Node GUID and port GUID of the port. All ports of a switch have the port GUID of its port 0.
      */
     uint64_t guid, port_guid;
-    uint64_t near_guid; /* GUID of the node at the other end of the link */
+    /* GUID of the node at the other end of the link. */
+    uint64_t near_guid;
     uint8_t port, near_port;
     bool is_switch;
 };
-struct fab_places; /* a sealed set of places; any thread may read it */
+/* A sealed set of places; any thread may read it. */
+struct fab_places;
 
 /* Makes a sealed set from a list of places. Of several places with the same node GUID and port,
  * takes only the first. Returns NOMEM. */

@@ -9,8 +9,9 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_device {
-    uint8_t type, num_ports;    /* enum fab_node_type */
-    uint64_t guid, system_guid; /* system_guid 0: the system GUID equals the node GUID */
+    uint8_t type, num_ports; /* enum fab_node_type */
+    /* system_guid 0: the system GUID equals the node GUID. */
+    uint64_t guid, system_guid;
     /* switches: GUID of port 0; 0: it equals the node GUID. For other nodes, each port's GUID is
      * guid + port number. */
     uint64_t port_guid;

@@ -27,10 +27,13 @@
 #define FAB_PORT_PAGE 64u   /* number of ports in a page; private */
 
 struct fab_port {
-    uint32_t node; /* id of the node that the port belongs to */
-    uint32_t peer; /* id of the port at the other end of the link, or FAB_NONE */
-    uint8_t num;   /* port number at the node */
-    bool present;  /* PortInfo was read; false for index 0 of adapters and for unresponsive ports */
+    /* Id of the node that the port belongs to. */
+    uint32_t node;
+    /* Id of the port at the other end of the link, or FAB_NONE. */
+    uint32_t peer;
+    uint8_t num; /* port number at the node */
+    /* PortInfo was read; false for index 0 of adapters and for unresponsive ports. */
+    bool present;
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
     /* PortInfo as it was last read from the device. Sealing sets its member local_port to `num`. */
@@ -50,20 +53,22 @@ struct fab_node {
     /* After sealing, local_port is the first port with a known GUID (0 for a switch), and port_guid
      * is the GUID of this port. */
     struct fab_node_info info;
-    char desc[FAB_NODE_DESC_LEN + 1]; /* NodeDescription as read, NUL-terminated; it may contain
-                                         any bytes */
+    /* NodeDescription as read, NUL-terminated; it may contain any bytes. */
+    char desc[FAB_NODE_DESC_LEN + 1];
 };
 
 struct fab_fabric {
     uint32_t node_count, switch_count, port_count;
-    uint32_t link_count;              /* number of links */
-    uint32_t self_port;               /* the manager's own port, or FAB_NONE */
-    struct fab_node *nodes;           /* [node_count] */
-    struct fab_pages ports;           /* private: fab_fabric_port reads them */
-    struct fab_switch_info *switches; /* [switch_count] SwitchInfo as last read from the device */
-    struct fab_fabric_index *index;   /* private: finds port ids by port GUID */
-    int *owners; /* private: how many versions share nodes and index; NULL: one */
-    int refs;    /* private, atomic */
+    uint32_t link_count;    /* number of links */
+    uint32_t self_port;     /* the manager's own port, or FAB_NONE */
+    struct fab_node *nodes; /* [node_count] */
+    struct fab_pages ports; /* private: fab_fabric_port reads them */
+    /* [switch_count] SwitchInfo as last read from the device. */
+    struct fab_switch_info *switches;
+    struct fab_fabric_index *index; /* private: finds port ids by port GUID */
+    /* Private: how many versions share nodes and index; NULL: one. */
+    int *owners;
+    int refs; /* private, atomic */
 };
 
 /* ---- building ------------------------------------------------------------------------------ */
@@ -212,7 +217,8 @@ enum fab_change_kind {
 };
 struct fab_change {
     enum fab_change_kind kind;
-    uint64_t guid_a, guid_b; /* node GUIDs; guid_b is used only for links */
+    /* Node GUIDs; guid_b is used only for links. */
+    uint64_t guid_a, guid_b;
     uint8_t port_a, port_b;
 };
 /* Computes the changes from the snapshot `old` to the snapshot `now`. *ret_changes receives an

@@ -8,8 +8,10 @@
 
 struct fab_leaf_spine_spec {
     uint32_t leaves, spines, hosts_per_leaf;
-    uint32_t parallel; /* number of links between each leaf and each spine, at least 1 */
-    uint32_t radix;    /* number of ports of every switch; 0: as many as are used */
+    /* Number of links between each leaf and each spine, at least 1. */
+    uint32_t parallel;
+    /* Number of ports of every switch; 0: as many as are used. */
+    uint32_t radix;
 };
 /* Generates a leaf-spine fabric. RANGE: a switch needs more than 254 (or radix) ports, there is no
  * leaf, parallel is 0, or there are several leaves without a spine. */
@@ -33,7 +35,8 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
 #define FAB_GENERATE_LEVELS 6
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
-    uint32_t radix; /* ports of every switch; 0: as many as are used */
+    /* Ports of every switch; 0: as many as are used. */
+    uint32_t radix;
 };
 int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
 
@@ -176,7 +179,8 @@ struct fab_variation {
      * The number changes the GUIDs, the choice of missing links, and the names, as in "p2-leaf-001"
      * (a switch) and "host-0001/p2" (another node). */
     uint32_t plane;
-    const struct fab_port_info *rate; /* width and speed of all links; NULL: unchanged */
+    /* Width and speed of all links; NULL: unchanged. */
+    const struct fab_port_info *rate;
 };
 /* Makes a variation of `plain`. RANGE, LIMIT: see struct fab_variation. Also returns NOMEM. */
 int fab_fabric_generate_variation(const struct fab_fabric *plain,

@@ -11,7 +11,8 @@ struct dragonfly {
     struct maker m;
     const struct fab_dragonfly_spec *spec;
     struct groups groups;
-    uint32_t count, ports; /* number of switches, and number of ports of each */
+    /* Number of switches, and number of ports of each. */
+    uint32_t count, ports;
 };
 
 static int check(struct dragonfly *t)

@@ -12,7 +12,8 @@ struct plus {
     struct maker m;
     const struct fab_dragonfly_plus_spec *spec;
     struct groups groups;
-    uint32_t leaves, spines; /* numbers of leaves and spines of all groups together */
+    /* Numbers of leaves and spines of all groups together. */
+    uint32_t leaves, spines;
 };
 
 static int check(struct plus *t)

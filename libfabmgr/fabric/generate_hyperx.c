@@ -9,7 +9,8 @@ struct hyperx {
     struct maker m;
     const struct fab_hyperx_spec *spec;
     struct lattice l;
-    uint32_t base[FAB_GENERATE_DIMENSIONS]; /* number of the first port of each dimension */
+    /* Number of the first port of each dimension. */
+    uint32_t base[FAB_GENERATE_DIMENSIONS];
     uint32_t ports;
 };
 

@@ -19,9 +19,12 @@
 struct pgft {
     struct maker m;
     const struct fab_pgft_spec *spec;
-    uint64_t twins[MAX_LEVELS + 1]; /* W(l): number of roots of a subtree of level l */
-    uint64_t count[MAX_LEVELS + 1]; /* number of nodes of level l; level 0: number of hosts */
-    uint32_t first[MAX_LEVELS + 1]; /* reference of the first node of level l */
+    /* W(l): number of roots of a subtree of level l. */
+    uint64_t twins[MAX_LEVELS + 1];
+    /* Number of nodes of level l; level 0: number of hosts. */
+    uint64_t count[MAX_LEVELS + 1];
+    /* Reference of the first node of level l. */
+    uint32_t first[MAX_LEVELS + 1];
 };
 
 /* Returns the number of ports towards its children that a node of this level has. */

@@ -20,7 +20,8 @@
 struct pair {
     /* a: reference of a switch; b: reference of a switch, or index in random_fabric.ends */
     uint32_t a, b;
-    uint32_t end_port; /* port number of the link at b; 0: b is a switch */
+    /* Port number of the link at b; 0: b is a switch. */
+    uint32_t end_port;
 };
 /* The kinds of nodes other than switches. */
 enum end_kind { HOST, HOST_TWO_PORTS, ROUTER, AGGREGATION };

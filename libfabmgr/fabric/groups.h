@@ -6,10 +6,13 @@
 #include "libfabmgr/fabric/make.h"
 
 struct groups {
-    uint32_t count;   /* number of groups; 0: as many as possible */
-    uint32_t members; /* number of switches of a group that have links to other groups */
-    uint32_t global;  /* number of ports of each of these switches for links to other groups */
-    uint32_t rounds;  /* number of links between any two groups */
+    /* Number of groups; 0: as many as possible. */
+    uint32_t count;
+    /* Number of switches of a group that have links to other groups. */
+    uint32_t members;
+    /* Number of ports of each of these switches for links to other groups. */
+    uint32_t global;
+    uint32_t rounds; /* number of links between any two groups */
 };
 /* Fills in the member `rounds`, and the member `count` if it is 0. Returns RANGE: members is
  * not 1..254, global is above 254, or a group has fewer global links than there are other groups.

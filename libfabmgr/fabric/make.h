@@ -15,9 +15,12 @@
 
 struct maker {
     struct fab_builder *b;
-    uint32_t switches, ends;   /* numbers of switches and of other nodes added so far */
-    struct fab_port_info rate; /* width and speed of all links; initially those of 4x EDR */
-    int status;                /* the first failure; after a failure, all calls do nothing */
+    /* Numbers of switches and of other nodes added so far. */
+    uint32_t switches, ends;
+    /* Width and speed of all links; initially those of 4x EDR. */
+    struct fab_port_info rate;
+    /* The first failure; after a failure, all calls do nothing. */
+    int status;
 };
 void fab_fabric_make_init(struct maker *m);
 

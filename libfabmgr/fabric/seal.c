@@ -27,8 +27,10 @@ struct place {
 struct sealing {
     const struct fab_builder *b;
     struct fab_fabric *f;
-    struct place *order; /* [f->node_count] the nodes in the order of their ids */
-    uint32_t *port_id;   /* [b->port_count] the port id of each port of the builder */
+    /* [f->node_count] the nodes in the order of their ids. */
+    struct place *order;
+    /* [b->port_count] the port id of each port of the builder. */
+    uint32_t *port_id;
 };
 
 static int compare_places(const void *x, const void *y)

@@ -390,7 +390,8 @@ static int check_end(struct text_reader *r)
             r->scan.number = r->guid_line[type];
             return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
-    r->scan.number += r->scan.number == 0; /* in an empty file, the error is reported in line 1 */
+    /* In an empty file, the error is reported in line 1. */
+    r->scan.number += r->scan.number == 0;
     if (r->node_count == 0)
         return fab_fabric_scan_fail(&r->scan, r->scan.line,
                                     "expected a Switch, Ca or Rt line, found none");

@@ -21,7 +21,8 @@ struct text_cable {
     uint64_t guid, peer_guid;
     uint32_t ref, line, column;
     uint8_t port, peer_port;
-    bool rated; /* the line of the port gives a rate */
+    /* The line of the port gives a rate. */
+    bool rated;
 };
 
 struct text_reader {
@@ -30,10 +31,12 @@ struct text_reader {
 
     /* Values of lines that apply to the next block. */
     uint64_t vendor_id, device_id, system_guid, port_guid;
-    uint64_t guid[FAB_NODE_ROUTER + 1]; /* [type] GUID of the next node of that type */
+    /* [type] GUID of the next node of that type. */
+    uint64_t guid[FAB_NODE_ROUTER + 1];
     /* [type] line of a GUID that no block has used yet; 0: no such line */
     uint32_t guid_line[FAB_NODE_ROUTER + 1];
-    struct fab_port_info rate; /* width and speed of ports whose line has no rate */
+    /* Width and speed of ports whose line has no rate. */
+    struct fab_port_info rate;
 
     /* The current block. */
     bool in_block;
@@ -44,8 +47,10 @@ struct text_reader {
     struct text_node *nodes;
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;
-    struct fab_map ids;                 /* hash of a node's id in the text -> index in nodes[] */
-    uint64_t self_guid, self_port_guid; /* GUIDs of the comment "Initiated from"; 0: not given */
+    /* Hash of a node's id in the text -> index in nodes[]. */
+    struct fab_map ids;
+    /* GUIDs of the comment "Initiated from"; 0: not given. */
+    uint64_t self_guid, self_port_guid;
 };
 
 /* Finds the node with this id in the text. Returns false if there is no such node. *ret_key: the

@@ -16,9 +16,11 @@ struct span {
     size_t len;
 };
 struct text_scan {
-    const char *next, *end;      /* start of the next line, and end of the whole text */
-    const char *line, *at, *eol; /* the current line: its start, the cursor, its end */
-    uint32_t number;             /* number of the current line, from 1 */
+    /* Start of the next line, and end of the whole text. */
+    const char *next, *end;
+    /* The current line: its start, the cursor, its end. */
+    const char *line, *at, *eol;
+    uint32_t number; /* number of the current line, from 1 */
     /* the current line ends with a newline, not with the end of the text */
     bool ended;
     struct fab_text_error *error;
@@ -36,7 +38,8 @@ bool fab_fabric_scan_is(struct text_scan *s, const char *word);
 bool fab_fabric_scan_take(struct text_scan *s, char c);
 /* returns true if the rest of the line is empty or a comment */
 bool fab_fabric_scan_at_end(struct text_scan *s);
-bool fab_fabric_scan_digit(struct text_scan *s); /* returns true if a decimal digit comes next */
+/* Returns true if a decimal digit comes next. */
+bool fab_fabric_scan_digit(struct text_scan *s);
 
 /* Each of these functions consumes one token of a certain kind. If another token comes next, it
  * sets the error and returns FORMAT. */
@@ -46,7 +49,8 @@ int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *r
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret);
 /* Consumes a hexadecimal number such as 1f or 0x1f. */
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret);
-int fab_fabric_scan_end(struct text_scan *s); /* consumes a comment or the end of the line */
+/* Consumes a comment or the end of the line. */
+int fab_fabric_scan_end(struct text_scan *s);
 
 /* Sets the error at the character `at` of the current line, and returns FORMAT. */
 int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)

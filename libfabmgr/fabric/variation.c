@@ -29,10 +29,12 @@ struct varying {
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
-    uint64_t *guids; /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes */
+    /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes. */
+    uint64_t *guids;
     /* bitset of port ids: the links to remove, each by the lower of its two port ids */
     uint64_t *missing;
-    uint32_t *links; /* [link_count] for each ISL, the lower of its two port ids */
+    /* [link_count] for each ISL, the lower of its two port ids. */
+    uint32_t *links;
     uint32_t link_count;
 };
 

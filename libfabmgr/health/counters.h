@@ -28,12 +28,15 @@ enum fab_counter {
     FAB_COUNTERS
 };
 struct fab_counter_kind {
-    const char *name;   /* name in the IBA specification */
-    uint64_t most;      /* the value at which the counter stops in PortCounters */
-    uint32_t threshold; /* default threshold: by how much the counter must rise in a minute */
+    const char *name; /* name in the IBA specification */
+    /* The value at which the counter stops in PortCounters. */
+    uint64_t most;
+    /* Default threshold: by how much the counter must rise in a minute. */
+    uint32_t threshold;
     /* the counter counts errors of the physical link; false: errors of the traffic on it */
     bool of_cable;
-    uint32_t select; /* bit of the counter in CounterSelect of PortCounters */
+    /* Bit of the counter in CounterSelect of PortCounters. */
+    uint32_t select;
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
@@ -72,13 +75,15 @@ struct fab_counter_rule {
      * counter is not judged. */
     uint32_t threshold[FAB_COUNTERS];
 };
-struct fab_health_history { /* history of a port; all zeros: no sample yet */
+/* History of a port; all zeros: no sample yet. */
+struct fab_health_history {
     struct fab_health_sample {
         uint64_t from_us, to_us; /* the times of the two readings */
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
-    uint64_t sum[FAB_COUNTERS];  /* sum of the rises of all samples so far, kept or not */
+    /* Sum of the rises of all samples so far, kept or not. */
+    uint64_t sum[FAB_COUNTERS];
     /* at the last reading the counter had its largest value, so it may have missed errors */
     bool full[FAB_COUNTERS];
 };

@@ -14,9 +14,12 @@
 #define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are kept */
 
 struct fab_damping_rule {
-    uint32_t flaps;        /* number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
-    uint64_t within_us;    /* time in us within which these flaps must happen */
-    uint64_t hold_down_us; /* duration of the first hold-down in us */
+    /* Number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS. */
+    uint32_t flaps;
+    /* Time in us within which these flaps must happen. */
+    uint64_t within_us;
+    /* Duration of the first hold-down in us. */
+    uint64_t hold_down_us;
     /* longest duration of a hold-down in us, at least hold_down_us. If a released link stays up for
      * this time, its next hold-down is as short as the first. */
     uint64_t max_hold_down_us;
@@ -24,13 +27,15 @@ struct fab_damping_rule {
 
 struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
-    uint64_t flaps; /* number of flaps since the struct was initialized to zero */
+    /* Number of flaps since the struct was initialized to zero. */
+    uint64_t flaps;
     /* the first `discounted` of these flaps no longer count towards a hold-down, because a
      * hold-down or a reset came after them */
     uint64_t discounted;
     /* duration of the present or last hold-down in us; 0: the link was never held down */
     uint64_t hold_down_us;
-    uint64_t up_us; /* time in us at which the link came up; 0: the link is down */
+    /* Time in us at which the link came up; 0: the link is down. */
+    uint64_t up_us;
     /* time in us at which the last hold-down ended; 0: no hold-down has ended since the last
      * reset */
     uint64_t released_us;

@@ -28,11 +28,13 @@ struct chooser {
     struct fab_arena arena; /* memory of all arrays of this struct */
     const struct fab_fabric *f;
     uint32_t max_percent;
-    uint32_t *level; /* [switch_count] number of hops to the nearest switch with hosts */
+    /* [switch_count] number of hops to the nearest switch with hosts. */
+    uint32_t *level;
     uint32_t *queue;
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
-    uint64_t *out; /* bitset of the ports whose link is excluded */
+    /* Bitset of the ports whose link is excluded. */
+    uint64_t *out;
 };
 
 /* ---- directions ------------------------------------------------------------------------------ */

@@ -15,9 +15,12 @@
 
 enum fab_isolation_verdict {
     FAB_ISOLATION_ALLOWED, /* the link may be excluded */
-    FAB_ISOLATION_HOST,    /* refused: one end of the link is not a switch */
-    FAB_ISOLATION_LIMIT,   /* refused: a switch would lose too many links in one direction */
-    FAB_ISOLATION_NEEDED,  /* refused: a part of the fabric would be cut off */
+    /* Refused: one end of the link is not a switch. */
+    FAB_ISOLATION_HOST,
+    /* Refused: a switch would lose too many links in one direction. */
+    FAB_ISOLATION_LIMIT,
+    /* Refused: a part of the fabric would be cut off. */
+    FAB_ISOLATION_NEEDED,
 };
 struct fab_isolation_link {
     /* id of either port of a link that is up; FAB_NONE: the link is excluded and down */

@@ -53,10 +53,12 @@ struct fab_mads {
     struct fab_window window;
     /* numbers of requests in flight, and of the late ones among them */
     uint32_t in_flight, late_count;
-    uint64_t round_trip; /* smoothed round-trip time in us; 0: not known yet */
+    /* Smoothed round-trip time in us; 0: not known yet. */
+    uint64_t round_trip;
     fab_mads_next *next;
     void *next_ctx;
-    bool source_dry; /* the source had no request when it was last called */
+    /* The source had no request when it was last called. */
+    bool source_dry;
     struct fab_mads_stats stats;
 };
 

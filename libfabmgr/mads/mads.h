@@ -26,7 +26,8 @@
 /* The address of a MAD: the destination of a sent MAD, or the source of a received one. */
 struct fab_mad_addr {
     uint16_t dlid; /* 0xffff: the MAD follows a directed route */
-    uint16_t slid; /* LID of the sender; only in received MADs */
+    /* LID of the sender; only in received MADs. */
+    uint16_t slid;
     uint8_t sl;
     uint32_t qpn, qkey;
     /* The time that the transport waits for the response before it returns the MAD as failed, in
@@ -37,14 +38,18 @@ struct fab_mad_addr {
 struct fab_mads_answer {
     /* OK, TIMEOUT (no response to any try), REFUSED (smp_status has the reason) or INVAL */
     int status;
-    uint16_t smp_status; /* Status of the response, without the direction bit (IBA 13.4.7) */
+    /* Status of the response, without the direction bit (IBA 13.4.7). */
+    uint16_t smp_status;
     /* SMPs: the 64 bytes of the attribute; GMPs: all bytes after the common header. Valid only
      * during the call of done(); NULL: there was no response */
     const uint8_t *data;
     size_t len;
-    uint64_t m_key;              /* M_Key of the last try that was sent; 0: there was no response */
-    const struct fab_path *path; /* `path` of the request; NULL: there was no response */
-    uint64_t rtt_us;             /* time in us since the most recent try was sent */
+    /* M_Key of the last try that was sent; 0: there was no response. */
+    uint64_t m_key;
+    /* `path` of the request; NULL: there was no response. */
+    const struct fab_path *path;
+    /* Time in us since the most recent try was sent. */
+    uint64_t rtt_us;
 };
 #define FAB_MADS_LAST_KEYS 2
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
@@ -58,12 +63,15 @@ struct fab_mads_request {
      * order; there are then at least so many tries that m_key is used once. 0: there is no other
      * key. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
-    bool once;     /* the request is not sent again if it gets no response */
-    uint16_t dlid; /* destination LID; only for LID-routed MADs (class 0x01 and GMPs) */
+    /* The request is not sent again if it gets no response. */
+    bool once;
+    /* Destination LID; only for LID-routed MADs (class 0x01 and GMPs). */
+    uint16_t dlid;
     /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the path that retries take, or
      * NULL. It must stay valid until done() is called. */
     const struct fab_path *path;
-    uint8_t data[FAB_SMP_DATA]; /* SMPs: the attribute; GMPs: the bytes after the common header */
+    /* SMPs: the attribute; GMPs: the bytes after the common header. */
+    uint8_t data[FAB_SMP_DATA];
     /* GMPs: FAB_GMP_DATA bytes to send instead of data[], which must stay valid until done() is
      * called; NULL: data[] is sent */
     const uint8_t *gmp;
@@ -84,11 +92,15 @@ struct fab_mads_config {
     uint8_t tid_key[FAB_STREAM_KEY];
 };
 struct fab_mads_stats {
-    uint64_t sent;      /* number of MADs sent, retries included */
-    uint64_t answered;  /* number of requests that got a response, whatever its status */
-    uint64_t retried;   /* number of MADs sent again after a time-out or BUSY */
-    uint64_t timed_out; /* number of requests that got no response to any try */
-    uint64_t refused;   /* number of requests whose response has an error status */
+    uint64_t sent; /* number of MADs sent, retries included */
+    /* Number of requests that got a response, whatever its status. */
+    uint64_t answered;
+    /* Number of MADs sent again after a time-out or BUSY. */
+    uint64_t retried;
+    /* Number of requests that got no response to any try. */
+    uint64_t timed_out;
+    /* Number of requests whose response has an error status. */
+    uint64_t refused;
     /* number of received responses that match no request: late, duplicate, foreign or malformed;
      * mismatched ones included */
     uint64_t unmatched;

@@ -25,8 +25,10 @@ struct fab_rmpp_config {
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
 
 struct fab_rmpp_sender {
-    uint8_t head[FAB_SA_DATA]; /* headers of every segment: common header and class header */
-    const uint8_t *data;       /* owned by the caller, valid until the transfer ends */
+    /* Headers of every segment: common header and class header. */
+    uint8_t head[FAB_SA_DATA];
+    /* Owned by the caller, valid until the transfer ends. */
+    const uint8_t *data;
     size_t len;
     uint32_t segments; /* total number of segments, at least 1 */
     /* segment numbers: the last acknowledged one, the next to send, the highest sent, and the end
@@ -34,7 +36,8 @@ struct fab_rmpp_sender {
     uint32_t acked, next, sent, last;
     uint64_t timeout_us, deadline;
     uint32_t retries, left;
-    uint8_t abort_status; /* status of an ABORT that the sender has to send; 0: none */
+    /* Status of an ABORT that the sender has to send; 0: none. */
+    uint8_t abort_status;
     enum fab_rmpp_state state;
 };
 /* Begins a transfer. head: FAB_SA_DATA bytes, the headers of all segments; the sender overwrites

@@ -16,7 +16,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define CHUNK 64 /* number of slots that are allocated at once */
+/* Number of slots that are allocated at once. */
+#define CHUNK 64
 #define ENTRIES_PER_SLOT 4
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)

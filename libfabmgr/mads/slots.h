@@ -26,12 +26,14 @@ enum fab_slot_state {
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    uint32_t tid; /* TID of the request, if the request was sent */
+    /* TID of the request, if the request was sent. */
+    uint32_t tid;
     uint32_t tries;
     uint32_t index; /* number of the slot */
     uint8_t state;  /* enum fab_slot_state */
     bool has_tid;   /* tid is in by_tid */
-    bool late; /* the request has waited so long for its response that it is most likely lost */
+    /* The request has waited so long for its response that it is most likely lost. */
+    bool late;
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */

@@ -9,15 +9,17 @@
 
 struct fab_window {
     uint32_t size, floor, ceiling;
-    uint32_t answers;  /* responses since the window last grew */
-    bool full;         /* the last call of fab_mads_window_room returned false */
-    bool lost_once;    /* the slow start has ended */
-    uint64_t last_cut; /* time at which the window was last halved */
+    uint32_t answers; /* responses since the window last grew */
+    bool full;        /* the last call of fab_mads_window_room returned false */
+    bool lost_once;   /* the slow start has ended */
+    /* Time at which the window was last halved. */
+    uint64_t last_cut;
 };
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Returns true if one more request may be sent while in_flight requests are outstanding. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
-void fab_mads_window_answer(struct fab_window *w); /* call this when a response arrived in time */
+/* Call this when a response arrived in time. */
+void fab_mads_window_answer(struct fab_window *w);
 /* Tells the window at `now` that a request sent at sent_at is lost. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 

@@ -32,8 +32,10 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-struct assignment {        /* while the worker task runs, only it uses this struct */
-    struct sm_model model; /* sm_model_lend lends the model to the task until the task ends */
+/* While the worker task runs, only it uses this struct. */
+struct assignment {
+    /* sm_model_lend lends the model to the task until the task ends. */
+    struct sm_model model;
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_address_note *notes;
@@ -100,7 +102,8 @@ static int leave(struct sm *s)
 {
     struct assignment *a = sm_phase_task_take(s);
     if (!a)
-        return FAB_OK; /* no worker task ran, because enter() kept the active LIDs */
+        /* No worker task ran, because enter() kept the active LIDs. */
+        return FAB_OK;
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)

@@ -22,28 +22,33 @@
 
 /* interval at which the manager checks whether the database has committed a change */
 #define LOOK_US 200
-#define WAIT_US 5000         /* interval of the checks whether the running round has ended */
-#define WAIT_MOST_US 3000000 /* maximum time that a change waits for the end of a round */
-#define TRIES_MOST 4         /* maximum number of comparisons for one change */
+/* Interval of the checks whether the running round has ended. */
+#define WAIT_US 5000
+/* Maximum time that a change waits for the end of a round. */
+#define WAIT_MOST_US 3000000
+#define TRIES_MOST 4 /* maximum number of comparisons for one change */
 
 enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
-struct sm_baseline_edit { /* while the worker task runs, it owns the members up to `status` */
+/* While the worker task runs, it owns the members up to `status`. */
+struct sm_baseline_edit {
     enum edit_kind kind;
     char by[FAB_APPROVED_BY_LEN];
     struct fab_place *place; /* [count] for EDIT_APPROVE */
     uint64_t *guid;          /* [count] for EDIT_DISAPPROVE */
     uint32_t count;
-    struct fab_fabric *view;     /* the published snapshot */
-    int64_t unix_us;             /* time of the change */
-    struct fab_baseline *before; /* the baseline before the change; NULL: there was none */
+    struct fab_fabric *view; /* the published snapshot */
+    int64_t unix_us;         /* time of the change */
+    /* The baseline before the change; NULL: there was none. */
+    struct fab_baseline *before;
     struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
     int status;
 
     struct sm_baseline_edit *next;
-    bool computing;  /* the worker task runs */
-    bool committing; /* the change is in force, and is being written to the database */
+    bool computing; /* the worker task runs */
+    /* The change is in force, and is being written to the database. */
+    bool committing;
     /* sm_baseline.version of the list of unapproved devices when the comparison began. */
     uint64_t version;
     uint64_t
@@ -331,7 +336,8 @@ static void on_dropped(void *owner, void *ctx)
 {
     struct sm_baseline_edit *e = ctx;
     if (owner)
-        e->computing = false; /* no memory for the task, so begin() returns NOMEM */
+        /* No memory for the task, so begin() returns NOMEM. */
+        e->computing = false;
     else
         edit_free(e);
 }

@@ -16,8 +16,10 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define SINGLY 8      /* maximum number of single events for changes of one kind */
-#define NAMES_LEN 160 /* bytes for the list of names in a summary event */
+/* Maximum number of single events for changes of one kind. */
+#define SINGLY 8
+/* Bytes for the list of names in a summary event. */
+#define NAMES_LEN 160
 
 static bool is_of_link(enum fab_change_kind kind)
 {
@@ -203,7 +205,8 @@ static void report_links(struct sm *s, enum fab_change_kind kind, const struct s
     size_t changed = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            continue; /* the event link-isolated was emitted when the isolation was requested */
+            /* The event link-isolated was emitted when the isolation was requested. */
+            continue;
         const struct fab_port *a = fab_fabric_port(f, link[i].port),
                               *b = fab_fabric_port(f, link[i].peer);
         changes[changed++] = (struct fab_change){.kind = kind,

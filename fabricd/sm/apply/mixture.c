@@ -28,14 +28,17 @@
 #include "libfabmgr/transition/transition.h"
 #include "libfabmgr/verify/steps.h"
 
-struct sm_judging { /* while the worker task runs, it owns all members except `stop` */
+/* While the worker task runs, it owns all members except `stop`. */
+struct sm_judging {
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
     struct fab_silent *silent;
-    struct fab_fabric *fabric; /* the snapshot with the links of silent switches */
+    /* The snapshot with the links of silent switches. */
+    struct fab_fabric *fabric;
     const struct fab_pool *pool;
-    struct fab_fabric *carrying;    /* the snapshot without ISLs that are not Active */
+    /* The snapshot without ISLs that are not Active. */
+    struct fab_fabric *carrying;
     struct sm_failed_block *failed; /* [failed_count] the failed writes */
     uint32_t failed_count;
     uint64_t *refused; /* bitset of the switches of these writes */

@@ -254,7 +254,8 @@ static int leave(struct sm *s)
 {
     struct members *m = sm_phase_task_take(s);
     if (!m)
-        return FAB_OK; /* no worker task ran, because no P_Keys had to be computed */
+        /* No worker task ran, because no P_Keys had to be computed. */
+        return FAB_OK;
     int r = m->status;
     sm_model_take_back(&s->model, &m->model);
     if (r == FAB_OK) {

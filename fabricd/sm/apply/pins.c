@@ -22,7 +22,8 @@
 
 #define TELL_EVERY_US UINT64_C(600000000)
 
-struct job { /* While the worker task runs, it owns all members, except where noted. */
+/* While the worker task runs, it owns all members, except where noted. */
+struct job {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;

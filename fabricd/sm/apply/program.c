@@ -21,7 +21,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define DISCARD_OPS 10000 /* a worker thread frees plans with at least this many writes */
+/* A worker thread frees plans with at least this many writes. */
+#define DISCARD_OPS 10000
 
 void sm_program_fini(struct sm_programming *p)
 {

@@ -31,8 +31,9 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view;        /* a reference; NULL: no view is published */
-    const struct fab_fabric *old; /* the snapshot of `view`; NULL: no view is published yet */
+    struct fab_view *view; /* a reference; NULL: no view is published */
+    /* The snapshot of `view`; NULL: no view is published yet. */
+    const struct fab_fabric *old;
     struct fab_fabric *now;
     struct fab_change *changes;
     size_t count;

@@ -67,7 +67,8 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        return; /* if a round runs, its end sets the timer */
+        /* If a round runs, its end sets the timer. */
+        return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
     else

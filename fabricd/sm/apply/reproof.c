@@ -35,10 +35,12 @@
 #define QUIET_US 1000000u
 #define LONGEST_US 10000000u
 #define SLICE_US 4000u
-#define PAUSE_US 4000u /* minimum pause between two slices; in virtual time, always this pause */
+/* Minimum pause between two slices; in virtual time, always this pause. */
+#define PAUSE_US 4000u
 /* Maximum number of steps in a slice; in virtual time, the only limit of a slice. */
 #define SLICE_PIECES 64
-#define RETRY_US 10000000 /* delay until the next try to start a proof after memory ran out */
+/* Delay until the next try to start a proof after memory ran out. */
+#define RETRY_US 10000000
 
 struct sm_reproof_job {
     struct fab_view *view;
@@ -49,8 +51,10 @@ struct sm_reproof_job {
     char *witness;
     /* True: a slice ends after SLICE_US; false (virtual time): only SLICE_PIECES limits a slice. */
     bool timed;
-    int stop;          /* the loop thread sets `stop` to end the running slice */
-    bool over;         /* the proof has ended, and `status` and `verdict` are its result */
+    /* The loop thread sets `stop` to end the running slice. */
+    int stop;
+    /* The proof has ended, and `status` and `verdict` are its result. */
+    bool over;
     int status;        /* status of the proof so far */
     uint64_t slice_ns; /* processor time of the last slice */
     uint64_t began_us; /* manager's clock when the proof began */
@@ -330,7 +334,8 @@ static void on_time(void *ctx)
     struct sm_reproof *r = &s->apply->reproof;
     loop_at(s->in.loop, "proving all tables");
     if (!r->due_us || r->task || (r->job && r->job->over) || !may_run(s))
-        return; /* when the running round ends, sm_reproof_prepare sets the timer again */
+        /* When the running round ends, sm_reproof_prepare sets the timer again. */
+        return;
     if (r->job && r->job->repairs != r->repairs && !is_overdue(r, clock_now_us()))
         drop_job(s);
     if (!r->job && wait_us(r) > 0)

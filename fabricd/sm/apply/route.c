@@ -36,16 +36,20 @@ struct sm_route_job {
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[300];    /* explanation by the engine that ran last or that was chosen */
-    char passed[800]; /* names of the engines that were passed over, with reasons */
-    bool refuted;     /* the tables of an engine that was passed over failed their proof */
+    /* Explanation by the engine that ran last or that was chosen. */
+    char why[300];
+    /* Names of the engines that were passed over, with reasons. */
+    char passed[800];
+    /* The tables of an engine that was passed over failed their proof. */
+    bool refuted;
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended, and when its proof ended. */
     uint64_t computed_us, proved_us;
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;
     bool composed; /* the task has set `classes` */
-    bool flawed; /* the engine reports that another engine may spread load better on this fabric */
+    /* The engine reports that another engine may spread load better on this fabric. */
+    bool flawed;
     bool over;
 };
 
@@ -359,7 +363,8 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    drop_job(s); /* A job may be left from an aborted round. */
+    /* A job may be left from an aborted round. */
+    drop_job(s);
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 

@@ -40,11 +40,13 @@ struct sm_failed_block {
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
-    uint32_t next; /* index in the plan of the next write that may be sent */
+    /* Index in the plan of the next write that may be sent. */
+    uint32_t next;
     int stage;
     /* LFT writes wait until all SwitchInfo writes (stage SWITCH, plan.h) are answered. */
     bool tables_wait;
-    uint32_t awaited; /* number of sent LFT writes without an answer for which other writes wait */
+    /* Number of sent LFT writes without an answer for which other writes wait. */
+    uint32_t awaited;
     /* Manager's clock at the last answer to an LFT write for which other writes wait; 0: none
      * yet. */
     uint64_t awaited_us;
@@ -52,14 +54,18 @@ struct sm_programming {
      * after which they have none, and lost_us is the duration in microseconds. Otherwise both are
      * 0. */
     uint64_t lossy_us, lost_us;
-    uint64_t lost_pairs; /* number of pairs that may have no path while tables change */
-    uint64_t *asked; /* bitset, by index in the plan, of writes that are sent and not answered */
+    /* Number of pairs that may have no path while tables change. */
+    uint64_t lost_pairs;
+    /* Bitset, by index in the plan, of writes that are sent and not answered. */
+    uint64_t *asked;
     /* Bitset of LFT block numbers (LID / 64), for all switches together. A write of such a block
      * failed, so later writes of blocks with this number that wait for other writes are not
      * sent. */
     uint64_t torn[16];
-    bool stopped;           /* the round sends no further writes; a later round sends the rest */
-    uint32_t failed_tables; /* number of LFT writes that failed or were not sent */
+    /* The round sends no further writes; a later round sends the rest. */
+    bool stopped;
+    /* Number of LFT writes that failed or were not sent. */
+    uint32_t failed_tables;
     uint32_t failed, reported, blocks, switches, writes;
     /* During the writes: number of switches whose ports may have changed without a trap. After the
      * readback: number of ports that have changed. */
@@ -67,14 +73,18 @@ struct sm_programming {
     /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h), whose
      * entries they need before their links become Active. */
     uint64_t *held;
-    uint8_t *touched; /* [node_count] bits of enum sm_touched for each node */
+    /* [node_count] bits of enum sm_touched for each node. */
+    uint8_t *touched;
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;
-    uint32_t entries; /* number of LFT entries that this round has changed */
-    uint32_t to_ends; /* those of these entries whose LIDs belong to adapters or routers */
+    /* Number of LFT entries that this round has changed. */
+    uint32_t entries;
+    /* Those of these entries whose LIDs belong to adapters or routers. */
+    uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
-struct sm_gain { /* comparison of an engine's tables with the active tables, by a rebalance */
+/* Comparison of an engine's tables with the active tables, by a rebalance. */
+struct sm_gain {
     bool same;
     /* Congestion products (doc/glossary.md) of the active tables (`was`) and of the engine's tables
      * (`now`); the lower one is better. */
@@ -85,7 +95,8 @@ struct sm_gain { /* comparison of an engine's tables with the active tables, by 
 };
 struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
-    uint64_t stirred_us; /* manager's clock when the fabric last changed or a trap last came */
+    /* Manager's clock when the fabric last changed or a trap last came. */
+    uint64_t stirred_us;
     /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
     uint64_t ended_us;
     /* Generation of the view at the end of the last rebalance. While this view stays published, no
@@ -93,20 +104,25 @@ struct sm_rebalance { /* state of rebalance.c */
     uint64_t judged;
     bool asked;          /* a caller requested the next rebalance */
     struct sm_gain gain; /* the gain of the running rebalance */
-    char outcome[256];   /* outcome of the last rebalance: a sentence for operators */
+    /* Outcome of the last rebalance: a sentence for operators. */
+    char outcome[256];
 };
-struct sm_repair_making; /* input of the task that makes a repair session */
+/* Input of the task that makes a repair session. */
+struct sm_repair_making;
 struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
     /* The value of model.tables, which numbers the active tables, for which the session was
      * made. */
     uint64_t tables;
-    uint64_t asked;         /* the value of model.tables for which a session was last requested */
-    struct loop_task *task; /* the worker task that makes a session; NULL: none runs */
+    /* The value of model.tables for which a session was last requested. */
+    uint64_t asked;
+    /* The worker task that makes a session; NULL: none runs. */
+    struct loop_task *task;
     /* The input of a task that will begin together with the writes; NULL: none. */
     struct sm_repair_making *sealed;
 };
-struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
+/* VLs and guaranteed shares of the traffic classes. */
+struct sm_classes {
     struct fab_qos_report report;
     /* By traffic class: the lowest guaranteed share of a link, per mille. */
     uint16_t guaranteed[FAB_CLASSES_MAX];
@@ -131,7 +147,8 @@ struct sm_baseline_job {
     int64_t unix_us;
     int status;
 };
-struct sm_baseline_edit;      /* a change of the baseline, defined in baseline_edit.c */
+/* A change of the baseline, defined in baseline_edit.c. */
+struct sm_baseline_edit;
 struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     struct fab_baseline *set; /* the baseline; NULL: there is none */
     /* Devices that are not approved: a list of `count` elements, sorted by place. */
@@ -141,8 +158,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint32_t quarantined; /* number of quarantined ports in the list */
     /* Hash of the port GUIDs of the quarantined ports; 0: no port is quarantined. */
     uint64_t quarantine;
-    uint8_t mode; /* enum config_unapproved: value of the setting subnet.unapproved before the last
-                     reload */
+    /* enum config_unapproved: value of the setting subnet.unapproved before the last reload. */
+    uint8_t mode;
     /* The time of the last event about each switch port, by a hash of the port, in seconds of the
      * manager's clock. */
     struct fab_map told;
@@ -158,7 +175,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     /* Set while the first change waits for the end of a round, or for the database. */
     struct loop_timer *timer;
 };
-struct sm_judging;     /* the verification of a mixture of tables, defined in mixture.c */
+/* The verification of a mixture of tables, defined in mixture.c. */
+struct sm_judging;
 struct sm_reproof_job; /* a background proof, defined in reproof.c */
 struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
@@ -169,7 +187,8 @@ struct sm_reproof {    /* state of reproof.c */
      * repair since all tables were last proved. due_us is 0 if there was no local repair since
      * then. */
     uint64_t due_us, repaired_us;
-    uint64_t repairs;           /* number of local repairs published since the manager started */
+    /* Number of local repairs published since the manager started. */
+    uint64_t repairs;
     struct sm_whole_proof last; /* the last proof of published tables */
     struct sm_whole_proof
         fresh; /* proof of all tables that are not yet published; time_us is 0 if there is none */
@@ -185,8 +204,10 @@ struct sm_apply {
      * target stays. */
     struct fab_target *fresh;
     struct fab_verdict verdict; /* result of the proof of `fresh` */
-    struct sm_route_job *job;   /* routing task of the running round, or NULL */
-    struct planning *planning;  /* planning task of the running round, or NULL */
+    /* Routing task of the running round, or NULL. */
+    struct sm_route_job *job;
+    /* Planning task of the running round, or NULL. */
+    struct planning *planning;
     struct sm_repair_state repair;
     struct sm_programming program;
     /* Fires when packets have left the fabric and the next writes may be sent. */
@@ -225,12 +246,14 @@ struct sm_apply {
      * plan and in later local repairs; failed_count elements. */
     struct sm_failed_block *failed;
     uint32_t failed_count;
-    struct sm_judging *judging; /* the verification of a mixture on the worker; NULL: none runs */
+    /* The verification of a mixture on the worker; NULL: none runs. */
+    struct sm_judging *judging;
 
     uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
     uint64_t links_lost, links_gained; /* numbers since the start */
-    struct reroute *reroutes; /* ring buffer of SM_REROUTES records; NULL: no reroute yet */
+    /* Ring buffer of SM_REROUTES records; NULL: no reroute yet. */
+    struct reroute *reroutes;
     uint64_t reroute_count;
     struct sm_reroute_times reroute_times;
     struct fab_census census;
@@ -393,7 +416,8 @@ struct sm_fixed {
     uint32_t count;  /* number of silent switches */
     uint32_t needed; /* number of those that routes cannot avoid */
     uint32_t *sw;    /* [count] ids of these switches */
-    uint8_t *known;  /* [count] by silent switch; 0: none of its entries is known */
+    /* [count] by silent switch; 0: none of its entries is known. */
+    uint8_t *known;
     uint32_t top;
     uint8_t *entry; /* [count][top + 1] */
 };

@@ -26,20 +26,24 @@
 /* Facts about the running round. Its phases set them, for later phases and for the record and
  * events at its end. */
 struct sm_run {
-    const struct sm_round *round; /* the running round; if none runs, the last one */
-    struct sm_guids suspects;     /* nodes that this round sweeps or probes */
+    /* The running round; if none runs, the last one. */
+    const struct sm_round *round;
+    struct sm_guids suspects; /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
     /* Time at which the trap came that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    bool from_background; /* the round takes over the result of a background heavy sweep */
-    bool same;            /* the sweep found the same node ids and links as the previous sweep */
-    bool computed;        /* tables were computed in this round */
+    /* The round takes over the result of a background heavy sweep. */
+    bool from_background;
+    /* The sweep found the same node ids and links as the previous sweep. */
+    bool same;
+    bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
     /* Generation of the local repair whose tables this round replaces by better balanced ones; 0:
      * none. */
     uint64_t follows;
-    char cause[96]; /* cause of the round, a phrase for operators */
+    /* Cause of the round, a phrase for operators. */
+    char cause[96];
     /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
      * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
     uint64_t known_us, computed_us, proved_us;
@@ -131,7 +135,8 @@ enum sm_request {
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
-    SM_REQUEST_KEYS = 32 /* a round that replaces known M_Keys other than the current one */
+    /* A round that replaces known M_Keys other than the current one. */
+    SM_REQUEST_KEYS = 32
 };
 /* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
@@ -205,7 +210,8 @@ void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
-void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
+/* Begins the next round if none runs and one is requested. */
+void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep from its beginning, if its phase allows this (struct
  * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);

@@ -12,7 +12,8 @@
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];
     uint32_t count;
-    bool many; /* more GUIDs were added than the set can hold, so some are missing */
+    /* More GUIDs were added than the set can hold, so some are missing. */
+    bool many;
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);

@@ -143,7 +143,8 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 /* The port that was seen at the end of a directed route when this place was last discovered. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
-    uint32_t port; /* id of the port in the snapshot; FAB_NONE: the port is only in model.places */
+    /* Id of the port in the snapshot; FAB_NONE: the port is only in model.places. */
+    uint32_t port;
 };
 
 /* Follows a directed route from port to port, by the places where ports were last seen. Before the

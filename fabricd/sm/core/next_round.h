@@ -9,17 +9,21 @@
 #include "fabricd/sm/core/phase.h"
 
 struct sm_facts {
-    bool known; /* a view is published, and the model has a snapshot of the fabric */
+    /* A view is published, and the model has a snapshot of the fabric. */
+    bool known;
     /* Traps came recently, and the pause after the last of them (sweep.trap_settle) has not ended.
      * Only port probes may run. */
     bool settling;
-    bool repair_ready;  /* a local repair would handle a link failure now */
-    bool sweep_overdue; /* a sweep has waited too long while port probes ran */
-    bool probes;        /* port probes are requested */
+    /* A local repair would handle a link failure now. */
+    bool repair_ready;
+    /* A sweep has waited too long while port probes ran. */
+    bool sweep_overdue;
+    bool probes; /* port probes are requested */
     /* Port probes of more switches are requested than a struct sm_guids can hold. */
     bool too_many_probes;
-    bool targets;          /* a targeted sweep is requested */
-    bool heavy;            /* a heavy sweep other than a background heavy sweep is requested */
+    bool targets; /* a targeted sweep is requested */
+    /* A heavy sweep other than a background heavy sweep is requested. */
+    bool heavy;
     bool background_ready; /* a background heavy sweep is complete */
     /* A background heavy sweep is complete, but nodes changed while it ran. */
     bool background_behind;
@@ -37,7 +41,8 @@ enum sm_next_action {
 };
 struct sm_next {
     enum sm_next_action action;
-    enum sm_round_kind kind; /* the kind of round to begin, if `action` is SM_NEXT_ROUND */
+    /* The kind of round to begin, if `action` is SM_NEXT_ROUND. */
+    enum sm_round_kind kind;
 };
 struct sm_next sm_next_round(const struct sm_facts *f);
 

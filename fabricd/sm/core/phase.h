@@ -16,7 +16,8 @@ struct sm;
 
 /* The functions `enter` and `leave` of a phase return FAB_OK to continue the round, SM_ROUND_OVER
  * to end it without failure, or a negative status if the round failed. */
-#define SM_ROUND_OVER 1 /* the round ends after this phase, without failure */
+/* The round ends after this phase, without failure. */
+#define SM_ROUND_OVER 1
 
 /* In which kinds of round a fault may interrupt the running phase. The round is then repeated
  * later. */
@@ -31,7 +32,8 @@ enum sm_yields {
 };
 
 struct sm_phase {
-    const char *name; /* name of the phase, as `fabricctl status` shows it */
+    /* Name of the phase, as `fabricctl status` shows it. */
+    const char *name;
     int (*enter)(struct sm *s);
     /* Fills in path, method, attribute and tag of the phase's next request; the runner sets the
      * other fields. Returns false if there is no request now. The runner calls `next` again after
@@ -49,7 +51,8 @@ struct sm_phase {
     /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
     enum sm_yields yields;
-    bool keyed; /* `next` sets the M_Keys of its requests; otherwise the runner sets them */
+    /* `next` sets the M_Keys of its requests; otherwise the runner sets them. */
+    bool keyed;
     /* If a trap names another node during this phase of a targeted sweep, the sweep starts again
      * and includes the node. */
     bool restarts;
@@ -62,10 +65,13 @@ enum sm_round_kind {
     SM_ROUND_REROUTE,  /* computes new tables without a sweep */
     /* Computes new tables, which replace the active tables only if they spread load better. */
     SM_ROUND_REBALANCE,
-    SM_ROUND_LIGHT,  /* reads SwitchInfo of each switch to see whether a port changed */
-    SM_ROUND_PORT,   /* enables or disables one port */
-    SM_ROUND_REPAIR, /* probes ports, and repairs the routes around failed ISLs */
-    SM_ROUND_KEYS,   /* writes the current M_Key to ports that are known to have another one */
+    /* Reads SwitchInfo of each switch to see whether a port changed. */
+    SM_ROUND_LIGHT,
+    SM_ROUND_PORT, /* enables or disables one port */
+    /* Probes ports, and repairs the routes around failed ISLs. */
+    SM_ROUND_REPAIR,
+    /* Writes the current M_Key to ports that are known to have another one. */
+    SM_ROUND_KEYS,
     SM_ROUND_KINDS
 };
 
@@ -101,11 +107,14 @@ struct sm_round {
     /* The cause that sm_cause_set has set is shown as the cause of this round, by `fabricctl
      * status` and in the record of a reroute. */
     bool causes;
-    bool alone; /* while the round runs, the manager sends no other requests */
+    /* While the round runs, the manager sends no other requests. */
+    bool alone;
     /* After this round, the manager may probe switches again that did not answer a port probe. */
     bool informs;
-    void (*begun)(struct sm *s);             /* called when the round begins; may be NULL */
-    void (*ended)(struct sm *s, int status); /* called when the round has ended; may be NULL */
+    /* Called when the round begins; may be NULL. */
+    void (*begun)(struct sm *s);
+    /* Called when the round has ended; may be NULL. */
+    void (*ended)(struct sm *s, int status);
     /* Called when a fault has interrupted the round, to request it again. awaited: a caller waits
      * for the round. NULL: sm_round_postpone requests the round again; if the round is scoped, for
      * the nodes in run.suspects. */

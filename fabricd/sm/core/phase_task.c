@@ -18,9 +18,12 @@
 struct sm_phase_task {
     const struct sm_phase_work *work;
     void *ctx;
-    struct loop_task *task; /* NULL: the thread pool has not accepted the task */
-    uint64_t cpu_ns; /* CPU time that the worker thread has spent in the task, in nanoseconds */
-    bool over;       /* the task has ended, and the phase can take the result */
+    /* NULL: the thread pool has not accepted the task. */
+    struct loop_task *task;
+    /* CPU time that the worker thread has spent in the task, in nanoseconds. */
+    uint64_t cpu_ns;
+    /* The task has ended, and the phase can take the result. */
+    bool over;
 };
 
 static void work(void *ctx, struct loop_task *task)

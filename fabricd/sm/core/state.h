@@ -18,8 +18,10 @@ struct sm_waiter { /* a caller that waits for a round */
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    bool background; /* the caller waits for the running background heavy sweep */
-    bool running;    /* the round for which the caller waits has begun */
+    /* The caller waits for the running background heavy sweep. */
+    bool background;
+    /* The round for which the caller waits has begun. */
+    bool running;
 };
 
 /* Token bucket that limits how often the tables change for one kind of reason, such as local
@@ -31,22 +33,27 @@ struct sm_pace {
 
 struct sm_core {
     /* Members of requests.c: the pending requests. */
-    unsigned requested; /* bitset of requests (enum sm_request) that no round has fulfilled yet */
+    /* Bitset of requests (enum sm_request) that no round has fulfilled yet. */
+    unsigned requested;
     struct sm_guids targets, probes;
-    struct sm_guids unanswered; /* switches that did not answer a port probe */
-    struct sm_guids retry;      /* nodes to which a write failed */
+    /* Switches that did not answer a port probe. */
+    struct sm_guids unanswered;
+    struct sm_guids retry; /* nodes to which a write failed */
     /* Nodes at which writes failed in the last round that wrote to them. */
     struct sm_guids refusing;
-    struct sm_guids named; /* those nodes of `refusing` that an event has named */
+    /* Those nodes of `refusing` that an event has named. */
+    struct sm_guids named;
     /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;
     /* Manager's clock when port probes began to delay a requested sweep; 0: no sweep is delayed. */
     uint64_t overdue_us;
-    char cause[96]; /* cause of the next sweep or repair; "": not set */
+    /* Cause of the next sweep or repair; "": not set. */
+    char cause[96];
     struct sm_waiter *waiters;
     struct loop_timer *light_timer, *heavy_timer, *retry_timer;
     uint64_t retry_delay_us;
-    bool heavy_later; /* when retry_timer fires, it requests a heavy sweep */
+    /* When retry_timer fires, it requests a heavy sweep. */
+    bool heavy_later;
 
     struct sm_trap_limit *traps;      /* state of trap_limit.c */
     struct sm_trap_forward *forward;  /* state of trap_forward.c */
@@ -63,7 +70,8 @@ struct sm_core {
 
     /* Members of rounds.c. */
     struct loop_timer *settle_timer;
-    uint32_t restarts; /* how often further traps have restarted the running targeted sweep */
+    /* How often further traps have restarted the running targeted sweep. */
+    uint32_t restarts;
     /* Number of rounds that faults have postponed since the last heavy sweep. */
     uint32_t postponed;
     /* Number of light sweeps that traps have aborted since the last completed one. */
@@ -82,14 +90,17 @@ struct sm_core {
     struct sm_pace repair_pace, sweep_pace;
     struct loop_timer *probe_timer;   /* pending: port probes wait */
     struct loop_timer *targets_timer; /* pending: targeted sweeps wait */
-    uint64_t generation_before; /* generation of the published view when the running round began */
+    /* Generation of the published view when the running round began. */
+    uint64_t generation_before;
 
     /* Members of runner.c: the running round. */
     /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
     const struct sm_phase *const *phases;
-    uint32_t outstanding; /* number of unanswered requests of the running phase */
+    /* Number of unanswered requests of the running phase. */
+    uint32_t outstanding;
     struct loop_timer *advance, *stall;
-    bool answered;       /* an answer has come since the timer `stall` was last set */
+    /* An answer has come since the timer `stall` was last set. */
+    bool answered;
     uint64_t stalled_us; /* time since the last answer */
     /* Members of phase_times.c. They have the time at which the running phase began, in the
      * manager's time (us) and in CPU time of the loop thread (ns), and the CPU time of its worker
@@ -99,7 +110,8 @@ struct sm_core {
 
     /* Members of phase_task.c: the worker task of the running phase. */
     struct loop_tasks tasks;
-    struct sm_phase_task *task; /* the task of the running phase; NULL: no task runs */
+    /* The task of the running phase; NULL: no task runs. */
+    struct sm_phase_task *task;
 };
 
 /* Functions of requests.c. */
@@ -111,7 +123,8 @@ bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
 /* Calls all callers that wait for the running round. status and text: the outcome of the round. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
-bool sm_waiters_any(const struct sm *s); /* returns whether a caller waits for the running round */
+/* Returns whether a caller waits for the running round. */
+bool sm_waiters_any(const struct sm *s);
 void sm_waiters_postpone(struct sm *s);
 
 /* Functions of rounds.c. */
@@ -135,7 +148,8 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-void sm_trap_swept(struct sm *s); /* call this function when a heavy sweep ends */
+/* Call this function when a heavy sweep ends. */
+void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */
 int sm_violations_init(struct sm *s); /* returns OK or NOMEM */
@@ -156,6 +170,7 @@ void sm_phase_time_end(struct sm *s);
 /* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
-void sm_phase_task_orphan(struct sm *s); /* call this function before struct sm is freed */
+/* Call this function before struct sm is freed. */
+void sm_phase_task_orphan(struct sm *s);
 
 #endif

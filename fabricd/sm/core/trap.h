@@ -19,10 +19,12 @@ enum {
 
 struct sm_trap {
     struct fab_notice notice;
-    uint16_t slid; /* source LID of the packet with the trap, which the sender can forge */
+    /* Source LID of the packet with the trap, which the sender can forge. */
+    uint16_t slid;
     /* Id of the port that owns the source LID in the published view; FAB_NONE: no port does. */
     uint32_t port;
-    uint64_t guid; /* GUID of the node of `port`; 0: no port owns the source LID */
+    /* GUID of the node of `port`; 0: no port owns the source LID. */
+    uint64_t guid;
 };
 
 /* Functions of trap_check.c. */

@@ -18,12 +18,14 @@
 
 #define CHECKS 256
 #define CHECKS_A_SOURCE 8
-#define AGAIN_US 1000000u /* delay between a read without an answer and its repetition */
+/* Delay between a read without an answer and its repetition. */
+#define AGAIN_US 1000000u
 #define READS_MOST 5
 
 struct check {
     struct sm *sm;
-    bool busy, again; /* `again`: the last read was not answered and will be repeated */
+    /* `again`: the last read was not answered and will be repeated. */
+    bool busy, again;
     uint8_t reads;
     uint16_t lid;
     uint8_t port_num;

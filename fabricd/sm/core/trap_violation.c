@@ -39,20 +39,25 @@ struct row {
     struct sm *sm;
     /* Node GUID of the port, and manager's clock at the last event about it; 0: none yet. */
     uint64_t guid, told_us;
-    uint32_t untold;   /* number of violations since the last event */
-    uint16_t lid;      /* source LID of the trap that the manager is confirming */
+    uint32_t untold; /* number of violations since the last event */
+    /* Source LID of the trap that the manager is confirming. */
+    uint16_t lid;
     uint8_t port, key; /* port number, and which key (enum sm_key) */
     /* reading: a PortInfo request that confirms a trap is in flight */
     bool used, reading;
-    struct fab_path path; /* directed route of the PortInfo request that is in flight */
-    uint16_t trap;        /* number (256 to 259) of the trap that the manager is confirming */
+    /* Directed route of the PortInfo request that is in flight. */
+    struct fab_path path;
+    /* Number (256 to 259) of the trap that the manager is confirming. */
+    uint16_t trap;
     struct fab_violation violation; /* the data of this trap */
 };
 
 struct sm_violations {
     struct row row[ROWS];
-    struct fab_map known; /* violation counters that were not 0 when last read, by map_key() */
-    bool swept;           /* a heavy sweep has ended since the start, so `known` covers all ports */
+    /* Violation counters that were not 0 when last read, by map_key(). */
+    struct fab_map known;
+    /* A heavy sweep has ended since the start, so `known` covers all ports. */
+    bool swept;
     uint64_t events_full_us;
     uint64_t counts[SM_KEYS], unconfirmed;
 };
@@ -333,7 +338,8 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        return; /* the next trap or heavy sweep finds the rise of this counter */
+        /* The next trap or heavy sweep finds the rise of this counter. */
+        return;
     r->lid = t->slid;
     r->trap = t->notice.trap;
     r->violation = v;

@@ -30,24 +30,31 @@
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
-#define QUIET_US 1000000u /* delay from the end of a round to the start of the computation */
+/* Delay from the end of a round to the start of the computation. */
+#define QUIET_US 1000000u
 #define SLICE_US 4000u
-#define PAUSE_US 4000u        /* the shortest pause, and the pause in virtual time */
-#define PROOF_PAUSE_US 20000u /* the pause while the background proof runs (apply/reproof.c) */
+/* The shortest pause, and the pause in virtual time. */
+#define PAUSE_US 4000u
+/* The pause while the background proof runs (apply/reproof.c). */
+#define PROOF_PAUSE_US 20000u
 #define SLICE_CASES 64
-#define PLAN_SHARE 8 /* a plan may take at most 1 / PLAN_SHARE of contingency.memory */
+/* A plan may take at most 1 / PLAN_SHARE of contingency.memory. */
+#define PLAN_SHARE 8
 /* LFT blocks per second, assumed until reroutes have shown the real rate. */
 #define WRITE_RATE 25000
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_repair *later; /* the newest state of the repair session, which the maker takes over
-                                 first; NULL: the maker has it already */
-    struct fab_lft tables;    /* the tables of `later` */
+    /* The newest state of the repair session, which the maker takes over first; NULL: the maker has
+     * it already. */
+    struct fab_repair *later;
+    struct fab_lft tables; /* the tables of `later` */
     /* the maker returns plans, because contingency.memory may have room for them */
     bool keep;
-    bool timed; /* the slice ends after SLICE_US; false: in virtual time */
-    int stop;   /* not 0: the slice must end; the loop thread sets it */
+    /* The slice ends after SLICE_US; false: in virtual time. */
+    bool timed;
+    /* Not 0: the slice must end; the loop thread sets it. */
+    int stop;
     /* [SLICE_CASES] plans of the next cases, made for an earlier state; NULL: no plan */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
     /* the state of the repair for which the plan is valid, as the number of commits */
@@ -233,7 +240,8 @@ static void done(void *owner, void *ctx)
         finish(s, j->status);
     job_free(j);
     if (!loop_timer_pending(a->timer))
-        sm_contingency_prepare(s); /* the session may have changed while the task ran */
+        /* The session may have changed while the task ran. */
+        sm_contingency_prepare(s);
 }
 
 static void drop_job(void *owner, void *ctx)
@@ -364,12 +372,13 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
-        loop_timer_set(a->timer, PROOF_PAUSE_US); /* the background proof takes the share of the
-                                                     core that contingency.cpu permits */
+        /* The background proof takes the share of the core that contingency.cpu permits. */
+        loop_timer_set(a->timer, PROOF_PAUSE_US);
         return;
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        return; /* sm_contingency_prepare sets the timer again when the round has ended */
+        /* sm_contingency_prepare sets the timer again when the round has ended. */
+        return;
     take_over(s);
     if (!is_behind(s))
         return;

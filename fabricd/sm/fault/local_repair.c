@@ -240,7 +240,8 @@ static int report(struct sm *s)
         sm_flap_note_up(s, &p->gained[i]);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->link[i].silent)
-            continue; /* the event switch-silent has reported all links of the silent switch */
+            /* The event switch-silent has reported all links of the silent switch. */
+            continue;
         else if (p->link[i].isolated)
             sm_isolate_done(s, &p->link[i]);
         else

@@ -18,7 +18,8 @@
 #include "fabricd/sm/fault/state.h"
 #include "libfabmgr/base/bitset.h"
 
-#define LEAST_LINKS 2 /* failed links that make a switch count as failed */
+/* Failed links that make a switch count as failed. */
+#define LEAST_LINKS 2
 
 static uint32_t suspect_node(const struct sm *s, uint32_t suspect)
 {

@@ -14,7 +14,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-#define LINKS_ON_LOOP 4 /* maximum number of links whose repair the loop thread computes */
+/* Maximum number of links whose repair the loop thread computes. */
+#define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
 {

@@ -13,20 +13,29 @@
 /* A link between two switches that may have come back (returned_links.c). */
 struct sm_return {
     struct sm_return *next;
-    uint32_t port, peer;          /* ids of its ports; a port probe found `port` up */
-    struct fab_path path;         /* the directed route over the link, to the switch of `peer` */
-    struct fab_port_info info[2]; /* PortInfo that was read from `port` and `peer` */
-    uint8_t asked, good; /* bits of the requests that were sent, and answered as expected */
+    /* Ids of its ports; a port probe found `port` up. */
+    uint32_t port, peer;
+    /* The directed route over the link, to the switch of `peer`. */
+    struct fab_path path;
+    /* PortInfo that was read from `port` and `peer`. */
+    struct fab_port_info info[2];
+    /* Bits of the requests that were sent, and answered as expected. */
+    uint8_t asked, good;
 };
-struct sm_probe {         /* result of a port probe */
-    struct sm_link *link; /* ISLs that failed or must be isolated, each listed once */
+struct sm_probe { /* result of a port probe */
+    /* ISLs that failed or must be isolated, each listed once. */
+    struct sm_link *link;
     uint32_t count;
     struct sm_return *back; /* ISLs that came back, each listed once */
-    struct sm_link *gained; /* [gains] the same links, after the probe has verified them */
+    /* [gains] the same links, after the probe has verified them. */
+    struct sm_link *gained;
     uint32_t gains;
-    uint32_t held;                /* number of ports of held-down links whose state changed */
-    struct sm_guids unresponsive; /* switches that did not answer or to which no route is known */
-    bool more;                    /* other changes were found, so a targeted sweep must follow */
+    /* Number of ports of held-down links whose state changed. */
+    uint32_t held;
+    /* Switches that did not answer or to which no route is known. */
+    struct sm_guids unresponsive;
+    /* Other changes were found, so a targeted sweep must follow. */
+    bool more;
 };
 #define SM_LOST_SWITCHES 8
 /* Number of suspects of which a port probe reads all ports in any case. The failed switch itself
@@ -39,10 +48,12 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    uint8_t next[SM_LOST_SWITCHES];  /* their next port whose far end is read */
+    /* Their next port whose far end is read. */
+    uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
-    bool decided;                        /* node[] is complete, so the other suspects may be read */
+    /* node[] is complete, so the other suspects may be read. */
+    bool decided;
     /* narrow: neighbours of failed switches, whose ports are not all read at first. reread: those
      * of them whose trap is not explained. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
@@ -50,22 +61,26 @@ struct sm_lost_switches {
     /* The first reads have ended: of the suspects before `end`, the probe now reads only those in
      * `reread`. */
     bool again;
-    uint32_t end; /* number of suspects when the first reads ended */
+    /* Number of suspects when the first reads ended. */
+    uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */
     /* Contingencies of the active tables. all.network is NULL if there are none. */
     struct fab_repair_contingencies all;
     /* Computes the contingencies. NULL: there is none, or the worker task has it. */
     struct fab_repair_contingency_maker *maker;
-    struct loop_task *task;         /* the worker task; NULL: none runs */
-    struct sm_contingency_job *job; /* what the worker task works on; NULL: none runs */
+    struct loop_task *task; /* the worker task; NULL: none runs */
+    /* What the worker task works on; NULL: none runs. */
+    struct sm_contingency_job *job;
     struct loop_timer *timer;
-    bool complete; /* the maker has computed all cases for the state all.commits */
+    /* The maker has computed all cases for the state all.commits. */
+    bool complete;
     /* number of cases, counted from the last one, that were searched for plans to free */
     size_t searched;
     /* number of plans of earlier states that were found valid for the state all.commits */
     uint32_t kept;
-    uint64_t cpu_ns; /* processor time of the worker tasks so far */
+    /* Processor time of the worker tasks so far. */
+    uint64_t cpu_ns;
     /* Links that had errors, the latest first. */
     struct sm_suspect {
         uint64_t guid;
@@ -78,10 +93,13 @@ struct sm_contingency_state { /* state of contingency.c */
 /* A search for a repair (repair_search.c). While the worker task of the search runs, only the task
  * may access the members. */
 struct sm_repair_search {
-    uint32_t *dead; /* [deads] ports of all failed links, by the ids of the repair session */
+    /* [deads] ports of all failed links, by the ids of the repair session. */
+    uint32_t *dead;
     uint32_t deads;
-    struct fab_repair *copy; /* for the worker task: copy of the session's state; else NULL */
-    struct fab_lft tables;   /* for the worker task: the session's tables */
+    /* For the worker task: copy of the session's state; else NULL. */
+    struct fab_repair *copy;
+    /* For the worker task: the session's tables. */
+    struct fab_lft tables;
     struct fab_repair_delta delta;
     /* OK: the delta is proved and its writes are ordered; otherwise why[] has the reason or is
      * empty */
@@ -94,12 +112,14 @@ struct sm_repair_search {
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    struct sm_repair_search *search; /* the search that ran on the loop thread; NULL: none */
+    /* The search that ran on the loop thread; NULL: none. */
+    struct sm_repair_search *search;
     /* indices of the suspect and port that the running probe reads next */
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    struct sm_guids unchecked; /* probed nodes that no targeted sweep has read since */
+    /* Probed nodes that no targeted sweep has read since. */
+    struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
     void (*on_patch)(void *ctx); /* the listener of sm_on_patch, or NULL */
@@ -134,7 +154,8 @@ bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
 void sm_lost_switch_read_again(struct sm *s);
 /* Returns whether the probe, which has begun again, need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
-bool sm_lost_switch_done(const struct sm *s); /* returns whether the probe need not begin again */
+/* Returns whether the probe need not begin again. */
+bool sm_lost_switch_done(const struct sm *s);
 /* Call this function when the unanswered reads are given up. The probe then reads no suspect
  * again. */
 void sm_lost_switch_stop(struct sm *s);

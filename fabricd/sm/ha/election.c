@@ -19,8 +19,10 @@
 /* Maximum number of ports asked in a sweep because their managers are listed or have proved
  * themselves before. So at least 16 of the SM_MAX_OTHERS ports can be those of strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
-#define MANY_EVERY_US UINT64_C(3600000000) /* minimum time between two events sm-ports-many */
-#define CAP_IS_SM 0x2u                     /* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6) */
+/* Minimum time between two events sm-ports-many. */
+#define MANY_EVERY_US UINT64_C(3600000000)
+/* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6). */
+#define CAP_IS_SM 0x2u
 
 static bool is_manager_port(const struct sm *s, uint32_t p)
 {
@@ -30,8 +32,8 @@ static bool is_manager_port(const struct sm *s, uint32_t p)
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
 
-struct stranger {  /* a port with IsSM whose manager is not listed and has not proved itself before
-                    */
+/* A port with IsSM whose manager is not listed and has not proved itself before. */
+struct stranger {
     uint64_t guid; /* GUID of the port's node */
     uint32_t port;
 };

@@ -6,8 +6,10 @@
 #include "fabricd/sm/ha/ha.h"
 #include "libfabmgr/base/status.h"
 
-#define SM_MAX_OTHERS 64    /* maximum number of managers whose SMInfo is read in a sweep */
-#define SM_REFUSED_MOST 256 /* maximum number of refused managers that are remembered */
+/* Maximum number of managers whose SMInfo is read in a sweep. */
+#define SM_MAX_OTHERS 64
+/* Maximum number of refused managers that are remembered. */
+#define SM_REFUSED_MOST 256
 
 /* Another manager: its last SMInfo and its place in the fabric. */
 struct sm_other {
@@ -16,8 +18,10 @@ struct sm_other {
     uint64_t node_guid;
     uint8_t port_num;
     uint16_t lid;
-    bool trusted;             /* true: the manager takes part in the election */
-    char place[SM_PLACE_LEN]; /* the switch port to which it is connected */
+    /* True: the manager takes part in the election. */
+    bool trusted;
+    /* The switch port to which it is connected. */
+    char place[SM_PLACE_LEN];
 };
 struct sm_election { /* state of election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
@@ -25,9 +29,11 @@ struct sm_election { /* state of election.c */
     uint32_t other_count;
     /* Node GUID of the last stranger asked in turn; 0: begin with the lowest GUID. */
     uint64_t last_guid;
-    uint64_t many_us; /* manager's clock at the last event sm-ports-many; 0: none yet */
+    /* Manager's clock at the last event sm-ports-many; 0: none yet. */
+    uint64_t many_us;
 };
-struct sm_control { /* control.c: the control packet that is being confirmed */
+/* Control.c: the control packet that is being confirmed. */
+struct sm_control {
     bool pending;
     struct transport_mad mad;
     uint32_t packet; /* enum fab_sm_control */
@@ -35,23 +41,29 @@ struct sm_control { /* control.c: the control packet that is being confirmed */
     struct sm_other sender;
     /* Number of packets refused since the last event about refused packets. */
     uint64_t refused;
-    uint64_t next_event_us; /* no event about refused packets before this time */
+    /* No event about refused packets before this time. */
+    uint64_t next_event_us;
     /* A HANDOVER to this manager as master causes no sweep before this time. */
     uint64_t next_sweep_us;
 };
 struct sm_ha {
     struct sm_election election;
-    struct sm_other refused[SM_REFUSED_MOST]; /* managers that were not trusted when last asked */
+    /* Managers that were not trusted when last asked. */
+    struct sm_other refused[SM_REFUSED_MOST];
     uint32_t refused_count;
-    struct sm_guids proved;  /* GUIDs of nodes that sent the right M_Key in SubnGet(SMInfo) */
-    struct sm_guids trusted; /* GUIDs of nodes whose manager was trusted at its last answer */
+    /* GUIDs of nodes that sent the right M_Key in SubnGet(SMInfo). */
+    struct sm_guids proved;
+    /* GUIDs of nodes whose manager was trusted at its last answer. */
+    struct sm_guids trusted;
     struct sm_control control;
     struct loop_timer *poll_timer;
     /* In standby: the master. path.hops is FAB_PATH_UNKNOWN if no route to the master is known. */
     struct sm_other master;
     uint64_t master_guid;
-    uint32_t activity; /* ActCount of this manager's SMInfo (IBA 14.2.5.13) */
-    bool announced;    /* IsSM is set on the manager's port */
+    /* ActCount of this manager's SMInfo (IBA 14.2.5.13). */
+    uint32_t activity;
+    /* IsSM is set on the manager's port. */
+    bool announced;
 };
 
 /* Call this function after the SMInfo of all other managers was read. */

@@ -25,7 +25,8 @@
 
 #include "fabricd/sm/ha/state.h"
 
-enum { AT_RETURN_PATH = 192 }; /* offset in a directed-route SMP, IBA 14.2.1.2 */
+/* Offset in a directed-route SMP, IBA 14.2.1.2. */
+enum { AT_RETURN_PATH = 192 };
 
 bool sm_trust_required(const struct sm *s)
 {

@@ -6,26 +6,31 @@
 #include "fabricd/sm/keys/keys.h"
 #include "fabricd/store/m_key.h"
 
-#define SM_KEY_SLOTS 64 /* maximum number of ports whose key is changed at the same time */
+/* Maximum number of ports whose key is changed at the same time. */
+#define SM_KEY_SLOTS 64
 
 enum sm_key_step {
     SM_KEY_FREE,
     /* SubnSet(PortInfo) writes the new key; the header has the port's old key */
     SM_KEY_SET,
-    SM_KEY_ASK_CURRENT, /* SubnGet(PortInfo) with the new key: does the port have this key? */
-    SM_KEY_ASK_FORMER   /* SubnGet(PortInfo) with the old key: does the port still have this key? */
+    /* SubnGet(PortInfo) with the new key: does the port have this key? */
+    SM_KEY_ASK_CURRENT,
+    /* SubnGet(PortInfo) with the old key: does the port still have this key? */
+    SM_KEY_ASK_FORMER
 };
 struct sm_key_slot {
     enum sm_key_step step;
     bool sent;
-    uint32_t port; /* port id in the snapshot, which does not change while the round runs */
+    /* Port id in the snapshot, which does not change while the round runs. */
+    uint32_t port;
     uint64_t former;
     unsigned sets, asks;
 };
 /* How far identify.c has come in the list of ports whose keys are hidden. */
 struct sm_key_ask {
     uint32_t port;
-    unsigned key; /* the next key to try at `port` (identify.c) */
+    /* The next key to try at `port` (identify.c). */
+    unsigned key;
 };
 struct sm_keys {
     struct sm *s;
@@ -35,9 +40,11 @@ struct sm_keys {
     uint32_t busy, next_port;
     uint32_t begun; /* number of ports whose change has begun */
     uint32_t changed, refused;
-    bool overdue; /* the round changes SM_KEY_SLOTS ports even if a fault waits */
+    /* The round changes SM_KEY_SLOTS ports even if a fault waits. */
+    bool overdue;
     struct sm_key_ask ask;
-    bool doubts; /* a port shows an M_Key that the manager reads again (identify.c) */
+    /* A port shows an M_Key that the manager reads again (identify.c). */
+    bool doubts;
     /* Pending while ports that refused the key are not to be asked again. */
     struct loop_timer *retry;
 };

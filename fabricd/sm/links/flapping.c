@@ -24,8 +24,10 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-#define FLAPS_MOST 1024 /* maximum number of links whose flaps are remembered */
-#define STEADY_S 10 /* if hold_down is 0: a link without a flap for this long counts as steady */
+/* Maximum number of links whose flaps are remembered. */
+#define FLAPS_MOST 1024
+/* If hold_down is 0: a link without a flap for this long counts as steady. */
+#define STEADY_S 10
 #define TOLD_AGAIN_US 1000000u
 
 static struct fab_damping_rule rule_of(const struct sm *s)
@@ -295,7 +297,8 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         if (unseen(f, e))
             continue;
         if (e->offence)
-            continue; /* no route uses the link of a host, and its port is disabled */
+            /* No route uses the link of a host, and its port is disabled. */
+            continue;
         if (is_elsewhere(f, e)) {
             fab_health_damping_reset(&e->damping);
             sm_isolate_moved(s, e);
@@ -513,7 +516,8 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            continue; /* this link is in the list because it is isolated; it has not flapped */
+            /* This link is in the list because it is isolated; it has not flapped. */
+            continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);
         n++;

@@ -8,10 +8,13 @@
 
 #include "fabricd/sm/core/core.h"
 
-struct sm_link { /* a link: ids of the ports at both ends */
+/* A link: ids of the ports at both ends. */
+struct sm_link {
     uint32_t port, peer;
-    bool isolated; /* the link is up and must be isolated */
-    bool silent;   /* the link is excluded because a silent switch is at its end */
+    /* The link is up and must be isolated. */
+    bool isolated;
+    /* The link is excluded because a silent switch is at its end. */
+    bool silent;
 };
 
 int sm_links_init(struct sm *s); /* returns OK, NOMEM or IO */
@@ -78,7 +81,8 @@ int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
  * Init. The manager takes it down with a single write, so that a manager that is killed leaves no
  * disabled port. Returns NOMEM. */
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
-bool sm_port_waits(const struct sm *s); /* returns whether a port waits to be enabled or disabled */
+/* Returns whether a port waits to be enabled or disabled. */
+bool sm_port_waits(const struct sm *s);
 /* Disables ports again that an operator had disabled and that were enabled since. */
 void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);

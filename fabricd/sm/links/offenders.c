@@ -123,7 +123,8 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        return; /* the next election finds the misbehaving host again */
+        /* The next election finds the misbehaving host again. */
+        return;
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;
     sm_isolate_begin(s, e, cause);

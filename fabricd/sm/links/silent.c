@@ -23,7 +23,8 @@
 #include "libfabmgr/base/status.h"
 
 #define SILENT_MOST 64
-#define REMEMBERED_US UINT64_C(600000000) /* how long a switch that answers again stays listed */
+/* How long a switch that answers again stays listed. */
+#define REMEMBERED_US UINT64_C(600000000)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -307,7 +308,8 @@ void sm_silent_settle(struct sm *s)
         struct sm_silent *e = s->links->silent[i];
         uint32_t node = fab_fabric_node_by_guid(f, e->guid);
         if (is_silent(e) && node == FAB_NONE) {
-            drop_at(s, i); /* its last link went down, and node-removed was emitted */
+            /* Its last link went down, and node-removed was emitted. */
+            drop_at(s, i);
             gone = true;
         } else if (e->returning && (node == FAB_NONE || !f->nodes[node].silent)) {
             e->returning = e->avoided = false;

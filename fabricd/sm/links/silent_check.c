@@ -22,22 +22,26 @@
 
 #define CHECKS_MOST 64
 #define NEIGHBOURS_MOST 64
-#define PATHS_MOST 2 /* maximum number of neighbours over which a switch is asked */
+/* Maximum number of neighbours over which a switch is asked. */
+#define PATHS_MOST 2
 #define VERDICT_TRIES 4
 
-struct neighbour { /* a neighbour of the switch that is checked */
+/* A neighbour of the switch that is checked. */
+struct neighbour {
     struct fab_path to_it,
         over_it; /* directed routes to the neighbour, and over it to the switch */
     uint64_t guid;
-    uint8_t port; /* port of the neighbour that leads to the switch */
+    /* Port of the neighbour that leads to the switch. */
+    uint8_t port;
     bool answered, up;
 };
 struct sm_check {
     struct sm *s;
-    uint64_t guid, begun_us; /* begun_us: when the switch was first asked; until then, when the
-                                check was requested */
+    /* begun_us: when the switch was first asked; until then, when the check was requested. */
+    uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    uint32_t neighbours, asked; /* asked: number of neighbours over which the switch was asked */
+    /* Asked: number of neighbours over which the switch was asked. */
+    uint32_t neighbours, asked;
     bool over;
 };
 

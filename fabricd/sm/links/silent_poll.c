@@ -8,7 +8,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POLL_US 2000000u
-#define ANSWERS_LEAST 2 /* answers in a row after which a silent switch is used again */
+/* Answers in a row after which a silent switch is used again. */
+#define ANSWERS_LEAST 2
 #define RELAPSES_MOST 5 /* ANSWERS_LEAST is doubled at most this often */
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -106,7 +107,8 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    sm_schedule(s); /* one targeted sweep reads all switches that answer again */
+    /* One targeted sweep reads all switches that answer again. */
+    sm_schedule(s);
 }
 
 void sm_silent_poll(struct sm *s)

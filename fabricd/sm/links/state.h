@@ -9,19 +9,23 @@
 
 #define SM_CAUSE_LEN 160
 
-struct sm_flap {      /* a link that went down recently, or is isolated */
+/* A link that went down recently, or is isolated. */
+struct sm_flap {
     uint64_t guid[2]; /* GUIDs of the nodes at both ends */
     uint8_t port[2];
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
     bool isl; /* the link is an ISL */
-    bool out; /* the link is removed from the model's snapshot */
+    /* The link is removed from the model's snapshot. */
+    bool out;
     /* The link is isolated until an operator releases it. The members below are valid only if this
      * is true. */
     bool isolated;
-    bool operated;       /* an operator requested the isolation */
-    bool offence;        /* the link of a misbehaving host (offenders.c) */
-    bool setting;        /* the manager has requested that a port of the link be disabled */
+    bool operated; /* an operator requested the isolation */
+    /* The link of a misbehaving host (offenders.c). */
+    bool offence;
+    /* The manager has requested that a port of the link be disabled. */
+    bool setting;
     int64_t isolated_us; /* Unix time of the isolation, in microseconds */
     char cause[SM_CAUSE_LEN];
 };
@@ -30,26 +34,32 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    bool reset; /* only take the link down; it trains again by itself. `enable` is not used. */
+    /* Only take the link down; it trains again by itself. `enable` is not used. */
+    bool reset;
     /* Why the manager itself requests the change. NULL: an operator requested it. */
     const char *note;
     sm_done *done;
     void *ctx;
 };
-struct sm_silent { /* a switch that is silent, or was silent recently */
+/* A switch that is silent, or was silent recently. */
+struct sm_silent {
     struct sm *s;
     uint64_t guid;
-    uint64_t since_us; /* manager's clock when the switch was found to be silent */
+    /* Manager's clock when the switch was found to be silent. */
+    uint64_t since_us;
     uint64_t
         released_us; /* when routes were allowed to use the switch again; 0: the switch is silent */
-    bool returning;  /* released, and no view has been published since */
-    bool avoided;    /* its links are excluded from the snapshot */
+    /* Released, and no view has been published since. */
+    bool returning;
+    bool avoided;                 /* its links are excluded from the snapshot */
     struct fab_silent_link *link; /* the excluded links */
     uint32_t links;
     uint32_t relapses; /* how often it was silent again */
-    uint32_t answers;  /* number of polls in a row that it answered */
-    bool heard;        /* it answered the last poll */
-    uint32_t asked;    /* number of unanswered requests of the last poll */
+    /* Number of polls in a row that it answered. */
+    uint32_t answers;
+    bool heard; /* it answered the last poll */
+    /* Number of unanswered requests of the last poll. */
+    uint32_t asked;
     struct fab_path path[2];
 };
 struct sm_check;
@@ -61,19 +71,23 @@ struct sm_silent_checks { /* state of silent_check.c */
 struct sm_links {
     struct sm_silent **silent; /* state of silent.c */
     uint32_t silents;
-    struct fab_silent *silent_set; /* the switches in `silent` that are silent now; NULL: none */
+    /* The switches in `silent` that are silent now; NULL: none. */
+    struct fab_silent *silent_set;
     struct sm_silent_checks silent_checks;
     struct loop_timer *silent_poll;
     struct sm_flap *list;
     uint32_t count, room;
-    struct loop_timer *timer; /* fires when the next held-down link can be released */
-    uint32_t reported;        /* number of flapping links reported since reported_us */
+    /* Fires when the next held-down link can be released. */
+    struct loop_timer *timer;
+    uint32_t reported; /* number of flapping links reported since reported_us */
     uint64_t reported_us;
 
-    struct sm_port_op *waiting; /* list of ports that wait to be enabled or disabled */
-    struct sm_port_op *op;      /* the port that the running round sets; NULL: none */
-    struct fab_path op_path;    /* directed route to the port of `op` */
-    uint32_t op_port;           /* id of the port of `op` */
+    /* List of ports that wait to be enabled or disabled. */
+    struct sm_port_op *waiting;
+    /* The port that the running round sets; NULL: none. */
+    struct sm_port_op *op;
+    struct fab_path op_path; /* directed route to the port of `op` */
+    uint32_t op_port;        /* id of the port of `op` */
     bool op_sent;
     int op_status;
     /* manager's clock at the last event offender-not-isolated; 0: none yet. */

@@ -9,8 +9,10 @@
 
 int sm_multicast_init(struct sm *s); /* returns OK or NOMEM */
 void sm_multicast_fini(struct sm *s);
-void sm_multicast_swept(struct sm *s);   /* call this function when the model has a new snapshot */
-void sm_multicast_changed(struct sm *s); /* call this function after a view was published */
+/* Call this function when the model has a new snapshot. */
+void sm_multicast_swept(struct sm *s);
+/* Call this function after a view was published. */
+void sm_multicast_changed(struct sm *s);
 /* Call this function when a local repair removed links. It updates the multicast trees 20 ms
  * later. */
 void sm_multicast_repaired(struct sm *s);
@@ -31,8 +33,10 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 /* How far a scan of the unknown MFT blocks has come. The manager never wrote these blocks, so all
  * their entries must be zero. All members 0: before the first block. */
 struct sm_mfts_scan {
-    uint32_t at;                     /* index of the next block, over all switches */
-    uint32_t switches, groups, rows; /* numbers of switches, MLID groups, and blocks of a switch */
+    /* Index of the next block, over all switches. */
+    uint32_t at;
+    /* Numbers of switches, MLID groups, and blocks of a switch. */
+    uint32_t switches, groups, rows;
     bool over;
 };
 /* Returns an upper bound of the number of unknown blocks, and begins a scan of them. */

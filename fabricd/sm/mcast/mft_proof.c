@@ -23,7 +23,8 @@
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    uint64_t groups[FAB_MFT_GROUPS / 64]; /* bitset of the groups of 32 MLIDs to be proved */
+    /* Bitset of the groups of 32 MLIDs to be proved. */
+    uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
     struct fab_multicast_verdict verdict;
     char *text; /* the first failure; NULL: none */

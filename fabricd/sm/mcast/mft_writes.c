@@ -24,7 +24,8 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-#define FEW 64 /* if at most this many MFT requests are left, they precede those of a round */
+/* If at most this many MFT requests are left, they precede those of a round. */
+#define FEW 64
 #define RETRY_US 1000000u
 
 static struct fab_plan_mft_ops *stage_ops(struct sm_multicast *m)

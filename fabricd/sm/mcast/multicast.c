@@ -21,8 +21,10 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u   /* maximum time for which removing absent members blocks the loop */
-#define MENDED_US 20000u /* delay from a local repair to the update of trees */
+/* Maximum time for which removing absent members blocks the loop. */
+#define SLICE_US 2000u
+/* Delay from a local repair to the update of trees. */
+#define MENDED_US 20000u
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -41,7 +43,8 @@ void sm_multicast_kick(struct sm *s)
 struct reading { /* the worker task owns all members */
     struct fab_fabric *fabric;
     struct fab_mcast_net *net;
-    bool makes; /* the task makes groups of `stored` over the net */
+    /* The task makes groups of `stored` over the net. */
+    bool makes;
     struct sm_stored_groups stored;
     struct fab_mcast_groups *groups;
     int status;

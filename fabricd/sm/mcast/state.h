@@ -11,17 +11,21 @@
 #include "libfabmgr/sa/aliases.h"
 #include "libfabmgr/verify/multicast.h"
 
-struct sm_absent {      /* a member whose port is not in the fabric */
-    uint64_t guid;      /* GUID in the member's port GID; may be an alias GUID */
+/* A member whose port is not in the fabric. */
+struct sm_absent {
+    /* GUID in the member's port GID; may be an alias GUID. */
+    uint64_t guid;
     uint64_t port_guid; /* GUID of the port itself */
     uint64_t since_us;
 };
-struct sm_stored_groups { /* the multicast groups in the database. All bytes 0: there are none */
+/* The multicast groups in the database. All bytes 0: there are none. */
+struct sm_stored_groups {
     struct fab_wire_mc_member_record *group;
     size_t groups;
     struct store_member *member;
     size_t members;
-    struct fab_sa_aliases aliases; /* to find the ports of members with alias GUIDs */
+    /* To find the ports of members with alias GUIDs. */
+    struct fab_sa_aliases aliases;
 };
 struct sm_multicast {
     struct sm *s;
@@ -29,18 +33,23 @@ struct sm_multicast {
     /* The trees belong to a fabric that is no longer the published one. */
     bool stale;
     bool configured; /* the groups of the configuration exist */
-    bool full;       /* an event has reported that no MLID is left */
-    uint16_t *top;   /* [switches of the trees' net] last known LinearFDBTop */
+    /* An event has reported that no MLID is left. */
+    bool full;
+    /* [switches of the trees' net] last known LinearFDBTop. */
+    uint16_t *top;
     struct loop_tasks tasks;
-    struct sm_stored_groups stored; /* until a worker task makes groups of them */
-    struct loop_task *reading;      /* the worker task that reads links; NULL: none runs */
+    /* Until a worker task makes groups of them. */
+    struct sm_stored_groups stored;
+    /* The worker task that reads links; NULL: none runs. */
+    struct loop_task *reading;
     /* The fabric that the last worker task has read, and its links for the next update of the
      * trees. NULL: none, or the task has made groups over them. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
     /* The groups that a worker task made of `stored`, until they become m->groups. NULL: none. */
     struct fab_mcast_groups *made;
-    struct fab_fabric *fabric; /* the trees are for the links of this fabric; NULL: none */
+    /* The trees are for the links of this fabric; NULL: none. */
+    struct fab_fabric *fabric;
     struct sm_absent *absent;
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
@@ -57,10 +66,12 @@ struct sm_multicast {
     struct loop_task *proving;
 
     /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
-    struct fab_blocks held; /* MFT blocks that switches are known to hold */
+    /* MFT blocks that switches are known to hold. */
+    struct fab_blocks held;
     /* Bitset of the MLID groups in which the trees may differ from `held`. */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    uint64_t *unresponsive; /* bitset of the switches that are silent or did not answer twice */
+    /* Bitset of the switches that are silent or did not answer twice. */
+    uint64_t *unresponsive;
     uint32_t unresponsives;
     /* Switches that did not answer a request of the plan under way, or the last request of an
      * earlier plan. */
@@ -75,12 +86,14 @@ struct sm_multicast {
     /* Index, in the running stage, of the next op to send; number of ops that are sent and not
      * answered. */
     size_t next, outstanding;
-    struct fab_path *path; /* directed route for each op of the running stage */
-    uint64_t *asked;       /* bitset of unanswered ops */
+    /* Directed route for each op of the running stage. */
+    struct fab_path *path;
+    uint64_t *asked; /* bitset of unanswered ops */
 };
 
 /* Functions of multicast.c. */
-void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if necessary */
+/* Updates trees and writes MFTs soon, if necessary. */
+void sm_multicast_kick(struct sm *s);
 /* Call this function after a plan of MFT writes was made, or with the error. */
 void sm_multicast_planned(struct sm *s, int status);
 
@@ -91,7 +104,8 @@ int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns NOMEM. */
 int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
-void sm_multicast_listen(struct sm *s); /* from now on, stores each change of the groups */
+/* From now on, stores each change of the groups. */
+void sm_multicast_listen(struct sm *s);
 
 /* Functions of mft_proof.c. */
 /* Copies of tables and members. */
@@ -123,6 +137,7 @@ void sm_mfts_open_all(struct sm *s);
 /* Moves the known MFT blocks to the switch ids of fabric `now`. Call this function before the trees
  * are updated to that fabric. Returns NOMEM. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
-void sm_mfts_reset(struct sm *s); /* marks all MFT blocks as unknown; sm_mfts_move must follow */
+/* Marks all MFT blocks as unknown; sm_mfts_move must follow. */
+void sm_mfts_reset(struct sm *s);
 
 #endif

@@ -19,7 +19,8 @@
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/view/view.h"
 
-#define SM_PLACE_LEN 128 /* bytes for the name of a port, such as "leaf-3/12" */
+/* Bytes for the name of a port, such as "leaf-3/12". */
+#define SM_PLACE_LEN 128
 
 struct sm_port_path {
     uint32_t port;
@@ -39,17 +40,23 @@ struct sm_model {
     uint32_t port_path_count;
     /* The tables that switches hold, indexed by switch id. Empty if fabric is NULL. */
     struct fab_observed observed;
-    struct fab_target *target; /* the active tables, with the ids of `fabric`; NULL: none */
-    struct fab_target *former; /* the previous tables while target is NULL; else NULL */
-    uint64_t tables;           /* number of times that new tables became active */
-    struct fab_lease *leases;  /* LID leases, sorted by port GUID, ascending */
+    /* The active tables, with the ids of `fabric`; NULL: none. */
+    struct fab_target *target;
+    /* The previous tables while target is NULL; else NULL. */
+    struct fab_target *former;
+    /* Number of times that new tables became active. */
+    uint64_t tables;
+    struct fab_lease *leases; /* LID leases, sorted by port GUID, ascending */
     size_t lease_count;
-    struct fab_unresponsive *unresponsive; /* list of ports whose peer does not answer */
+    /* List of ports whose peer does not answer. */
+    struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
-    struct fab_view *view;     /* the published view; NULL: none yet */
-    struct loop_tasks readers; /* tasks of phase "routing" that read the snapshot */
-    bool lent;                 /* a worker task has `observed` and the leases */
-    bool forgotten;            /* sm_model_forget was called while `lent` was set */
+    struct fab_view *view; /* the published view; NULL: none yet */
+    /* Tasks of phase "routing" that read the snapshot. */
+    struct loop_tasks readers;
+    /* A worker task has `observed` and the leases. */
+    bool lent;
+    bool forgotten; /* sm_model_forget was called while `lent` was set */
 };
 
 /* Takes over a new snapshot, even if it returns an error. Keeps the known tables of switches that

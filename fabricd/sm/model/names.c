@@ -53,7 +53,8 @@ const char *sm_attr_name(uint16_t attr_id)
     const struct fab_attr *attr = fab_wire_attr_by_id(attr_id);
     if (attr)
         return attr->name;
-    switch (attr_id) { /* attributes without a field table in libfabmgr/wire */
+    switch (attr_id) {
+        /* Attributes without a field table in libfabmgr/wire. */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
     case FAB_ATTR_SL2VL:

@@ -39,7 +39,8 @@
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-#define STEPS 4096 /* maximum number of steps in one call of fab_plan_scrub_next */
+/* Maximum number of steps in one call of fab_plan_scrub_next. */
+#define STEPS 4096
 /* Maximum number of ports at which the requests of a turn are counted at once. */
 #define COUNT_PORTS 16384u
 /* Delay from the first difference to the sweep that restores the settings. */
@@ -328,7 +329,8 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        request_restore(s, x->guid); /* the port changed its state, and no trap arrived */
+        /* The port changed its state, and no trap arrived. */
+        request_restore(s, x->guid);
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
 }

@@ -31,23 +31,30 @@ struct sm_scrub_slot {
     /* When the read was sent: start time of the last round, and sm_mfts_epoch. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
-    uint8_t data[FAB_SMP_DATA]; /* the attribute as it was read, if it differs */
+    /* The attribute as it was read, if it differs. */
+    uint8_t data[FAB_SMP_DATA];
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    uint32_t mft; /* index of the next known MFT block (sm_mfts_held_next) */
+    /* Index of the next known MFT block (sm_mfts_held_next). */
+    uint32_t mft;
     /* FAB_SCRUB_LANES: how far the turn has read the unknown MFT blocks */
     struct sm_mfts_scan scan;
-    bool counts; /* the turn has begun to count its requests */
+    /* The turn has begun to count its requests. */
+    bool counts;
     /* The number of requests at the nodes before counted_nodes. */
     uint64_t count;
     uint32_t counted_nodes;
-    uint32_t counted_ports; /* the number of ports of the fabric, to notice another fabric */
-    bool runs;              /* the turn is in progress; false: the next turn begins at due_us */
-    uint64_t due_us;        /* manager's clock at which the next turn begins */
-    double rate, credit;    /* requests per second; number of requests that may be sent now */
-    uint64_t reads;         /* number of reads in this turn */
-    uint32_t differences;   /* number of differences in this turn */
+    /* The number of ports of the fabric, to notice another fabric. */
+    uint32_t counted_ports;
+    /* The turn is in progress; false: the next turn begins at due_us. */
+    bool runs;
+    /* Manager's clock at which the next turn begins. */
+    uint64_t due_us;
+    /* Requests per second; number of requests that may be sent now. */
+    double rate, credit;
+    uint64_t reads;       /* number of reads in this turn */
+    uint32_t differences; /* number of differences in this turn */
 };
 struct sm_scrub {
     struct sm *s;
@@ -61,7 +68,8 @@ struct sm_scrub {
     /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the
      * previous turn. */
     uint16_t *violations[2];
-    uint16_t *violations_now; /* the counters of the turn that counts its requests */
+    /* The counters of the turn that counts its requests. */
+    uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
     /* Every unknown MFT block was read once. Until then, its entries may be older than this

@@ -55,7 +55,8 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    sm_background_drop(s); /* too many nodes were touched, so the background sweep starts again */
+    /* Too many nodes were touched, so the background sweep starts again. */
+    sm_background_drop(s);
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
@@ -95,7 +96,8 @@ struct job {
     /* On input: the pass that ended, or NULL. On output: the next pass, or NULL. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
-    uint64_t *suspects;        /* GUIDs of the nodes that the next pass reads; NULL: no next pass */
+    /* GUIDs of the nodes that the next pass reads; NULL: no next pass. */
+    uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_places *places;
     struct fab_baseline *baseline;

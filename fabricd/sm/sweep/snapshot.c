@@ -14,7 +14,8 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
-struct step { /* the worker task owns all members, except where noted */
+/* The worker task owns all members, except where noted. */
+struct step {
     struct fab_discover *discover;
     struct fab_fabric *base;
     struct fab_places *places;
@@ -24,11 +25,13 @@ struct step { /* the worker task owns all members, except where noted */
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_fabric *fabric;
-    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
+    /* Lent by sm_model_lend, and returned when the task ends. */
+    struct sm_model model;
     bool lent, same;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
-    atomic_bool stop; /* set by the loop thread: the task must not adopt the snapshot any more */
+    /* Set by the loop thread: the task must not adopt the snapshot any more. */
+    atomic_bool stop;
     int status;
 };
 

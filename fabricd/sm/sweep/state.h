@@ -9,8 +9,10 @@ struct sm_background { /* state of background_sweep.c */
     struct sm *s;
     /* discovery of the running pass (background_sweep.c); NULL: none */
     struct fab_discover *discover;
-    struct loop_task *task;    /* the worker task between two passes; NULL: none */
-    struct fab_fabric *fabric; /* the snapshot made so far; a running pass starts from it */
+    /* The worker task between two passes; NULL: none. */
+    struct loop_task *task;
+    /* The snapshot made so far; a running pass starts from it. */
+    struct fab_fabric *fabric;
     uint32_t outstanding, passes;
     /* GUIDs of the nodes that changed, or may have changed, since the running pass began. */
     uint64_t *touched;
@@ -27,27 +29,32 @@ struct sm_background { /* state of background_sweep.c */
 struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    uint32_t unreported; /* number of sweeps that found it since the last event */
+    /* Number of sweeps that found it since the last event. */
+    uint32_t unreported;
     /* Manager's clock at the last event, and the minimum time until the next event, in
      * microseconds. */
     uint64_t told_us, wait_us;
 };
 #define SM_MOVES 16
-struct sm_move { /* a port of an adapter that is now connected to another switch port than before */
+/* A port of an adapter that is now connected to another switch port than before. */
+struct sm_move {
     struct fab_place from, to;
 };
 struct sm_sweep {
     struct loop_tasks tasks;
     /* Light sweep: id of the next switch to ask, and number of switches that did not answer. */
     uint32_t next_switch, unanswered;
-    uint64_t *asked;       /* bitset of the switches that have not answered the light sweep yet */
-    uint32_t changed_tops; /* switches with another LinearFDBTop, in this light sweep */
+    /* Bitset of the switches that have not answered the light sweep yet. */
+    uint64_t *asked;
+    /* Switches with another LinearFDBTop, in this light sweep. */
+    uint32_t changed_tops;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
     /* Snapshot that the discovery has found and the model has not adopted yet; NULL: none. */
     struct fab_fabric *found;
-    atomic_bool *adopting; /* flag of the worker task that adopts `found`; true: the task must stop.
-                              NULL: no such task runs */
+    /* Flag of the worker task that adopts `found`; true: the task must stop. NULL: no such task
+     * runs. */
+    atomic_bool *adopting;
     struct sm_background background;
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };

@@ -29,7 +29,8 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
     if (place->status == FAB_E_DENIED)
-        return; /* the phase "comparing with the baseline" reports it */
+        /* The phase "comparing with the baseline" reports it. */
+        return;
     if (place->status == FAB_E_EXISTS) {
         sm_duplicate_found(s, place);
         return;

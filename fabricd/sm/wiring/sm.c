@@ -172,7 +172,8 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        return "settling"; /* more traps may arrive before the next sweep */
+        /* More traps may arrive before the next sweep. */
+        return "settling";
     if (master)
         return sm_background_active(s) ? "background sweep" : "idle";
     return fab_smstate_name(s->role.state);
