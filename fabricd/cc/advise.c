@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes advice for operators once in each counter interval. Advice results from a comparison of
- * what counters, congestion logs and devices report with what the settings assume. For each kind of
- * advice, at most one event is emitted in an hour.
+ * Computes advice for operators once in each counter interval (counters.interval). The manager
+ * compares what counters, congestion logs and devices report with what the settings assume. For
+ * each kind of advice, it emits at most one event in an hour.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,8 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
     return advise(cc, ret, NULL);
 }
 
-/* Emits the advice as events. text[n] belongs to the n-th bit that is set in `kinds`. */
+/* Emits the advice as events. `kinds` is a bitset of kinds of advice; text[n] is the sentence
+ * for the n-th bit that is set in it. */
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];

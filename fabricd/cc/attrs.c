@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the congestion control attributes of a device (IBA A10.4.3.6 - A10.4.3.9).
+ * Computes the congestion control attributes that a device must have (IBA A10.4.3.6 - A10.4.3.9).
  *
- * The manager changes the attribute that it has read from the device. Fields that the manager does
- * not set keep their values: credit starvation, ports without a link, table entries beyond the
- * table's end. Fields that only select what a Set addresses are not compared.
+ * The manager reads an attribute from the device and changes only the fields that it manages. All
+ * other fields keep their values: credit starvation, ports without a link, and entries beyond the
+ * last one of the control table. Fields that only select what a Set addresses are not compared.
  */
 #include <string.h>
 
 #include "fabricd/cc/private.h"
 
 #define PORTS_A_BLOCK 32
-/* Control_Map bits that select victim mask, threshold with packet size, and marking rate. */
+/* bits of Control_Map that select victim mask (0x01), threshold with packet size (0x04), and
+ * marking rate (0x10) */
 #define MAP_SWITCH 0x15u
 #define MAP_ALL_SLS 0xffffu
 
@@ -28,9 +29,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* Returns the settings to be written as switch-wide values, which apply to all ports without values
- * of their own. These are the settings of a port that leads to a host or, if there is no such port,
- * of any port. */
+/* Returns the settings that a switch uses for all ports without settings of their own. These are
+ * the settings of a port that leads to a host or, if there is no such port, of any port. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;
@@ -81,7 +81,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        /* the values are for congestion, not credit starvation */
+        /* Control_Type 0: the values are for congestion; 1 would be for credit starvation */
         now.port[i].control_type = 0;
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
@@ -110,15 +110,16 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* Sets the computed values of an adapter. An SL without congestion control gets a CCTI_Increase of
- * 0, so that its CCT index stays 0. */
+/* Sets the computed values of an adapter. An SL without congestion control gets a CCTI_Increase
+ * of 0, so that its index in the congestion control table (CCTI) stays 0 and it never slows
+ * down. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    /* 0: control each queue pair, not each SL */
+    /* Port_Control 0: the adapter slows down single queue pairs, not whole SLs */
     now.port_control = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;

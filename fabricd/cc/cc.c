@@ -18,11 +18,11 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-/* Minimum time between two computations if the settings are stale. */
+/* Minimum time in us between two computations of the settings for one view. */
 #define COMPUTE_LEAST_US 1000000u
 #define RECENT_US UINT64_C(3600000000)
-/* Minimum age of a view before settings are computed for it. Links may still go up and down shortly
- * after a view was published. */
+/* Minimum age in us of a view before settings are computed for it. Links may still go up and
+ * down shortly after a view was published. */
 #define SETTLE_US 3000000u
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
@@ -127,10 +127,11 @@ void cc_tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Returns whether the manager must now compute congestion settings for view `v`. The first
- * computation is due at once. If the settings are stale, the next computation is due
- * COMPUTE_LEAST_US after the last one. If `v` is newer than the view of the last computation, the
- * next one is due SETTLE_US after this function was first called with `v`. */
+/* Returns true if the manager must compute congestion settings for view `v` now. The first
+ * computation is due at once. If the settings are stale (they must be computed again for the
+ * same view), the next computation is due COMPUTE_LEAST_US after the last one. If `v` is newer
+ * than the view of the last computation, the next one is due SETTLE_US after this function was
+ * first called with `v`. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {
@@ -157,7 +158,8 @@ void cc_tick(void *ctx)
         }
     }
     if (cc_applies(cc) && cc->generation != 0)
-        cc_tell_outcome(cc); /* also while the subnet manager is busy: the devices have answered */
+        cc_tell_outcome(cc); /* emitted even while the subnet manager is busy, because the devices
+                                have answered */
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
     loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);

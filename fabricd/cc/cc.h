@@ -27,14 +27,14 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* must outlive the cc */
-    /* The folder of the file cc_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
+    /* Folder of the key file cc_key (fabricd/store/m_key.h); NULL: keys are only kept in memory. */
     const char *keys_dir;
-    /* Fills in what the port counters show about congestion; this is used for advice. May be
-     * NULL. */
+    /* Fills in what the port counters show about congestion, which the advice needs. NULL: not
+     * known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
-/* Creates congestion control. Returns NOMEM, LIMIT if there are too many agents, or IO, DENIED or
+/* Starts congestion control. Returns NOMEM, LIMIT if there are too many agents, or IO, DENIED or
  * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
@@ -51,7 +51,9 @@ enum cc_state {
     CC_FAILED,
     CC_STATES
 };
-/* Returns "pending", "programmed", "unsupported", "foreign-key" or "failed". */
+/*
+ * Returns the name of a state: "pending", "programmed", "unsupported", "foreign-key" or "failed".
+ */
 const char *cc_state_name(enum cc_state state);
 
 struct cc_status {
@@ -62,49 +64,49 @@ struct cc_status {
     uint32_t settings; /* number of different settings */
     /* number of switches and adapter ports in each state */
     uint32_t devices[CC_STATES];
-    /* The largest number of senders to one endport that the settings assume. */
+    /* largest number of senders to one endport that the settings assume */
     uint32_t fan_in;
     uint64_t compute_us;    /* duration of the last computation */
     uint64_t reads, writes; /* answered Gets and Sets since the start */
-    /* Number of congestion logs read since the start, and of congestion events in these logs. */
+    /* log_reads: number of congestion logs that were read since the start. log_events: number of
+     * congestion events in them. */
     uint64_t log_reads, log_events;
-    /* Number of devices without a congestion log; devices of state UNSUPPORTED are not counted. */
+    /* Number of devices that support congestion control, but have no congestion log. */
     uint32_t without_log;
-    /* How often, since the start, a device was found with other settings than the manager had
-     * written. */
+    /*
+     * How often since the start the manager found a device with other settings than it had written.
+     */
     uint64_t changed;
-    /* Number of devices found within the last hour with other settings than the manager had
-     * written. */
+    /* Number of devices that the manager found within the last hour with other settings than it
+     * had written. */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
-/* cc_not_programmed lists the devices without the computed settings, which are those of the states
- * UNSUPPORTED, FOREIGN_KEY and FAILED. It returns the number of these devices; ret gets at most
- * `max` of them. */
+/* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
+ * cc_not_programmed lists these devices in ret[], at most `max`, and returns the number of all
+ * of them. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
     uint8_t port;
     enum cc_state state;
-    /* the device did not answer; false: it refused a request */
+    /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* The manager does not try again until the device has left the fabric and come back. If the
-     * state is not UNSUPPORTED, it also tries again when the computed settings of the device
-     * change. If the device does not answer, it also tries again after the settings file was read
-     * again. */
+    /* true: the manager does not try again until the device has left the fabric and come back.
+     * It also tries again when the settings for the device change (unless the state is
+     * UNSUPPORTED), and, if the device does not answer, when the settings file is read again. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
-/* Fills in the state of the device to which a port belongs. Returns false if the device is not
- * known. */
+/* Fills in the state of the device that has this port. Returns false if the device is not known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
 
-/* Fills in what operators may see about the CC_Key; the key itself is not included. The ports in
- * sm_key_status are here devices that support congestion control: switches, and ports of
- * adapters. */
+/* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
+ * but not the key. Where sm_key_status counts ports, these are devices that support congestion
+ * control: switches, and ports of adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that
@@ -116,36 +118,37 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
  * Returns EXISTS if devices would be lost and give_up is false. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
 
-/* cc_logs lists the congestion logs of the devices of one node. With node_guid 0, it lists all
- * devices that logged anything or have no log. It returns the number of these devices; ret gets at
- * most `max` of them. The manager reads logs only if congestion.apply is set and counters.interval
- * is not 0. */
+/* The congestion log of a device. cc_logs lists the logs of all devices of one node. With
+ * node_guid 0, it lists all devices that logged anything or have no log. It writes at most `max`
+ * of them to ret[], and returns the number of all of them. The manager reads logs only if
+ * congestion.apply is set and counters.interval is not 0. */
 struct cc_log_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
     uint8_t port;
     bool none; /* the device has no log */
-    /* Unix time of the last read; 0: not read yet */
+    /* Unix time in us at which the log was last read; 0: not read yet */
     int64_t read_us;
-    /* Valid until the caller returns to the loop. NULL: the log is empty. */
+    /* The log, valid until the caller returns to the event loop; NULL: the log is empty. */
     const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* Adds to senders[], for each LID below `lids`, the number of adapters that were throttled on paths
- * to that LID. This is counted from log entries of the last two counter intervals or of the last
+/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on
+ * paths to that LID, according to log entries of the last two counter intervals or of the last
  * minute, whichever is longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
-/* Writes the present advice as sentences, and returns their number, at most
+/* Writes the present advice as sentences into ret[]. Returns the number of sentences, at most
  * FAB_CONGESTION_ADVICES. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* Sets *ret to the settings for a view. They are valid until the caller returns to the loop.
- * Returns BUSY if the present settings belong to another view or configuration; see cc_await. */
+/* Sets *ret to the settings for a view, which are valid until the caller returns to the event
+ * loop. Returns BUSY if the present settings belong to another view or configuration; see
+ * cc_await. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
-/* Starts a computation for this view unless a computation is running. fn is called once when the
- * computation ends. cc_settings may still return BUSY then, if the computation was for another view
- * or failed. Returns NOMEM; fn is then not called. */
+/* Starts a computation of the settings for this view unless a computation is running. fn is
+ * called once when the computation ends. cc_settings may still return BUSY then, if the
+ * computation was for another view or failed. Returns NOMEM; fn is then not called. */
 int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx);
 
 #endif

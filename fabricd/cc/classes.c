@@ -48,7 +48,7 @@ void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS])
 {
     const struct fab_classes *c = w->policy.classes;
-    /* bitset of the SLs of classes in which all endports may send */
+    /* bitset of the SLs whose classes let all endports send */
     uint16_t open = 0;
     struct fab_qos_matcher m;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)

@@ -10,7 +10,7 @@
 #include "libfabmgr/view/view.h"
 
 struct cc;
-/* what a device reported about its congestion control table */
+/* what a device reported about its congestion control table (ControlTableCap) */
 struct cc_told {
     uint64_t node_guid;
     uint8_t table_blocks;
@@ -18,7 +18,7 @@ struct cc_told {
 struct cc_wanted { /* a device and its computed settings */
     uint64_t port_guid, node_guid;
     uint64_t digest; /* digest of the computed settings; never 0 */
-    /* id of the port that owns the device's LID */
+    /* id of the port whose LID addresses the device: port 0 of a switch, or a port of an adapter */
     uint32_t port;
     uint16_t lid;
     /* port number on an adapter; 0: the device is a switch */
@@ -26,48 +26,48 @@ struct cc_wanted { /* a device and its computed settings */
     uint8_t ports; /* number of ports of the node */
 };
 struct cc_work {
-    /* gets the result; NULL: the computation was cancelled */
+    /* congestion control, which gets the result; NULL: the computation was cancelled */
     struct cc *cc;
-    /* The input of the task, which the task owns. */
-    /* a reference, which is released when the computation ends */
+    /* The following members are the input of the task. */
+    /* the task has a reference to the fabric, which is released when the computation ends */
     struct fab_fabric *fabric;
     struct fab_policy policy;
-    /* [ports] base LID of each port; 0: none */
+    /* [port_count] base LID of each port; 0: none */
     uint32_t *lid;
     struct fab_pkeys pkeys;
-    /* [told_count] reports of devices with congestion control tables */
+    /* [told_count] table sizes that the devices reported */
     struct cc_told *told;
     uint32_t told_count;
     uint16_t sls[FAB_CLASSES_MAX]; /* by traffic class: bitset of its SLs */
     /* Number of traffic classes that have SLs of their own; 0: only one class. */
     uint8_t levels;
     uint32_t hops; /* number of hops of the longest path */
-    /* generation of the view for which the settings are computed */
+    /* generation of the view whose settings are computed */
     uint64_t generation;
     /* The result of the task. */
     int status;
     struct fab_congestion settings;
-    /* Digests of the different port settings and adapter settings. */
+    /* digests of the elements of the lists of different port settings and adapter settings */
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;
-    /* number of devices in `wanted` that the loop has taken */
+    /* number of devices in `wanted` whose results the loop thread has copied */
     uint32_t taken;
     uint64_t us; /* duration of the computation in microseconds */
 };
 
-/* Creates a computation. Congestion settings and max_mtu come from the policy `wanted`, everything
- * else comes from the view. Returns NOMEM. */
+/* Creates a computation for the view `v`. The congestion settings and max_mtu come from the
+ * policy `wanted`, everything else from the view. Returns NOMEM. */
 int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struct cc_work **ret);
 /* Computes the settings; may run on any thread. Sets w->status to FAB_OK, NOMEM or LIMIT. */
 void cc_work_do(struct cc_work *w);
 void cc_work_free(struct cc_work *w); /* the argument may be NULL */
 
 /* ---- classes.c ---- */
-/* Copies the SLs of each traffic class from the VLs of the view. */
+/* Copies to w the SLs that each traffic class has in the VLs of the view. */
 void cc_note_classes(const struct fab_vls *vls, struct cc_work *w);
-/* Finds the largest number of senders to one endport for each SL; 0: all endports may send. Returns
- * NOMEM. */
+/* Finds for each SL the largest number of senders to one endport; 0: all endports may send.
+ * Returns NOMEM. */
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS]);
 
 #endif

@@ -44,9 +44,9 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
     return d;
 }
 
-/* Records the computed settings of a device. If they changed, the manager reads the device again,
- * even if programming it had failed. A device that does not support congestion control is not read
- * again. */
+/* Stores the digest of the computed settings of a device. If the settings changed, the manager
+ * reads the device again, even if it had failed to program it. A device that does not support
+ * congestion control is not read again. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)
@@ -117,8 +117,8 @@ static void count_waiting(struct cc *cc)
 
 /* ---- results of a computation ---------------------------------------------------------------- */
 
-/* Prepares to take the result of a computation. Until it is taken, the devices' settings belong to
- * no view. */
+/* Prepares to copy the result of a computation to the list of devices. Until all of it is
+ * copied, the settings of the devices belong to no view. */
 static int take_begin(struct cc *cc, const struct cc_work *w)
 {
     if (w->status != FAB_OK)
@@ -160,7 +160,8 @@ static void take_end(struct cc *cc, struct cc_work *w)
     cc->compute_us = w->us;
 }
 
-/* Calls the callers that wait for settings. A callback may call cc_await again. */
+/* Calls the functions of all callers that wait for settings (cc_await). Such a function may call
+ * cc_await again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;
@@ -191,8 +192,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* The settings no longer belong to one view: some devices may already have the settings
-         * for the new view. */
+        /* no view now: some devices may already have the settings for the new view, others those
+         * for the old one */
         cc->generation = 0;
         cc->stale = true;
     }

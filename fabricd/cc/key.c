@@ -27,9 +27,9 @@
 
 #define WHY_LEN 512
 #define NAME_LEN 96
-/* Minimum time between two counts of the devices that still get the key. */
+/* Minimum time in us between two counts of the devices that do not have the current key yet. */
 #define COUNT_US 250000u
-/* maximum number of violation events in a minute */
+/* maximum number of events about key violations in a minute */
 #define KEY_EVENTS 16
 #define MINUTE_US 60000000u
 
@@ -61,15 +61,15 @@ static bool refuses_class(const struct cc_device *d)
     return d->state == CC_UNSUPPORTED && !d->unresponsive;
 }
 
-/* Returns whether the rotation waits for this device to get the current key. */
+/* Returns true if the rotation still waits until this device gets the current key. */
 static bool is_behind(const struct cc_device *d)
 {
     return (d->key == CC_KEY_FORMER || d->key == CC_KEY_UNREAD) && !is_given_up(d) &&
            !refuses_class(d);
 }
 
-/* Lists the GUIDs of the devices that may have the CC_Key that is current before the rotation.
- * Returns NOMEM. */
+/* Lists in *ret the GUIDs of all devices that may have the CC_Key which is current before the
+ * rotation. Returns NOMEM. */
 static int list_devices(const struct cc *cc, struct store_m_key *ret)
 {
     size_t count = 0;
@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* Call this function for each device after a change of the key. If the device had the current key,
- * that key is now its previous key, and the manager must ask the device again. */
+/* Marks a device for a new look at its key after the current key changed. If the device had the
+ * current key, that key is now its previous key. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -108,8 +108,8 @@ static void keep_or_log(struct cc *cc)
         log_error("congestion", "%s; the rotation of the CC_Key is repeated after a restart", why);
 }
 
-/* Writes the new and the previous key to the key file, then uses the new key. Returns IO or NOMEM,
- * with a sentence in why[]. */
+/* Writes the new and the previous key to the key file, and then begins to use the new key.
+ * Returns IO or NOMEM, with a sentence in why[]. */
 static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
 {
     struct cc_keys *k = &cc->keys;
@@ -128,7 +128,7 @@ static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
     store_m_key_fini(&k->file);
     k->file = file;
     if (cc->mads)
-        cc_program_stop(cc); /* the requests in flight carry the old key */
+        cc_program_stop(cc); /* the requests in flight carry the old key, so they are cancelled */
     for (uint32_t i = 0; i < cc->device_count; i++)
         look_again(&cc->devices[i]);
     k->moved = true;
@@ -196,8 +196,8 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
-/* Removes the devices from the list that no longer have the previous key. Counts the devices that
- * still get the current key. Returns the number of devices that were removed. */
+/* Removes devices that no longer have the previous key from the list of the rotation, and counts
+ * those that do not have the current key yet. Returns the number of devices that were removed. */
 static size_t strike_out(struct cc *cc)
 {
     struct cc_keys *k = &cc->keys;

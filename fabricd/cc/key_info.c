@@ -21,11 +21,11 @@
 #include "fabricd/cc/private.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of Sets of the key in one job */
+/* maximum number of Sets of CongestionKeyInfo in one job */
 #define SETS_MOST 4
 /* Value of CC_KeyViolations in a Set. A value other than 0 does not change the counter. */
 #define COUNTER_STAYS 0xffff
-/* Seconds between the end of a lease and the next request to the device. */
+/* Time in seconds between the end of a lease and the next request to the device. */
 #define LEASE_MARGIN_S 2
 
 static uint64_t current(const struct cc_job *j)
@@ -56,7 +56,8 @@ static void ask_back(struct cc_job *j)
     ask_with(j, current(j));
 }
 
-/* Sends a Set that gives the device the current key. `key` is the key that the device has now. */
+/* Sends a Set that gives the device the current key. `key`: the key that the device has now, and
+ * which the Set must carry. */
 static void give(struct cc_job *j, uint64_t key)
 {
     const struct fab_cc_key_info info = {.key = current(j),
@@ -72,11 +73,12 @@ static void give(struct cc_job *j, uint64_t key)
     cc_job_tell(j);
 }
 
-/* Ends the job. The device is asked again when its lease has ended. */
+/* Ends the job; the next job for this device begins when its lease has ended. */
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    /* the Sets of the manager itself were counted as violations */
+    /* the violation counter also counts the Sets of this manager, so read it again before it is
+     * compared */
     d->counted = false;
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)
@@ -88,7 +90,8 @@ static void found_foreign(struct cc_job *j, const struct fab_cc_key_info *info)
     cc_key_is(j->cc, cc_job_device(j), CC_KEY_FOREIGN);
     if (current(j) == 0 || info->lease == 0) {
         cc_job_finish(j, CC_FOREIGN_KEY, false);
-        /* The lease has ended, or the device shows its key to every request. */
+        /* the lease has ended, or the protect bit is clear and the device shows its key to every
+         * request */
     } else if (!info->protect) {
         give(j, info->key);
     } else if (!j->lease_begun) {
@@ -168,7 +171,7 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
         wait_for_lease(j);
     } else if (j->set) {
         ask_back(j);
-        /* A device may not answer a Get that carries another key, so the job tries both keys. */
+        /* a device may ignore a Get with a wrong key, so the job also tries the other key */
     } else if (!ask_other(j)) {
         cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
     }

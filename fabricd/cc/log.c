@@ -19,17 +19,19 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-/* byte offset in the data after the common MAD header */
+/* byte offset of CongestionLog in the data after the common MAD header */
 #define AT_LOG (FAB_CC_LOG_DATA - 24)
-/* devices read in a tick, unless the pass is late */
+/* number of devices that are read in a timer tick, unless the pass over all devices is late */
 #define TICK_DEVICES 4
-/* maximum number of requests in a tick while a late pass catches up */
+/* maximum number of requests in a timer tick while a late pass catches up */
 #define TICK_MOST 8
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define REQUESTS_A_LEASE 3
-/* Log entries count for one minute, or for two counter intervals if these are longer. */
+/*
+ * Time in us for which log entries count: one minute, or two counter intervals if these are longer.
+ */
 #define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
@@ -37,8 +39,8 @@ static uint64_t interval_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the time in which the manager sends a request to every device, in microseconds; 0: no
- * such requests are sent. */
+/* Returns the time in us in which the manager sends one request to every device (a pass); 0: it
+ * sends no such requests. */
 static uint64_t pass_us(const struct cc *cc)
 {
     uint64_t logs = interval_us(cc), keys = 0;
@@ -49,7 +51,7 @@ static uint64_t pass_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Keeps a log that was read. Memory for the log of a device is allocated when the log first has
+/* Stores a log that was read. Memory for the log of a device is allocated when the log first has
  * entries. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {

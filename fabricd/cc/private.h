@@ -12,16 +12,16 @@
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
-/* Byte offset of the key in the data after the common MAD header. */
+/* byte offset of the CC_Key in the data after the common MAD header */
 #define CC_AT_KEY (FAB_CC_KEY - 24)
 #define CC_AT_ATTR (FAB_CC_DATA - 24)
-/* devices programmed at the same time, each with one request in flight */
+/* number of jobs: devices that are programmed at the same time, each with one request in flight */
 #define CC_JOBS 32
 #define CC_TRIES 3
 
-/* The CC_Key of a device, as it was last read. */
+/* Which CC_Key a device has, as last read. */
 enum cc_key {
-    /* the key was not read, or the device does not support congestion control */
+    /* the key was not read yet, or the device does not support congestion control */
     CC_KEY_UNREAD,
     CC_KEY_CURRENT,
     /* the device has the previous key, or may have it */
@@ -29,16 +29,16 @@ enum cc_key {
     CC_KEY_FOREIGN
 };
 
-/* a switch, or a port of an adapter */
+/* A device that congestion control knows: a switch, or a port of an adapter. */
 struct cc_device {
     uint64_t port_guid, node_guid;
-    /* digest of the computed settings; 0: no settings */
+    /* digest of the settings that were computed for the device; 0: none */
     uint64_t want;
     /* Digest of the settings that the device has; 0: unknown; 1: the settings are being written. */
     uint64_t stands;
     /* number of the last computation in which the device was present */
     uint64_t pass;
-    /* when the manager may next read the device; UINT64_MAX: never */
+    /* time in us at which the manager may read the device again; UINT64_MAX: never */
     uint64_t due_us;
     /* When the manager last read settings that differed from those it had written; 0: never. */
     uint64_t changed_us;
@@ -57,26 +57,27 @@ struct cc_device {
     bool unresponsive, busy;
     bool counted;        /* `violations` was read */
     uint16_t violations; /* CC_KeyViolations when last read */
-    /* the manager no longer reads the device's log */
+    /* true: the manager no longer reads the congestion log of this device */
     bool no_log;
     uint8_t log_tries;
-    /* when the log was last read; 0: not yet */
+    /* time in us at which the congestion log was last read; 0: not yet */
     uint64_t logged_us;
-    /* owned by this struct; NULL: the device has logged nothing */
+    /* the last congestion log, owned by this struct; NULL: the device has logged nothing */
     struct fab_congestion_log *log;
 };
 struct cc_logs {
     struct loop_timer *timer;
-    /* when the running pass over the devices began */
+    /* time in us at which the present pass over all devices began */
     uint64_t began_us;
     /* index of the device whose log the pass reads next */
     uint32_t cursor;
     uint32_t waiting; /* requests in flight */
-    /* logs read since the start, and congestion events in them */
+    /* reads: number of congestion logs that were read since the start. events: number of
+     * congestion events in them. */
     uint64_t reads, events;
 };
 
-/* The attributes that a job reads and writes, in this order. */
+/* The attributes that a job (the programming of one device) reads and writes, in this order. */
 enum cc_step {
     CC_STEP_KEY,
     CC_STEP_INFO,
@@ -92,15 +93,16 @@ struct cc_job {
     uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
-    /* the job waits until the subnet manager is idle */
+    /* the job sends no request until the subnet manager is idle */
     bool parked;
     /* The members below are only for CC_STEP_KEY. */
-    /* The job ends when the device has the key. It does not read the settings, because they have
-     * not changed. */
+    /* true: the job ends as soon as the device has the current key, because its settings have
+     * not changed */
     bool only_key;
-    /* the device was asked with the current and with the previous key */
+    /* the job has asked the device with the current and with the previous key */
     bool other_asked;
-    /* The Set in flight carries a wrong key on purpose, to start the lease. */
+    /* true: the Set in flight carries a wrong key on purpose, which starts the lease of the
+     * device's key */
     bool starts_lease;
     bool lease_begun;
     uint8_t key_sets;
@@ -113,12 +115,14 @@ struct cc_job {
 
 struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    /* Number of devices that still get the current key, without devices that were given up. */
+    /* Number of devices that do not have the current key yet, without those that the manager has
+     * given up. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
-    /* `key` of some device has changed since `due` was last counted */
+    /* the member `key` of some device has changed since `due` was last counted */
     bool moved;
-    /* When the present minute began. At most KEY_EVENTS events are emitted in a minute. */
+    /* Time in us at which the present minute of events about key violations began; at most
+     * KEY_EVENTS are emitted in a minute. */
     uint64_t told_us;
     uint32_t told, untold;
 };
@@ -131,50 +135,50 @@ struct cc {
     struct cc_input in;
     struct agent *agent;
     struct fab_mads *mads;
-    /* take: copies the results of `work` to `devices` */
+    /* timer: runs a tick of congestion control. take: copies the results of `work` to `devices`. */
     struct loop_timer *timer, *take;
-    /* GUID of the port that owns a device's LID -> index in `devices` */
+    /* maps the GUID of the port that owns a device's LID to the index in devices[] */
     struct fab_map index;
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    /* index of the device to be checked next */
+    /* index of the device that is checked next */
     uint32_t cursor;
     uint32_t waiting; /* number of devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct cc_keys keys;
-    /* the settings file was read again since the last computation began */
+    /* true: the settings file was read again after the last computation began */
     bool reloaded;
     struct fab_congestion settings;
     struct cc_work *work; /* the running computation; NULL: none */
-    /* the computation has ended, and its results are being copied to `devices` */
+    /* true: the computation has ended, and its results are being copied to devices[] */
     bool taking;
-    /* callers that wait for the end of the computation */
+    /* callers of cc_await that wait for the end of the computation */
     struct cc_waiter *waiters;
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
     /* Generation of the last view, and the time at which the timer first saw this view. */
     uint64_t seen, seen_us;
-    /* the settings must be computed again, even for the same view */
+    /* true: the settings must be computed again, even if the view is the same */
     bool stale;
     uint64_t reads, writes;
-    /* devices programmed since the last event about programming */
+    /* number of devices that were programmed since the last event about programming */
     uint32_t written;
-    /* devices without the computed settings when the last event was emitted */
+    /* number of devices without the computed settings when the last such event was emitted */
     uint32_t troubled;
     /* How often a device was found with other settings than the manager had written. */
     uint64_t changed;
-    /* When advice was last computed, and when each kind of advice was last emitted as an event. */
+    /* advised_us: time at which advice was last computed. told_us: time at which each kind of
+     * advice was last emitted as an event. */
     uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES];
 };
 
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state. This happens when no device is pending,
- * if the manager has programmed devices or if the number of devices without settings has changed.
- */
+/* Emits an event with the number of devices in each state, once no device is pending: if the
+ * manager has programmed devices, or if the number of devices without settings has changed. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
@@ -185,20 +189,21 @@ void cc_report_advice(struct cc *cc, uint64_t now);
 /* Starts a computation of settings for this view, unless a computation is running. Returns
  * NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
-/* copies a part of the results to the list of devices; for the timer `take` */
+/* copies the results for some devices to devices[]; called by the timer `take` */
 void cc_devices_take(void *ctx);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
-/* Starts jobs for a few devices that are due, and continues jobs that waited for the subnet
- * manager. */
+/* Starts jobs for a few devices that are due, and continues the jobs that waited until the
+ * subnet manager was idle. */
 void cc_program(struct cc *cc, uint64_t now);
 /* Cancels all requests and jobs, and stops reading logs. */
 void cc_program_stop(struct cc *cc);
-/* Returns whether a MAD status means that the device does not support the class, method or
+/* Returns true if a MAD status means that the device does not support the class, method or
  * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
-/* These functions are for key_info.c. Each sends the next request of the job, or ends the job. */
+/* Functions of program.c for key_info.c. All of them except cc_job_device send the next request
+ * of the job, or end the job. */
 struct cc_device *cc_job_device(struct cc_job *j);
 /* Sends a Get of this attribute. */
 void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block);
@@ -214,16 +219,16 @@ void cc_key_answered(struct cc_job *j, const uint8_t *attr);
 void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 
 /* ---- key.c: the key file, and the rotation ---- */
-/* Reads the key file. If the settings have another key, that key becomes the current one. Returns
- * NOMEM, IO, DENIED or FORMAT. */
+/* Reads the key file. If the settings file has another key, this key becomes the current one.
+ * Returns NOMEM, IO, DENIED or FORMAT. */
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
-/* Counts the devices that still get the current key. Ends the rotation if there are none. */
+/* Counts the devices that do not have the current key yet. If there are none, ends the rotation. */
 void cc_keys_tick(struct cc *cc, uint64_t now);
 /* Returns the CC_Key of a device, for the header of requests. */
 uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
-/* Returns whether the key file has a current or previous key. */
+/* Returns true if the key file has a current or a previous key. */
 bool cc_has_keys(const struct cc *cc);
 void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
 /* Emits events about changes in the CongestionKeyInfo that a device has shown. */
@@ -233,12 +238,12 @@ void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_in
 void cc_log_tick(void *ctx);
 void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
 
-/* ---- attrs.c: the wanted value of each attribute of a device ---- */
+/* ---- attrs.c: the value that each attribute of a device must have ---- */
 /* Changes the attribute in `data` (FAB_GS_DATA bytes, as read from the device) to the computed
- * value. Returns whether the value was different. */
+ * value. Returns true if the value was different. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* Returns the number of blocks of the attribute that this step handles. */
+/* Returns how many blocks the attribute has that is read and written in step `step`. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

@@ -24,14 +24,14 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of jobs started in a tick */
+/* maximum number of jobs that are started in a timer tick */
 #define BEGIN_MOST 4
-/* maximum number of devices examined in a tick */
+/* maximum number of devices that are examined in a timer tick */
 #define SCAN_MOST 4096u
 #define RETRY_US 60000000u
-/* Time between two requests to a device that may have the previous CC_Key. */
+/* Time in us between two requests to a device that may have the previous CC_Key. */
 #define FORMER_US UINT64_C(600000000)
-/* A programmed device is read again after this number of counter intervals. */
+/* number of counter intervals after which a programmed device is read again */
 #define LOOK_INTERVALS 5
 
 static const uint16_t attr_of_step[] = {
@@ -49,7 +49,7 @@ struct cc_device *cc_job_device(struct cc_job *j)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Returns the time until a programmed device is read again, in microseconds; 0: never. */
+/* Returns the time in us after which a programmed device is read again; 0: never. */
 static uint64_t look_again_us(const struct cc *cc)
 {
     return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
@@ -95,7 +95,8 @@ static void submit(struct cc_job *j)
         .gmp = j->gmp,
         .done = on_answer,
         .ctx = j,
-        /* A repetition of a Set that changed the key would be a key violation. */
+        /* a Set that changed the key must not be repeated: the repetition carries the old key,
+         * and would be a key violation */
         .once = j->set && j->step == CC_STEP_KEY && !j->starts_lease,
     };
     fab_base_put_be64(j->gmp + CC_AT_KEY, j->key);
@@ -149,7 +150,7 @@ void cc_job_go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Notes the size of the device's congestion control table. If the table is shorter than the
+/* Stores the size of the device's congestion control table. If the table is shorter than the
  * settings assume, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
@@ -229,7 +230,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->stands != 1) {
-        /* 1: the settings are being written, so the next read does not count a change again */
+        /* 1 means that the manager is writing the settings; the next read then does not count
+         * them as changed again */
         cc_job_device(j)->stands = 1;
         cc->written++;
     }

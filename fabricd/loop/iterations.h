@@ -8,18 +8,20 @@
 
 struct iterations {
     struct loop_iterations all;
-    /* CPU time of this thread when the iteration began */
+    /* CPU time of the loop thread in ns when the iteration began */
     uint64_t begun_ns;
-    /* CPU time of this thread when the named work began */
+    /* CPU time of the loop thread in ns when the work named by `at` began */
     uint64_t marked_ns;
-    /* name of the work; NULL: not named yet */
+    /* name of the present work (loop_at); NULL: not named yet */
     const char *at;
     /* longest work in this iteration in ns, and its name */
     uint64_t longest_ns;
     const char *longest;
 };
 
-/* Begins an iteration. now_ns is the CPU time of the thread, which excludes the wait for events. */
+/*
+ * Begins an iteration. now_ns: CPU time of the thread, which does not include the wait for events.
+ */
 void iterations_begin(struct iterations *t, uint64_t now_ns);
 void iterations_at(struct iterations *t, uint64_t now_ns, const char *what);
 /* Ends the iteration. If it was long, returns the name of the work that took longest. Otherwise

@@ -26,13 +26,15 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-/* not 0, because several modules use the time 0 for "none" */
+/*
+ * time in us at which virtual time begins; not 0, because several modules use the time 0 for "none"
+ */
 #define VIRTUAL_START_US 1000000
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* fn must be called, at the latest in loop_free */
+    /* true: fn must be called in any case, at the latest in loop_free */
     bool owed;
     struct letter *next;
 };
@@ -52,7 +54,7 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker, *soon;
-    /* CPU affinity of the process before a thread was pinned */
+    /* CPU affinity of the process before any thread was pinned to a processor */
     cpu_set_t processors;
     /* thread pool for parallel computations; NULL: not created yet */
     struct pool *pool;
@@ -60,12 +62,13 @@ struct loop {
     struct timeline *timeline;
     struct iterations iterations;
     bool stopped;
-    /* loop_run runs in real time, so iterations are measured */
+    /* true: loop_run is running in real time, so iterations are measured */
     bool running;
 };
 
 struct loop_timer {
-    /* Must be the first member, because timeline_next returns a pointer to it. */
+    /* the first member, because timeline_next returns a pointer to it, which is converted to a
+     * pointer to the timer */
     struct timeline_entry entry;
     struct loop *loop;
     struct event *event; /* timer of libevent; NULL in virtual time */
@@ -186,7 +189,7 @@ void loop_free(struct loop *l)
     if (l->mailbox_event)
         event_free(l->mailbox_event);
     if (l->base) {
-        /* libevent frees closed connections only in an iteration of its loop. */
+        /* libevent frees closed connections only in an iteration of its own loop */
         event_base_loop(l->base, EVLOOP_NONBLOCK);
         event_base_free(l->base);
     }
@@ -425,8 +428,9 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* Resets the thread's CPU affinity before a worker thread is created. Otherwise the new thread
- * would be pinned to the same processor (transport/thread_pinning.h). */
+/* Sets the CPU affinity of this thread back to that of the process, before a worker thread is
+ * created. Otherwise the new thread would be pinned to the same processor
+ * (transport/thread_pinning.h). */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);
@@ -471,7 +475,7 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* Calls free_fn if the loop was freed before the worker called it. */
+/* called by loop_free if the worker has not called free_fn; calls it now */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;

@@ -21,7 +21,7 @@ struct loop *loop_new(void);
  * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-/* runs the loop until loop_stop. Returns OK or IO */
+/* runs the event loop until loop_stop is called. Returns OK or IO */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 /* Fills `bytes` with random numbers from the kernel, or with zeros if the loop is in virtual time,
@@ -35,27 +35,27 @@ typedef void loop_fn(void *ctx);
 /* a timer that fires once; it can be set again */
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
-/* Lets the timer fire in delay_us microseconds. An earlier setting of the timer no longer
- * applies. */
+/* Sets the timer so that it fires in delay_us microseconds. This replaces an earlier setting. */
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us);
 void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t);
 
-/* calls a function whenever a descriptor is readable */
+/* a watch calls a function whenever a file descriptor is readable */
 struct loop_watch;
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_watch_free(struct loop_watch *w);
 
-/* Calls fn when the signal arrives. Returns UNSUPPORTED, NOMEM or IO. */
+/* Calls fn whenever the process gets this signal. Returns UNSUPPORTED, NOMEM or IO. */
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
 /* Calls fn soon on the loop thread. Any thread may call loop_post. Returns NOMEM or IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
-/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work() may access only ctx
- * and immutable values. loop_free calls each done() that was not called yet, even if work() was not
- * started. task.h adds cancelling. Returns NOMEM, also if no thread can be created. */
+/* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.
+ * work() may access only ctx and immutable values. loop_free calls each done() that was not
+ * called yet, even if work() was not started. task.h adds cancelling. Returns NOMEM, also if no
+ * thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
@@ -71,10 +71,10 @@ void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 #define LOOP_ITERATION_NAMES 64
 /* Upper bounds in microseconds, ascending. */
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
-/* iterations since loop_run, in CPU time of the loop thread */
+/* The iterations since loop_run. Times are CPU time of the loop thread. */
 struct loop_iterations {
     uint64_t count, sum_us, longest_us;
-    /* the work that took most of the longest iteration; NULL: none */
+    /* name of the work that took most of the longest iteration; NULL: none */
     const char *longest_what;
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
     uint64_t within[LOOP_ITERATION_BOUNDS];

@@ -16,7 +16,8 @@
 
 struct loop_task {
     struct loop *loop;
-    /* tasks and owner are NULL after the owner was freed */
+    /* the caller's configuration; its members `tasks` and `owner` are NULL after the owner was
+     * freed */
     struct loop_task_config config;
     struct loop_task *next; /* next task in config.tasks */
     /* value of *config.generation when the task started */
@@ -32,8 +33,8 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* Returns whether the owner still needs the result. The counter *generation belongs to the owner,
- * so it is read only while the owner exists. */
+/* Returns true if the owner still needs the result. The counter *generation belongs to the
+ * owner, so it is read only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

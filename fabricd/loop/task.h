@@ -18,14 +18,14 @@ struct loop;
 struct loop_task;
 
 struct loop_task_ops {
-    /* name for the statistics of the loop (loop_at); NULL: none */
+    /* name of the work in the statistics of the loop (loop_at); NULL: none */
     const char *name;
-    /* Runs on the worker thread. It may access only ctx and immutable values. */
+    /* Computes, on the worker thread. It may access only ctx and immutable values. */
     void (*work)(void *ctx, struct loop_task *t);
-    /* Called on the loop thread with the result. From then on, ctx belongs to the owner. */
+    /* Takes the result, on the loop thread. From then on, ctx belongs to the owner. */
     void (*done)(void *owner, void *ctx);
-    /* Called on the loop thread instead of done(), to free ctx. `owner` is NULL if the owner was
-     * freed. */
+    /* Frees ctx, on the loop thread, if the result is dropped; called instead of done(). `owner`
+     * is NULL if the owner was freed. */
     void (*drop)(void *owner, void *ctx);
 };
 
@@ -45,12 +45,12 @@ enum loop_task_place {
     LOOP_TASK_INLINE
 };
 struct loop_task_config {
-    /* must be valid as long as the program runs */
+    /* the functions of the task; valid as long as the program runs */
     const struct loop_task_ops *ops;
     struct loop_tasks *tasks; /* the list of the owner's tasks */
     void *owner, *ctx;
     enum loop_task_place place;
-    /* A counter that belongs to the owner, or NULL. If the counter changes before the result
+    /* Pointer to a counter of the owner, or NULL. If the counter changes before the result
      * arrives, the result is dropped. */
     const uint64_t *generation;
 };
@@ -60,12 +60,12 @@ struct loop_task_config {
 int loop_task_start(struct loop *l, const struct loop_task_config *config, struct loop_task **ret);
 /* Cancels the task: `drop` will be called instead of `done`. `t` may be NULL. */
 void loop_task_cancel(struct loop_task *t);
-/* Returns whether the task was cancelled. Any thread may call this function. */
+/* Returns true if the task was cancelled. Any thread may call this function. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* Call this function before the owner is freed. It cancels all tasks of the owner. Their `drop` is
- * called with NULL as owner. */
+/* Cancels all tasks of the owner, before the owner is freed. Their `drop` is called with NULL as
+ * owner. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
-/* Returns whether the owner has tasks whose results have not arrived, including cancelled tasks. */
+/* Returns true if the owner has tasks whose results have not arrived, including cancelled tasks. */
 bool loop_tasks_any(const struct loop_tasks *tasks);
 
 #endif

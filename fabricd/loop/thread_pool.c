@@ -26,7 +26,7 @@ struct helper {
 struct pool {
     struct fab_pool lent;
     struct helper helper[WORKERS_MAX]; /* [lent.workers]; helper[0] is the caller */
-    /* held by the caller that uses the pool */
+    /* locked by the caller that uses the pool */
     pthread_mutex_t taken;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake, idle;
@@ -72,7 +72,7 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    /* A thread that woke up late may not know yet that no piece is left. */
+    /* a thread that woke up late may still look for work, although no piece is left */
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
@@ -86,7 +86,7 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    /* threads that wake up late find no piece left */
+    /* a thread that wakes up late now finds no piece left */
     c->count = 0;
     pthread_mutex_unlock(&c->lock);
 }

@@ -10,7 +10,7 @@
 
 #include "fabricd/loop/loop.h"
 
-/* a timer's position in the heap; it is a member of each timer */
+/* the entry of a timer in the heap; each timer has one as a member */
 struct timeline_entry {
     uint64_t at, seq;
     /* position in the heap, from 1; 0: the timer is not set */

@@ -25,7 +25,7 @@ struct worker {
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    /* done() must be called for every job; never changes */
+    /* true: done() is called for every job; this member never changes */
     bool owes;
 };
 

@@ -7,8 +7,9 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
-/* Creates a worker. If `owes` is true, done() is called for every job, at the latest by loop_free.
- * Returns NULL if memory ran out or no thread could be created. */
+/* Creates a worker, whose jobs have a function work() for the worker's thread and a function
+ * done() for the loop thread. If `owes` is true, done() is called for every job, at the latest
+ * by loop_free. Returns NULL if memory ran out or no thread could be created. */
 struct worker *worker_new(struct loop *l, bool owes);
 /* Waits for the running job, and drops the queued jobs. done() of a dropped job is posted only if
  * `owes` is true. w may be NULL. */

@@ -19,11 +19,10 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* A port without FECN, BECN or congestion events is listed as waiting if it waits for at least 1 %
- * of the time. */
+/* per mille: a port without FECN, BECN or congestion events is listed as waiting if it has data
+ * but no credits for at least 1 % of the time */
 #define WAITS_PERMILLE 10
-/* Congestion is persistent if FECN or congestion events rose in this number of consecutive
- * reads. */
+/* Congestion is persistent if FECN or congestion events rose in this many consecutive reads. */
 #define LASTS 3
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)

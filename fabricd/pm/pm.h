@@ -23,7 +23,7 @@ struct pm_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    /* NULL: exemptions from isolation are lost in a restart */
+    /* store of the exemptions from isolation; NULL: they are lost in a restart */
     struct store *store;
     const struct config *config; /* must outlive the pm */
 };
@@ -34,24 +34,26 @@ void pm_free(struct pm *pm);
 void pm_reload(struct pm *pm); /* call after the configuration changed */
 
 struct pm_status {
-    /* since the start: ports read, and requests that failed */
+    /* since the start: number of reads of a port's counters (reads), and of requests that failed
+     * (failed) */
     uint64_t reads, failed;
-    /* complete passes over the fabric since the start */
+    /* number of complete passes over all ports of the fabric since the start */
     uint64_t passes;
-    /* number of links with recent errors, and of unhealthy links */
+    /*
+     * watched: number of links with recent errors. unhealthy: number of these that are unhealthy.
+     */
     uint32_t watched, unhealthy;
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
-/* pm_counters returns the counters of a port, as last read. It returns false if the port was not
- * read yet. */
+/* The counters of a port, as last read. pm_counters returns false if the port was not read yet. */
 struct pm_counters {
     struct fab_counters counters;
     int64_t time_us; /* Unix time of the read, in microseconds */
 };
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
 
-/* Ports that are congested according to their last two reads. */
+/* Kinds of congested ports, according to their last two reads. */
 enum pm_congestion_kind {
     /* A switch port with congestion events, or an endport that receives packets marked with
      * FECN. */
@@ -65,25 +67,28 @@ struct pm_congested {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
     enum pm_congestion_kind kind;
-    /* Share of the time, per mille, in which the port had data but no credits; data sent, in
-     * Mbit/s. */
+    /* waits_permille: share of the time, in per mille, in which the port had data but no
+     * credits. mbps: data sent, in Mbit/s. */
     uint32_t waits_permille, mbps;
-    /* packets with these marks received between the last two reads */
+    /*
+     * number of packets with FECN and with BECN that the port received between the last two reads
+     */
     uint32_t fecn, becn;
     /* How often a VL of the switch port became congested between the last two reads. */
     uint32_t events;
     uint32_t span_ms; /* time between the two reads */
-    /* FECN or congestion events rose in several consecutive reads */
+    /* true: FECN or congestion events rose in several consecutive reads */
     bool persistent;
-    /* number of senders to the endport; 0 in the result of pm_congested_ports. Callers may set it
-     * from the congestion logs, and then call pm_congested_sort. */
+    /* Number of senders to the endport. It is 0 in the result of pm_congested_ports; callers may
+     * set it from the congestion logs, and then call pm_congested_sort. */
     uint32_t senders;
 };
-/* Fills in at most `max` congested ports, sorted by kind and then by severity. Returns the number
- * of all congested ports. */
+/* Writes at most `max` congested ports to ret[], sorted by kind and then by severity. Returns
+ * the number of all congested ports. */
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
 void pm_congested_sort(struct pm_congested *all, uint32_t count);
-/* Counts the congested ports of each kind, for the advice of fabricd/cc and for metrics. */
+/* Counts the congested ports of each kind, for the advice of congestion control (fabricd/cc) and
+ * for metrics. */
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
 /* A link with an error counter that rose recently. Times are Unix time in microseconds. */
@@ -91,12 +96,12 @@ struct pm_link_end {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
     char place[128];
-    /* increases since the manager began to watch the link */
+    /* how much each counter rose since the manager began to watch the link */
     uint64_t total[FAB_COUNTERS];
     uint64_t recent[FAB_COUNTERS]; /* increases within counters.within */
-    /* The increases in `recent`, converted to increases per hour. */
+    /* The increases in `recent`, as increases per hour. */
     uint64_t per_hour[FAB_COUNTERS];
-    /* Increases in each of the last reads, newest first. */
+    /* how much each counter rose in each of the last reads, newest first */
     struct pm_rise {
         int64_t time_us;
         uint64_t rise[FAB_COUNTERS];
@@ -106,18 +111,19 @@ struct pm_link_end {
 struct pm_link {
     struct pm_link_end end[2];
     bool unhealthy; /* a counter crossed its threshold recently */
-    /* this counter shows a fault of the link itself */
+    /* true: the counter that crossed its threshold shows a fault of the link itself */
     bool of_cable;
     /* Index in end[] of the port whose counter last crossed its threshold. */
     uint8_t at;
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
-    /* the increase of `counter`, and the time in which it rose */
+    /* rise: how much `counter` rose. span_us: the time in us in which it rose. */
     uint64_t rise, span_us;
     int64_t since_us; /* when the link last became unhealthy */
-    /* Why the last attempt to isolate the link was refused; "": no attempt was refused. */
+    /* reason why the last attempt to isolate the link was refused; "": none was refused */
     char skipped[256];
 };
-/* Fills in at most `max` watched links. Returns the number of all watched links. */
+/* Writes at most `max` watched links (links with recent errors) to ret[]. Returns the number of
+ * all watched links. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max);
 
 #endif

@@ -21,17 +21,18 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* number of ports read in a tick, unless the pass is late */
+/* number of ports that are read in a timer tick, unless the pass over all ports is late */
 #define TICK_PORTS 16
-/* Maximum number of ports read in a tick while a late pass catches up. */
+/* maximum number of ports that are read in a timer tick while a late pass catches up */
 #define TICK_MOST 32
-/* maximum number of ports examined in a tick */
+/* maximum number of ports that are examined in a timer tick */
 #define TICK_SCAN 4096u
-/* Maximum number of requests in flight. Unresponsive devices therefore slow the pass down. */
+/* Maximum number of requests in flight. Devices that do not answer occupy these for a while, so
+ * that the pass slows down. */
 #define WAITING_MOST 256
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
-/* Byte offset of the attribute in the data after the common MAD header. */
+/* byte offset of the attribute in the data after the common MAD header */
 #define AT_ATTR (FAB_PERF_DATA - 24)
 
 enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR, ASK_MARKS };
@@ -54,7 +55,8 @@ static struct pm_node *free_place(struct pm *pm)
     return &pm->nodes[pm->node_count++];
 }
 
-/* Returns the entry of a node, and adds the entry if there is none. NULL: out of memory. */
+/* Returns the entry of a node in the list of nodes, and adds the entry if there is none. NULL:
+ * out of memory. */
 static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
 {
     uint32_t i;
@@ -74,7 +76,7 @@ static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
     return n;
 }
 
-/* Removes nodes that were not read in the last two passes. */
+/* Removes the entries of nodes that were not read in the last two passes. */
 static void forget_nodes(struct pm *pm)
 {
     for (size_t i = 0; i < pm->node_count; i++) {
@@ -157,7 +159,8 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_MARKS, &r);
 }
 
-/* Clears only those counters that have reached their maximum. */
+/* Clears those counters of the port that have reached their maximum, because they cannot rise
+ * further. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
     struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
@@ -298,9 +301,9 @@ static uint64_t interval_us(const struct pm *pm)
     return pm->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the LID to which requests for the counters of a port are sent; 0: the port is not read,
- * because it is down or is port 0. Ports of isolated links are read although they have no peer in
- * the view. */
+/* Returns the LID to which the manager sends requests for the counters of a port. 0: the port is
+ * not read, because it is down or is port 0. Ports of isolated links are read although they have
+ * no peer in the view. */
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;

@@ -12,25 +12,25 @@
 
 enum pm_congestion_counter {
     PM_XMIT_DATA, /* words of 4 bytes sent */
-    /* ticks in which the port had data to send and no credits */
+    /* PortXmitWait: ticks in which the port had data to send and no credits */
     PM_XMIT_WAIT,
     PM_FECN, /* endports: packets received with FECN */
     PM_BECN, /* endports: packets received with BECN */
-    /* switches: how often a VL of the port became congested */
+    /* only for switches: how often a VL of the port became congested */
     PM_EVENTS,
     PM_CONGESTION_COUNTERS
 };
 struct pm_congestion_counters {
     uint64_t last[PM_CONGESTION_COUNTERS];
     uint32_t rise[PM_CONGESTION_COUNTERS]; /* increase between the last two reads */
-    /* Time between the last two reads of the data and wait counters; 0: they were read at most
-     * once. */
+    /* Time in ms between the last two reads of the data and wait counters; 0: they were read at
+     * most once. */
     uint32_t span_ms;
-    /* number of consecutive reads in which FECN or congestion events rose */
+    /* number of consecutive reads in which the counts of FECN or congestion events rose */
     uint32_t marked;
-    /* when the data and wait counters were last read; 0: never */
+    /* time in us at which the data and wait counters were last read; 0: never */
     uint64_t at_us;
-    /* when FECN, BECN and congestion events were last read; 0: never */
+    /* time in us at which FECN, BECN and congestion events were last read; 0: never */
     uint64_t marks_us;
 };
 struct pm_port {
@@ -40,22 +40,23 @@ struct pm_port {
 };
 struct pm_node {
     uint64_t guid;
-    /* [ports + 1], by port number; NULL: this entry is free */
+    /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
     uint64_t pass; /* the last pass that included the node */
-    /* Changes when another node takes over this entry, so that late answers for the former node are
-     * recognised. */
+    /* Number that changes when another node gets this entry, so that late answers of the former
+     * node are recognised. */
     uint16_t life;
-    /* LID to which the next request is sent */
+    /* LID to which the next request of this node is sent */
     uint16_t lid;
     uint8_t ports;
     bool asked; /* ClassPortInfo was requested and not received yet */
-    /* known: ClassPortInfo was received. wide: PortCountersExtended has error counters. */
+    /* known: ClassPortInfo was received. wide: PortCountersExtended of this node has error
+     * counters. */
     bool known, wide;
-    /* the node does not support counters of FECN, BECN and congestion events */
+    /* true: the node has no counters of FECN, BECN and congestion events */
     bool no_marks;
     bool is_switch;
-    /* bitset of the ports to be read when ClassPortInfo is known */
+    /* bitset of the ports that are read as soon as ClassPortInfo is known */
     uint64_t wanted[4];
 };
 struct pm_watch { /* a link with recent errors */
@@ -64,12 +65,13 @@ struct pm_watch { /* a link with recent errors */
     char place[2][PM_PLACE_LEN];
     struct fab_health_history end[2];
     bool unhealthy, of_cable;
-    /* the link is excluded from routes, by this manager or an operator */
+    /* true: the link is isolated, by this manager or an operator */
     bool isolated;
     bool wanted; /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
-    /* The last crossing of a threshold: the increase, the time in which it happened, and when. */
+    /* When a counter last crossed its threshold: how much it rose (rise), in which time
+     * (span_us), and when (crossed_us); times in us. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];
@@ -77,7 +79,7 @@ struct pm_watch { /* a link with recent errors */
 /* a link that is exempt from isolation, identified by one of its ports */
 struct pm_exempt {
     uint64_t guid;
-    /* the exemption does not end before this time */
+    /* time in us before which the exemption does not end */
     uint64_t until_us;
     uint8_t port;
 };
@@ -89,15 +91,15 @@ struct pm {
     struct fab_map index; /* node GUID -> index in `nodes` */
     struct pm_node *nodes;
     size_t node_count, node_capacity;
-    /* number and start time of the running pass */
+    /* number of the present pass over all ports, and the time in us at which it began */
     uint64_t pass, began_us;
-    /* id of the port that the running pass reads next */
+    /* id of the port that the present pass reads next */
     uint32_t cursor;
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
     struct pm_exempt *exempt; /* links that are exempt from isolation */
     uint32_t exempt_count, isolation_count;
-    /* the isolated links, as of the last update */
+    /* the isolated links at the time of the last pm_isolations_update */
     struct sm_isolation *isolation;
     uint64_t reads, failed;
     uint32_t waiting; /* requests in flight */
@@ -108,14 +110,16 @@ void pm_tick(void *ctx);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- congested.c ---- */
-/* Records PortXmitData and PortXmitWait, which are read together with the error counters. */
+/*
+ * Stores PortXmitData and PortXmitWait of a port, which are read together with the error counters.
+ */
 void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
-/* Records FECN and BECN of an adapter (from PortRcvConCtrl) or the congestion events of a switch
+/* Stores FECN and BECN of an adapter (from PortRcvConCtrl) or the congestion events of a switch
  * port (from SwPortVLCongestion). */
 void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
                    const struct fab_perf_details *values);
-/* Returns whether the manager programs congestion control. If not, it does not read FECN, BECN and
- * congestion events. */
+/* Returns true if the manager programs congestion control. Otherwise it does not read FECN, BECN
+ * and congestion events. */
 bool pm_wants_marks(const struct pm *pm);
 
 /* ---- unhealthy.c ---- */
@@ -123,23 +127,23 @@ struct fab_counter_rule pm_rule(const struct pm *pm);
 /* Returns the recovery time in microseconds. A link has recovered if no counter crossed its
  * threshold for this time. */
 uint64_t pm_recovery_us(const struct pm *pm);
-/* Returns the entry of the link to which the port belongs. NULL: the link is not watched. */
+/* Returns the entry of the watched link at this port; NULL: the link is not watched. */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
-/* Compares the counters of a port with the thresholds after a read. `was` and `now` are the last
- * two reads of the port. */
+/* After a read of a port, compares its counters with the thresholds. `was` and `now` are the
+ * values of the last two reads. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
-/* Isolates the worst of the links that wait for isolation. */
+/* Isolates the links with the most errors among the links that wait for isolation. */
 void pm_act(struct pm *pm);
 
 /* ---- exempt.c ---- */
 /* Loads the exemptions from the store. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* Extends the exemption of an unhealthy link, if the link has one. */
+/* Extends the exemption of a link if it has one, because the link is still unhealthy. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
-/* Updates the list of isolated links. A link becomes exempt if it was released since the last
- * update while it was unhealthy. */
+/* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was
+ * released since the last update while it was unhealthy. */
 void pm_isolations_update(struct pm *pm);
 /* Ends the exemption of each link that has recovered. */
 void pm_exempt_expire(struct pm *pm);

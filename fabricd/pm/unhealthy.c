@@ -22,10 +22,10 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* A link has recovered after this number of successive windows in which no counter crossed its
- * threshold. */
+/* Number of consecutive windows (counters.within) without a crossed threshold after which a link
+ * has recovered. */
 #define RECOVERED_AFTER 5
-/* maximum number of isolations requested in one tick */
+/* maximum number of isolations that are requested in one timer tick */
 #define ACTS 8
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
@@ -130,7 +130,7 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 
 /* ---- unhealthy and recovered links ----------------------------------------------------------- */
 
-/* Fields of the events link-unhealthy and port-errors. */
+/* The fields that the events link-unhealthy and port-errors have in common. */
 #define RISE(w, config)                                                                            \
     EVENT_LINK_FROM(w, (w)->at), .counter = fab_health_counter_kinds[(w)->counter].name,           \
                                  .errors = (w)->rise, .span_us = (w)->span_us,                     \
@@ -229,7 +229,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    /* no further attempt until the counters of this link are read again */
+    /* no further attempt to isolate the link until its counters are read again */
     w->wanted = false;
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
@@ -257,8 +257,8 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* Returns the increase of the counter that crossed its threshold, as a multiple of this
- * threshold. */
+/* Returns how bad the link is: how much the counter that crossed its threshold rose, as a
+ * multiple of this threshold. */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];

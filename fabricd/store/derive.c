@@ -63,7 +63,7 @@ static uint64_t derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_gui
 /* ---- the cache ------------------------------------------------------------------------------- */
 
 struct entry {
-    /* key 0: the entry is not in use */
+    /* key 0: this entry of the cache is not in use */
     uint64_t guid, key;
     uint8_t secret[FAB_M_KEY_SECRET];
 };

@@ -8,7 +8,8 @@
 
 #include "libfabmgr/policy/m_keys.h"
 
-/* HKDF with SHA-256 (RFC 5869). Returns FAB_E_RANGE if `len` is above 8160 bytes, or NOMEM. */
+/* Input of HKDF with SHA-256 (RFC 5869). store_hkdf returns RANGE if `len` is above 8160 bytes,
+ * or NOMEM. */
 struct store_hkdf {
     const uint8_t *secret, *salt, *info;
     size_t secret_len, salt_len, info_len;

@@ -15,12 +15,12 @@ void fields_write(const struct event *e, struct fab_text *to);
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    /* memory for the texts to which `field` points */
+    /* memory for the texts of the fields in `field` */
     char text[8192];
     size_t used;
 };
-/* Prepares the statement that fields_read uses. The caller finalizes the statement. Returns a
- * result code of SQLite. */
+/* Prepares the SQL statement that fields_read uses. The caller finalizes it. Returns a result
+ * code of SQLite. */
 int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret);
 /* Reads the fields from a JSON object and returns their number. Fields that do not fit are left
  * out. Returns 0 if the object is damaged, for example edited by hand. */

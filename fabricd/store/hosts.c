@@ -147,7 +147,8 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 struct table {
     const char *sql;
     size_t size; /* bytes of the struct for one row */
-    /* Reads a row. Returns FORMAT if the row is not valid because somebody edited it by hand. */
+    /* Converts a row of the table to its struct. Returns FORMAT if the row is not valid because
+     * somebody edited it by hand. */
     int (*read)(sqlite3_stmt *stmt, void *ret);
 };
 static const struct table tables[] = {
@@ -169,7 +170,7 @@ struct rows {
     size_t count, room;
 };
 
-/* Appends a row of zeros to the result and returns it. NULL: memory ran out. */
+/* Appends an element of zeros to the result and returns it. NULL: memory ran out. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

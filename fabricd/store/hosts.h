@@ -6,8 +6,8 @@
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Writes or deletes a row in the open transaction. Returns the errors of sql_run, or an error of
- * packing the record. */
+/* Writes or deletes the row of a registration, in the open transaction. Returns the errors of
+ * sql_run, or an error of packing the record. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
 /* Loads all rows of a kind, in the order of their keys. `ret` points to a pointer, which gets a

@@ -21,7 +21,7 @@
 
 #define PATH_LEN 1024
 #define FILE_MOST (64 << 20)
-/* bytes: "0x", 16 digits and the line end */
+/* length of a key file in bytes: "0x", 16 digits and the line end */
 #define LINE_LEN 19
 
 static int fail(int status, char *why, size_t why_len, const char *path, const char *reason)
@@ -104,7 +104,7 @@ int store_key_file_write(const char *dir, const char *name, const char *text, si
         return status;
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     status = FAB_E_IO;
-    /* A file left from a killed process may have another mode, so it is removed first. */
+    /* a temporary file that a killed process left may have another mode, so it is removed first */
     if (unlink(temporary) == 0 || errno == ENOENT) {
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {

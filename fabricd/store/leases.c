@@ -87,7 +87,7 @@ void lease_table_fini(struct lease_table *t)
 
 /* ---- LIDs of the new set ---- */
 
-/* bitset of the LIDs in the new set of leases */
+/* the LIDs that the new set of leases uses, as a bitset */
 struct taken {
     uint8_t *bits;
     uint32_t top;
@@ -128,8 +128,8 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
     return sql_run(q, SQL_LEASE_PUT, "giii", l->port_guid, (int64_t)l->lid, (int64_t)l->lmc, now);
 }
 
-/* Handles a row whose port is not in the new set. *ret_keep says whether the row stays in the
- * table. */
+/* Handles the row of a port that has no lease in the new set. *ret_keep is true if the row stays
+ * in the table. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {

@@ -96,7 +96,7 @@ void lock_release(int fd)
     if (fd < 0)
         return;
     if (ftruncate(fd, 0) != 0) {
-        /* The process id stays in the file. close() releases the lock nevertheless. */
+        /* the process id stays in the file; close() releases the lock nevertheless */
     }
     close(fd);
 }

@@ -31,12 +31,14 @@
 #include "libfabmgr/base/status.h"
 
 #define HEAD_LEN 512 /* bytes for all lines except the ports */
-/* bytes: "port ", "0x", 16 digits and the line end */
+/* length in bytes of a line for a port: "port ", "0x", 16 digits and the line end */
 #define PORT_LEN 24
 
 static const struct {
     const char *file, *heading, *name;
-    /* How ports or devices are regained after the file is removed, for the error message. */
+    /*
+     * sentence for the error message: how ports or devices get a key again if the file is removed
+     */
     const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",
@@ -146,7 +148,7 @@ struct lines {
     const char *at, *end;
     unsigned number; /* number of the current line, from 1 */
     const char *line;
-    /* bytes of the current line, without the line end */
+    /* length in bytes of the current line, without the line end */
     size_t len;
 };
 

@@ -28,19 +28,20 @@ struct store_secret {
 };
 struct store_m_key {
     enum store_key_of of;
-    /* 1 for the first key; each further key has the next number */
+    /* number of the current key: 1 for the first key, and one more for each further key */
     uint64_t generation;
     /* Unix time in seconds at which the current key was made or first used */
     uint64_t since_s;
-    /* fabricd made the current key; false: the key came from the settings */
+    /* true: fabricd made the current key; false: the key comes from the settings */
     bool generated;
-    /* the key that all ports must have; 0: ports must have no key */
+    /* the current key, which all ports must have; 0: ports must have no key */
     uint64_t current;
     /* the key before the current one; 0: none */
     uint64_t previous;
-    /* The secrets instead of the keys; then the key is 0. Not for a CC_Key. */
+    /* Secrets, if keys are derived from a secret; `current` and `previous` are 0 then. Not used
+     * for CC_Keys. */
     struct store_secret secret, previous_secret;
-    /* the change from `previous` to `current` is not complete */
+    /* true: the change of all ports from `previous` to `current` is not complete */
     bool rotating;
     /* GUIDs of ports that may still have the previous key, ascending */
     uint64_t *port;
@@ -48,35 +49,42 @@ struct store_m_key {
 };
 void store_m_key_fini(struct store_m_key *k);
 
-/* Returns the struct for `key`, which follows the key in `was`: its generation is the next number,
- * and its list of ports is empty. */
+/* Returns the contents of the key file after a change to `key`. `was` are the contents before:
+ * the key in it becomes the previous key. The generation is the next number, and the list of
+ * ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
-/* Sets the list of ports. Takes over a malloc'd list of GUIDs in any order; drops zeros and
- * repetitions. */
+/* Sets the list of ports that may have the previous key. Takes over a malloc'd list of GUIDs in
+ * any order; drops zeros and repetitions. */
 void store_m_key_set_ports(struct store_m_key *k, uint64_t *list, size_t count);
-/* Finds a port GUID in the list of ports. Returns NULL if the port is not listed. */
+/* Finds a port GUID in the list of ports that may have the previous key. Returns NULL if the
+ * port is not listed. */
 const uint64_t *store_m_key_find(const struct store_m_key *k, uint64_t guid);
-/* Removes each port[i] for which done[i] is not 0. Returns how many ports were removed. */
+/* Removes port[i] from the list for each i for which done[i] is not 0. Returns how many ports
+ * were removed. */
 size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done);
 
 /* Parses the text of a key file. Returns NOMEM, or FORMAT with a sentence in why[]. */
 int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct store_m_key *ret,
                       char *why, size_t why_len);
-/* Read the file m_key or cc_key. Return NOT_FOUND if there is no such file. The other errors have a
- * sentence in why[]: IO; DENIED: other users can read the file; FORMAT; NOMEM. */
+/* These functions read the file m_key or cc_key. They return NOT_FOUND if there is no such file.
+ * The other errors have a sentence in why[]: IO; DENIED: other users can read the file; FORMAT;
+ * NOMEM. */
 int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
-/* Replaces the file in one step, with mode 0600. Returns IO or NOMEM, with a sentence in why[]. */
+/* Replaces the file in one step (the old or the new text exists at any moment), with mode 0600.
+ * Returns IO or NOMEM, with a sentence in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
 /* Returns the M_Keys for the setting `subnet.m_key: derived`, as store_m_key_generated does. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
-/* Makes a random master secret. Returns FAB_E_IO if there are no random numbers. */
+/* Makes a random master secret. Returns IO if the kernel has no random numbers. */
 int store_m_key_new_secret(struct fab_m_keys *ret);
-/* Return the current and the previous M_Keys of the file. */
+/* Return the M_Keys of the key file: the current ones, and the previous ones. */
 struct fab_m_keys store_m_key_current(const struct store_m_key *k);
 struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
-/* As store_m_key_next, for M_Keys that can be derived. `former` are the keys before them. */
+/*
+ * Like store_m_key_next, but for M_Keys that may be derived. `former`: the keys before the change.
+ */
 struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);

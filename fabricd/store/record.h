@@ -28,7 +28,7 @@ enum record_kind {
     RECORD_HOSTS
 };
 
-/* A set of forwarding tables that was published as a view. */
+/* The data of a row of table_set: forwarding tables that were published as a view. */
 struct record_set {
     uint64_t generation, duration_us, unreachable_pairs;
     int64_t time_us;
@@ -54,8 +54,8 @@ struct record_pin {
     bool there;
 };
 
-/* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it notes that the manager has
- * asked all hosts to register again. */
+/* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it stores the fact that
+ * the manager has asked all hosts to register again. */
 enum hosts_kind {
     HOSTS_SERVICE,
     HOSTS_SUBSCRIPTION,
@@ -85,7 +85,7 @@ struct record {
         struct record_port port; /* for RECORD_DISABLED and RECORD_EXEMPT */
         struct record_isolated isolated;
         struct record_pin pin;
-        /* A reference owned by the record; NULL: the baseline is removed. */
+        /* A reference that the record owns; NULL: the baseline is to be deleted. */
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
@@ -95,7 +95,9 @@ struct record {
 };
 STAILQ_HEAD(record_queue, record);
 
-/* These functions make a record. They return NULL if memory runs out. */
+/*
+ * These functions make a record for the queue of the writer. They return NULL if memory runs out.
+ */
 struct record *record_of_event(const struct event *e);
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
@@ -105,14 +107,14 @@ struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 
-/* The content of one transaction. A new set of leases replaces the set in the batch, and a new view
- * replaces the view in the batch. */
+/* The records of one transaction. A new set of leases replaces the set in the batch, and a new
+ * view replaces the view in the batch. */
 struct batch {
-    /* owned by the batch; batch_tidy_leases sorts them by GUID */
+    /* LID leases; owned by the batch; batch_tidy_leases sorts them by GUID */
     struct fab_lease *leases;
     size_t lease_count;
     bool has_leases;
-    /* a reference owned by the batch; NULL: no view */
+    /* a reference that the batch owns; NULL: the batch has no view */
     struct fab_view *view;
     struct record_queue records;
     size_t record_count;
@@ -124,7 +126,7 @@ bool batch_is_empty(const struct batch *b);
 /* Sets the leases of the batch, and takes over `leases`. */
 void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
-/* Appends the whole content of `from` to `to`, and empties `from`. */
+/* Appends all records of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);
 /* Sorts the leases by GUID. Keeps only the last lease of each GUID, and drops invalid leases. */
 void batch_tidy_leases(struct batch *b);

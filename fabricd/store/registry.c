@@ -107,7 +107,7 @@ struct cable_ends {
     uint8_t port_a, port_b;
 };
 
-/* Orders the two ends of a link: end a is the end with the lower pair (node GUID, port). */
+/* Orders the two ends of a link by (node GUID, port): end a is the lower one. */
 static struct cable_ends order(uint64_t guid, uint8_t port, uint64_t guid_2, uint8_t port_2)
 {
     if (guid < guid_2 || (guid == guid_2 && port < port_2))
@@ -239,7 +239,7 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Keeps the fabric and the LIDs of a view. */
+/* Copies the fabric and the LIDs of a view, for the comparison with the next view. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);

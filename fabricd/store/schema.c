@@ -157,9 +157,9 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL,"
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             /* 0: the manager isolated the link because of its flaps or errors.
-                              * 1: an operator isolated the link. 2: the manager did, because the
-                              * host misbehaved. */
+                             /* operated: 0, the manager isolated the link because of its flaps
+                              * or errors; 1, an operator did; 2, the manager did, because the
+                              * host misbehaved */
                              "  operated INTEGER NOT NULL,"
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
@@ -200,7 +200,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              ") WITHOUT ROWID;"
                              "CREATE TABLE alias_guid ("
                              "  port_guid TEXT NOT NULL,"
-                             /* Index of the alias in the port's GUIDInfo. */
+                             /* index of the alias GUID in GUIDInfo of the port */
                              "  place INTEGER NOT NULL,"
                              "  guid TEXT NOT NULL,"
                              "  PRIMARY KEY (port_guid, place)"
@@ -228,29 +228,31 @@ static const char step_7[] = "CREATE TABLE name_pin ("
                              "  name TEXT NOT NULL," /* the pinned NodeDescription */
                              /* Unix time of the pin, in microseconds. */
                              "  since_us INTEGER NOT NULL,"
-                             /* The operator; "": first node that showed the name. */
+                             /* approved_by: the operator; "": pinned because the node was the
+                              * first to show the name */
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
 /* The baseline of approved devices: ports of adapters and routers at switch ports, and links
  * between switches. meta.baseline is 1 if a baseline exists. */
-static const char step_8[] = "CREATE TABLE approved_place ("
-                             "  node_guid TEXT NOT NULL,"
-                             "  port INTEGER NOT NULL,"
-                             "  port_guid TEXT NOT NULL,"
-                             "  near_guid TEXT NOT NULL," /* GUID of the node at the other end */
-                             "  near_port INTEGER NOT NULL,"
-                             "  is_switch INTEGER NOT NULL,"
-                             /* NodeDescription at the time of the approval. */
-                             "  name TEXT NOT NULL,"
-                             /* Unix time of the approval, in microseconds. */
-                             "  since_us INTEGER NOT NULL,"
-                             "  approved_by TEXT NOT NULL,"
-                             "  PRIMARY KEY (node_guid, port)"
-                             ") WITHOUT ROWID;";
+static const char step_8[] =
+    "CREATE TABLE approved_place ("
+    "  node_guid TEXT NOT NULL,"
+    "  port INTEGER NOT NULL,"
+    "  port_guid TEXT NOT NULL,"
+    "  near_guid TEXT NOT NULL," /* near_guid: GUID of the node at the other end of the link */
+    "  near_port INTEGER NOT NULL,"
+    "  is_switch INTEGER NOT NULL,"
+    /* NodeDescription at the time of the approval. */
+    "  name TEXT NOT NULL,"
+    /* Unix time of the approval, in microseconds. */
+    "  since_us INTEGER NOT NULL,"
+    "  approved_by TEXT NOT NULL,"
+    "  PRIMARY KEY (node_guid, port)"
+    ") WITHOUT ROWID;";
 
-/* Pairs of endports that may have had no path while tables changed, and for how many
- * microseconds. */
+/* lost_pairs: number of pairs of endports that may have had no path while tables changed, and
+ * for how many microseconds */
 static const char step_9[] = "ALTER TABLE reroute ADD COLUMN lost_pairs INTEGER NOT NULL DEFAULT 0;"
                              "ALTER TABLE reroute ADD COLUMN lost_us INTEGER NOT NULL DEFAULT 0;";
 
@@ -272,8 +274,8 @@ static int run_number(sqlite3 *db, const char *format, int number)
     return run(db, sql);
 }
 
-/* Reads the first column of the first row. Writes it to *ret_number and, as a malloc'd text, to
- * *ret_text; both pointers may be NULL. */
+/* Runs an SQL query, and reads the first column of its first row. Writes it to *ret_number and,
+ * as a malloc'd text, to *ret_text; both pointers may be NULL. */
 static int query(sqlite3 *db, const char *sql, int64_t *ret_number, char **ret_text)
 {
     sqlite3_stmt *stmt = NULL;
@@ -306,7 +308,7 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
 
 /* ---- refusals ---- */
 
-/* Replaces the line ends in a message of SQLite, so that the message is a single line. */
+/* Replaces the line ends in an error message of SQLite, so that the message is a single line. */
 static char *one_line(char *text)
 {
     for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n'))
@@ -342,7 +344,7 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes why[] for errors that have no message yet, and returns the status. */
+/* Writes the error message why[] if there is none yet, and returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (status == FAB_E_FORMAT)
@@ -479,7 +481,7 @@ static int make_file(const char *path)
     char journal[PATH_MAX];
     if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
         return FAB_E_LIMIT;
-    /* a process that was killed may have left these files */
+    /* files that a killed process may have left */
     unlink(journal);
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);

@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-/* "fabd", in the header of the database file */
+/* "fabd": the number in the header of the database file that identifies fabricd's database */
 #define SCHEMA_APPLICATION_ID 0x66616264
 
 /* Migration steps. Step n (from 0) migrates the schema from version n to version n + 1. Version 0

@@ -169,7 +169,8 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-/* text of GUIDs and GIDs, which must stay valid until the statement has run */
+/* the parameters of a statement that are GUIDs and GIDs, as text, which SQLite reads until the
+ * statement has run */
 struct words {
     char text[4][SQL_GID_SIZE];
     unsigned used;
@@ -209,8 +210,8 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* Binds one parameter of a statement. For type b, this function also reads the second argument,
- * which is the length. */
+/* Binds one parameter of a statement. Type b (a blob) takes two arguments, the bytes and their
+ * number. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {
     uint64_t guid;

@@ -70,12 +70,14 @@ int sql_init(struct sql *q, sqlite3 *db);
 /* finalizes all statements; the caller closes the connection */
 void sql_fini(struct sql *q);
 
-/* Runs a statement that returns no rows. `types` has one letter for each parameter: i int64_t; t
- * text (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a
- * GUID (0 is stored as 0); G const uint64_t[2] as a GID; b const void * and int, that many
- * bytes.
+/*
+ * Runs a statement that returns no rows. `types` has one letter for each parameter: i int64_t; t
+ * text (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a GUID
+ * (0 is stored as 0); G const uint64_t[2] as a GID; b two arguments, const void * and the number of
+ * bytes as int.
  *
- * Returns the errors of sql_status. */
+ * Returns the errors of sql_status.
+ */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 /* Runs a statement without parameters that returns one number. Returns the errors of sql_status. */
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
@@ -85,10 +87,12 @@ int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
  * which is a bug in fabricd. */
 int sql_status(int sqlite_code);
 
-/* Bytes of a GUID as text: "0x", 16 hexadecimal digits and the NUL. */
+/* size in bytes of a GUID as text: "0x", 16 hexadecimal digits and the NUL */
 #define SQL_GUID_SIZE 19
 int sql_guid_parse(const char *text, uint64_t *ret); /* parses a GUID. Returns OK or FORMAT */
-/* Bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL. */
+/*
+ * size in bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL
+ */
 #define SQL_GID_SIZE 40
 int sql_gid_parse(const char *text, uint64_t ret[2]); /* parses a GID. Returns OK or FORMAT */
 

@@ -263,8 +263,8 @@ int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count
     return leases != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* Reads one end (0 or 1) of a link as a struct fab_place. Returns false if the row is not valid
- * because somebody edited it by hand. */
+/* Reads one end of a link (end: 0 or 1) as a struct fab_place. Returns false if the row is not
+ * valid because somebody edited it by hand. */
 static bool read_place(sqlite3_stmt *stmt, int end, struct fab_place *ret)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 4 * end);

@@ -30,7 +30,7 @@ struct store;
  * path is too long, NOMEM, or DENIED, NOT_FOUND or IO if the directory or the file cannot be
  * used. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
-/* writes all queued records, then closes; NULL is permitted */
+/* writes all queued records, and then closes the store; s may be NULL */
 void store_close(struct store *s);
 
 /* Loads the LID leases. *ret is malloc'd. Returns NOMEM, IO, or FORMAT if the database is
@@ -43,11 +43,11 @@ int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
-/* The following functions put a copy or a reference into the queue of the writer. If memory runs
- * out, they drop the record and log this. A set of leases replaces the earlier set. Leases of ports
- * that are not in the new set stay reserved until other ports get these LIDs. If the fabric of a
- * view has not changed since the view before, the writer only computes a hash of it (1-2 ms at
- * 13,000 nodes). */
+/* The following functions put a copy of a record, or a reference to it, into the queue of the
+ * writer thread. If memory runs out, they drop the record and log this. A set of leases replaces
+ * the earlier set. Leases of ports that are not in the new set stay reserved until other ports
+ * get these LIDs. If the fabric of a view is that of the view before, the writer only computes a
+ * hash of it (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 /* Updates the registry of the fabric, and adds a row to table_set. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
@@ -56,8 +56,8 @@ void store_put_event(struct store *s, const struct event *e);
 /* The last 10,000 reroutes are kept. */
 void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled. They stay disabled after a restart. The load functions below
- * return malloc'd arrays, or NULL if there are no rows. They return NOMEM, IO or FORMAT. */
+/* Ports that an operator disabled. They stay disabled after a restart. The load functions from
+ * here on return malloc'd arrays, or NULL if there are no rows. They return NOMEM, IO or FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
@@ -68,7 +68,7 @@ int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_co
  * port identify one end of the link. The exemption survives a restart. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Isolated links. They stay isolated after a restart. guid[0] and port[0] identify the link. */
+/* An isolated link. It stays isolated after a restart. guid[0] and port[0] identify the link. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
@@ -130,7 +130,7 @@ int store_load_members(struct store *s, struct store_member **ret, size_t *ret_c
 
 struct store_alias { /* key of the row: port_guid and place */
     uint64_t port_guid, guid;
-    /* index in the port's GUIDInfo, from 1 */
+    /* index of the alias GUID in GUIDInfo of the port, from 1 */
     uint16_t place;
 };
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
@@ -142,28 +142,28 @@ int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_co
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* store_mark returns the number of records put so far. store_is_written says whether the first
- * `mark` records are committed, so that a crash does not lose them; the SA agent then answers the
- * registration. While the database cannot be written, store_is_written returns true, so that hosts
- * nevertheless get answers. */
+/* store_mark returns how many records were put into the queue so far. store_is_written returns
+ * true if the first `mark` records are committed, so that a crash does not lose them; the SA
+ * agent then answers the registration. While the database cannot be written, store_is_written
+ * returns true, so that hosts get answers nevertheless. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
-/* Returns whether the writer is so far behind that the caller must refuse new registrations. */
+/* Returns true if the writer is so far behind that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
 /* Returns the number of records (events and table sets) that were dropped because the writer was
  * behind. */
 uint64_t store_dropped(struct store *s);
-/* Waits until all records are written or a write fails. For tests and shutdown. */
+/* Waits until all queued records are written or a write fails. For tests and shutdown. */
 void store_flush(struct store *s);
 
-/* Calls fn for at most `limit` events with after < seq < before, oldest or newest first. `before`
- * 0: no upper bound. fn must not call the store. Events of the last 50 ms may be missing. Returns
- * NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` events whose sequence numbers are above `after` and below
+ * `before` (0: no upper bound), oldest or newest first. fn must not call the store. Events of
+ * the last 50 ms may be missing. Returns NOMEM, IO or FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Calls fn for at most `limit` reroutes with generations below `before`, newest first. `before` 0:
- * no bound. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` reroutes whose generations are below `before` (0: no bound),
+ * newest first. Returns NOMEM, IO or FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

@@ -21,12 +21,13 @@ struct lease_row {
 };
 
 struct lease_table {
-    /* copies of the rows in the database, sorted by GUID */
+    /* copies of the rows in the table of leases, sorted by GUID */
     struct lease_row *rows;
     size_t count;
 };
 
-/* Loads the rows, without rows that are not valid. Returns NOMEM or the errors of sql_status. */
+/* Loads the table of leases, without rows that are not valid. Returns NOMEM or the errors of
+ * sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
 /* Writes the differences between `t` and `leases` into the open transaction. *ret is the table
  * after the commit. `leases` must be sorted by GUID. The row of a port that has no lease in
@@ -36,17 +37,18 @@ int lease_table_write(const struct lease_table *t, struct sql *q, const struct f
 void lease_table_fini(struct lease_table *t);
 
 struct registry {
-    /* hash of the rows in the database; 0: not known */
+    /* hash of the rows of nodes, ports and links in the database; 0: not known */
     uint64_t hash;
     /* Copy of the fabric in the database; NULL: not known (after a start). */
     struct fab_fabric *fabric;
     /* [fabric->port_count] base LIDs of the ports of `fabric` */
     uint32_t *lids;
-    /* Unix time in seconds at which last_seen was last renewed */
+    /* Unix time in seconds at which last_seen was last written to all rows */
     int64_t seen;
 };
 
-/* Loads the hash. The other members of *r stay empty. Returns the errors of sql_status. */
+/* Loads the hash of the registry. The other members of *r stay empty. Returns the errors of
+ * sql_status. */
 int registry_load(struct registry *r, sqlite3 *db);
 /* Writes the differences between `r` and the view into the open transaction. *ret is the registry
  * after the commit; it shares no memory with `r`. Returns NOMEM or the errors of sql_run. */

@@ -35,16 +35,16 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* if the queue has this many records, further events are dropped */
+/* if the queue has this many records, further events and table sets are dropped */
 #define QUEUE_MAX 8192
-/* if the queue has this many records, the thread writes at once */
+/* if the queue has this many records, the thread writes them at once and does not wait for more */
 #define QUEUE_HURRY 1024
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 #define SETS_KEPT 10000
-/* number of old events that are deleted together */
+/* number of events that are deleted together when there are too many */
 #define TRIM_EVERY 256
 /* number of newest events that stay in the database */
 #define KEEP_DEFAULT 100000
@@ -54,7 +54,7 @@ struct writer {
     pthread_mutex_t mutex;
     pthread_cond_t wake, idle;
 
-    /* The members below are guarded by the mutex. */
+    /* The members from here on are protected by the mutex. */
     struct batch pending;
     size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
@@ -63,15 +63,16 @@ struct writer {
     uint32_t keep;
     unsigned flushing;
     bool stop;
-    /* `work` has records that are not written yet */
+    /* true: the batch `work` has records that are not written yet */
     bool unwritten;
     bool failing; /* the last transaction failed */
-    /* a host waits for the commit of a record in `pending` */
+    /* true: a host waits until a record in `pending` is committed */
     bool urgent;
-    /* number of records put so far; number committed or given up so far */
+    /* put: number of records that were put into the queue so far. written: number of those that
+     * are committed or given up. */
     uint64_t put, written;
 
-    /* The members below are used by the writer thread only. */
+    /* Only the writer thread uses the members from here on. */
     struct sql sql;
     char *path;
     struct batch work;
@@ -223,8 +224,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* Copies of the rows as they will be after the commit. They then replace the copies in struct
- * writer. */
+/* Copies of rows of the database as they will be after the commit. They then replace the copies
+ * in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -322,15 +323,15 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Logs that a batch is dropped because it violates the schema. A repetition would fail in the same
- * way. */
+/* Logs that a batch is dropped because it violates the schema, so that a further try would fail
+ * in the same way. */
 static void give_up_batch(struct writer *w)
 {
     log_error(
         "store",
         "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
         w->work.record_count, w->failure);
-    /* Without its copy of the rows, the writer writes the next view completely. */
+    /* without its copy of the rows, the writer writes all rows of the next view */
     registry_fini(&w->registry);
 }
 
@@ -367,7 +368,7 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Returns whether the thread must write at once and not wait for more records. */
+/* Returns true if the thread must write at once and not wait for more records. */
 static bool is_hurried(const struct writer *w)
 {
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
@@ -408,7 +409,7 @@ static void *writer_main(void *arg)
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
-        /* The manager stops, so this is the last try. If it fails, the records are lost. */
+        /* the manager is stopping, so this is the last try; if it fails, the records are lost */
         last = w->stop && w->failing;
         batch_move(&w->work, &w->pending);
         w->unwritten = true;
@@ -521,8 +522,8 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* Locks the mutex; end_put unlocks it. end_put also wakes the thread for the first record in the
- * queue, and when the queue has QUEUE_HURRY records. */
+/* Begins to put a record into the queue: locks the mutex. end_put unlocks it, and wakes the
+ * thread for the first record in the queue, and when the queue has QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -544,7 +545,9 @@ static void put_in(struct writer *w, struct record *r)
     w->put++;
 }
 
-/* Takes over the record `r`, and drops it if the queue is full. The caller holds the mutex. */
+/*
+ * Puts the record `r` into the queue, or frees it if the queue is full. The caller holds the mutex.
+ */
 static void put_bounded(struct writer *w, struct record *r)
 {
     if (w->queued < QUEUE_MAX) {
@@ -575,7 +578,7 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    /* freed without the mutex, because freeing a large view takes long */
+    /* the replaced view is freed without the mutex, because freeing a large view takes long */
     fab_view_unref(replaced);
 }
 

@@ -13,17 +13,16 @@ struct writer;
 /* Starts the writer thread. Takes over the connection, even if it returns an error. Returns NOMEM
  * or the errors of sql_status. */
 int writer_start(sqlite3 *db, const char *path, struct writer **ret);
-/* writes all queued records, then stops; NULL is permitted */
+/* writes all queued records, and then stops the thread; w may be NULL */
 void writer_stop(struct writer *w);
 
-/* These functions put a value into the queue of the writer, and take over leases, view and
- * record. */
+/* These functions put a value into the queue of the writer, and take it over. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
 /* The writer never drops this record. */
 void writer_put_lasting(struct writer *w, struct record *r);
-/* The writer commits the record at once and never drops it. */
+/* Puts a record into the queue that the writer commits at once and never drops. */
 void writer_put_urgent(struct writer *w, struct record *r);
 uint64_t writer_mark(struct writer *w);
 bool writer_is_written(struct writer *w, uint64_t mark);
