@@ -10,7 +10,8 @@
 
 typedef void fabric_set_check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx);
 
-/* Fabrics of 1 to 40 switches. Some are damaged, and some have several LIDs for each port. */
+/* Passes random fabrics of 1 to 40 switches to `check`. Some are damaged, and in some the ports
+ * have several LIDs (LMC). */
 static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_check *check,
                                      void *ctx)
 {
@@ -32,7 +33,8 @@ static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Trees of two to four levels with different GUIDs. The first tree is not damaged. */
+/* Passes trees of two to four levels with different GUIDs to `check`. Only the first tree is
+ * complete. */
 static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
                                     void *ctx)
 {
@@ -54,7 +56,7 @@ static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_ch
     }
 }
 
-/* Tori, meshes and rings: each torus with and without hosts, and as a mesh. */
+/* Passes tori, meshes and rings to `check`: each torus with and without hosts, and as a mesh. */
 static inline void fabric_set_grids(fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
@@ -78,8 +80,8 @@ static inline void fabric_set_damaged_grids(uint64_t seed, fabric_set_check *che
         check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
 }
 
-/* Trees of two levels, with aggregation nodes at all switches and hosts at spines. Every second
- * fabric is damaged. */
+/* Passes trees of two levels to `check` that have aggregation nodes at all switches, and hosts at
+ * spines. Links are missing in every second one. */
 static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_check *check,
                                      void *ctx)
 {
@@ -95,7 +97,8 @@ static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Takes over b. Makes the fabric without damage, then damaged ones. */
+/* Takes ownership of the builder b. Makes its fabric without damage and passes it to `check`, then
+ * with damage. */
 static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, const char *what,
                                  fabric_set_check *check, void *ctx)
 {
@@ -106,7 +109,8 @@ static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, c
     fab_fabric_unref(f);
 }
 
-/* Dragonflies, a hypercube, HyperX, a full mesh of more than 64 switches, and rails. */
+/* Passes dragonflies, a hypercube, HyperX, a full mesh of more than 64 switches, and a fabric with
+ * rails to `check`. */
 static inline void fabric_set_families(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     struct fab_prng prng;

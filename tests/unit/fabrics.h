@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions for fabrics in unit tests: they read, seal, and compare fabrics field by field. */
+/* Functions of unit tests that read fabrics from text, seal them, and compare them field by field.
+ */
 #ifndef TESTS_UNIT_FABRICS_H
 #define TESTS_UNIT_FABRICS_H
 
@@ -91,7 +92,8 @@ static inline void assert_same_fabric(const struct fab_fabric *x, const struct f
         assert_same_attr(&fab_wire_attr_switch_info, &x->switches[i], &y->switches[i], i);
 }
 
-/* Checks the invariants of a snapshot. */
+/* Checks what must hold for every snapshot: for example, that links lead back, and that nodes are
+ * sorted. */
 static inline void assert_sound(const struct fab_fabric *f)
 {
     uint32_t links = 0, next = 0;

@@ -29,7 +29,7 @@ static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)
            fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, port);
 }
 
-/* Returns whether links connect port src with port dst. Only switches forward. */
+/* Marks all ports that packets can reach from `node` over links. Only switches forward packets. */
 static inline void naive_reach(struct naive *n, uint32_t node)
 {
     if (n->reached[node])
@@ -62,8 +62,8 @@ static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
     return n->reached[to];
 }
 
-/* Returns the number of switches that the packet passes; 0: none; -1: the packet does not arrive.
- */
+/* Returns the number of switches that a packet from port `src` to the LID passes, which may be 0;
+ * -1 if the packet does not arrive. */
 static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
 {
     const struct fab_fabric *f = n->f;

@@ -74,7 +74,7 @@ static inline bool is_trunk(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->node < f->switch_count && naive_is_channel(f, port);
 }
 
-/* Returns the fabric without the link of `port`. f stays valid. */
+/* Returns a copy of f without the link of `port`. Does not free f. */
 static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint32_t port)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -86,7 +86,7 @@ static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint3
     return sealed(b);
 }
 
-/* Returns the fabric without the switch and its endports. */
+/* Returns a copy of f without the switch `sw` and its endports. */
 static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint32_t sw)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -118,7 +118,7 @@ static inline uint64_t changed_sls(const struct made *before, const struct made 
     return changed;
 }
 
-/* The results of many faults. */
+/* What a test has counted over many faults. */
 struct tally {
     unsigned tried, refused, unproven, changed;
 };
@@ -170,8 +170,8 @@ static inline struct tally switch_faults(const char *engine, const struct made *
     return t;
 }
 
-/* Frees f. For each fault of one link or switch, the engine must route the fabric, the tables must
- * pass the proof, and no SL may change. */
+/* Frees f. Lets each link and each switch fail alone. Each time, the engine must route the fabric,
+ * its tables must pass the proof, and no path may get another SL. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -184,7 +184,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     made_fini(&before);
 }
 
-/* Returns the fabric without some links and switches. f stays valid. */
+/* Returns a copy of f without some random links and switches. Does not free f. */
 static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng,
                                              unsigned cables, unsigned switches)
 {
@@ -208,8 +208,9 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
     return now;
 }
 
-/* Frees f. After several faults at once, the engine must route the fabric or refuse it with a
- * reason; at most `odd` percent of the routed fabrics may fail the proof. */
+/* Frees f. Lets several links and switches fail at once. Each time, the engine must either route
+ * the fabric or refuse it with a reason. At most `odd` percent of the routed fabrics may fail the
+ * proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {
@@ -225,7 +226,7 @@ static inline void mostly_survives(const char *engine, struct fab_fabric *f, str
     made_fini(&before);
 }
 
-/* Frees f. Checks that tables and VLs do not depend on the order of discovery. */
+/* Frees f. Checks that tables and VLs are the same if the fabric is discovered in another order. */
 static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f,
                                         struct fab_prng *prng)
 {
@@ -244,7 +245,8 @@ static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f
     made_fini(&b);
 }
 
-/* Frees f. Other GUIDs lead to other coordinates. Checks that the tables are as good. */
+/* Frees f. Gives the switches other GUIDs, which leads to other coordinates in the grid, and checks
+ * that the tables still pass the proof. */
 static inline void bears_other_guids(const char *engine, struct fab_fabric *f,
                                      struct fab_prng *prng, const char *what)
 {

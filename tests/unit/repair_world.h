@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric under repair, and its judges. Three independent judges check each repair: the proof of
- * the complete tables (libfabmgr/verify), which knows nothing of repairs; a fresh repair from the
- * baseline; and a walk of every pair of ports after every single write. REPAIR_STEPS=1000 in the
- * environment makes the sequences of faults longer.
+ * A fabric under repair, and its judges. Three independent checks (the judges) are made after each
+ * repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs; a
+ * fresh repair from the baseline; and a walk of every pair of ports after every single write.
+ * REPAIR_STEPS=1000 in the environment makes the sequences of faults longer.
  */
 #ifndef TESTS_UNIT_REPAIR_WORLD_H
 #define TESTS_UNIT_REPAIR_WORLD_H
@@ -22,11 +22,12 @@ struct world {
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
     bool *dead;     /* [count] */
-    bool looked_at; /* every single write is checked */
-    /* all changes start from the baseline, and must not change more than necessary */
+    bool looked_at; /* the tables are checked after every single write */
+    /* every change starts from the baseline, and the test checks that it changes no more entries
+     * than necessary */
     bool lone;
-    bool spoiled;       /* deltas are damaged, and the proof must detect this */
-    bool sets_compared; /* each plan is compared with those of all sets of labels */
+    bool spoiled;       /* the test damages deltas, and checks that the proof detects this */
+    bool sets_compared; /* the test compares each plan with those of all other sets of labels */
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;
 };
@@ -85,8 +86,7 @@ static inline struct fab_verdict judged(const struct world *w, const struct fab_
     return v;
 }
 
-/* Returns whether the tables are as good as the engine promises; some engines promise less than the
- * proof checks. */
+/* Returns whether the tables of the baseline pass the proof. Those of some engines do not. */
 static inline bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
@@ -95,8 +95,8 @@ static inline bool is_good(const struct world *w)
     return good;
 }
 
-/* Takes over f. Returns NULL if the engine does not support the fabric, or if there are no labels
- * for its VLs. */
+/* Makes the state of a test with tables of this engine, and takes ownership of f. Returns NULL if
+ * the engine does not support the fabric, or if the repair finds no labels for its VLs. */
 static inline struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
 {
     struct world *w = calloc(1, sizeof(*w));
@@ -137,14 +137,15 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        if (dead[i]) /* either port will do */
+        /* names the link by either of its ports, because the repair must accept both */
+        if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
     }
     return count;
 }
 
-/* Returns the fabric in which the dead links are down. */
+/* Returns a copy of the fabric in which the dead links are down. */
 static inline struct fab_fabric *with_dead_links(const struct world *w, const bool *dead)
 {
     struct fab_fabric *f = NULL;
@@ -162,8 +163,8 @@ static inline struct fab_fabric *with_dead_links(const struct world *w, const bo
 
 /* ---- one moment between writes --------------------------------------------------------------- */
 
-/* Finds which pairs (switch, LID) have a path that arrives. Returns false if there is a loop. ret:
- * [switches][top + 1]. */
+/* Finds, for each switch and LID, whether packets arrive by the tables: ret[switches][top + 1].
+ * Returns false if there is a forwarding loop. */
 static inline bool find_arrivals(const struct world *w, const struct fab_fabric *f,
                                  const struct fab_lft *lft, bool *ret)
 {
@@ -201,8 +202,8 @@ static inline void put_write(const struct world *w, struct fab_lft *lft,
            FAB_LFT_BLOCK);
 }
 
-/* Returns what is wrong with the tables at this moment, or NULL. before: the pairs that had a path
- * at the start. */
+/* Returns a text that says what is wrong with the present mixture of tables; NULL if it is correct.
+ * before[]: the pairs that had a path before the first write. */
 static inline const char *fault_of(const struct world *w, const struct fab_fabric *f,
                                    const struct fab_lft *lft, const bool *before, bool *after)
 {
@@ -219,9 +220,9 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Applies the writes in random order within each step (in any order, if not in_steps). After each
+/* Applies the writes in random order, step by step or, if not in_steps, all at once. After each
  * write, all paths that worked before must still work, and there must be no loop and no cycle.
- * Returns NULL, or what went wrong. */
+ * Returns NULL, or a text that says what went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)
@@ -232,7 +233,8 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
     uint32_t *order = calloc(d->writes + 1, sizeof(*order));
     const char *fault = NULL;
     for (; early < d->writes && d->write[early].early; early++)
-        put_write(w, &lft, d, &d->write[early]); /* before links come up */
+        /* these writes come before the links that return become Active */
+        put_write(w, &lft, d, &d->write[early]);
     ck_assert(find_arrivals(w, f, &lft, before));
     for (size_t first = early, end; first < d->writes; first = end) {
         for (end = first; end < d->writes; end++) {
@@ -259,7 +261,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
 
 /* ---- one change of the set of dead links ----------------------------------------------------- */
 
-/* Checks that endports that links connect reach each other. */
+/* Checks that all endports that are connected by links reach each other. */
 static inline void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
                                         const struct fab_lft *lft, const struct fab_verdict *v)
 {
@@ -316,7 +318,8 @@ static inline void assert_fresh(struct world *w, const uint32_t *dead, uint32_t 
     fab_repair_free(fresh);
 }
 
-/* Checks that a damaged delta that passes the proof is correct nevertheless. */
+/* Called with a delta that the test has damaged and that still passes the proof. Checks that the
+ * tables are correct nevertheless. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -338,7 +341,8 @@ static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
     fab_target_lft_fini(&lft);
 }
 
-/* Gives one entry another port, or removes its change. */
+/* Damages a delta: gives one entry another port, or removes its change. Checks whether the proof
+ * detects this. */
 static inline void spoil(struct world *w, const struct fab_fabric *f,
                          const struct fab_repair_delta *d, struct fab_prng *prng)
 {
@@ -362,8 +366,8 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
     free(bad.change);
 }
 
-/* Returns the number of switches on the path to the destination by the tables, from the switch at
- * the other end of this port; UINT32_MAX: a loop, or no route. */
+/* Returns the number of switches on the path to the LID, from the switch at the other end of port
+ * `num` of `sw`; UINT32_MAX if there is a loop or no route. */
 static inline uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
 {
     const struct fab_fabric *f = w->whole;
@@ -391,8 +395,8 @@ static inline bool is_dead(const struct world *w, const bool *dead, uint32_t sw,
     return false;
 }
 
-/* Checks, after the commit of a fault, that a switch uses another port only if its old port is
- * dead, or if the old port leads to a longer path than the new one. */
+/* Checks that a repair changes no entry without need: a switch uses another port than before only
+ * if the old port is dead, or if the path over it is longer than the new one. */
 static inline void assert_little(const struct world *w, const bool *dead,
                                  const struct fab_repair_delta *d)
 {
@@ -407,8 +411,8 @@ static inline void assert_little(const struct world *w, const bool *dead,
     }
 }
 
-/* Checks that the plan uses the first set of labels that leaves no entry without a path, or else
- * the first set with which a repair is possible; each plan counts its work from 0. */
+/* Checks that the plan uses the right set of labels: the first set that leaves no entry without a
+ * path or, if there is none, the first set with which a repair is possible. */
 static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
                               const struct fab_repair_delta *d)
 {
@@ -441,7 +445,8 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
-/* Returns false if the repair was refused; nothing has changed then. */
+/* Repairs the tables for a new set of dead links, with all checks. Returns false if the repair was
+ * refused; the tables are then unchanged. */
 static inline bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
 {
     uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
@@ -537,7 +542,7 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
             toggle(w, next, prng, dead * 5 > w->count);
         if (change_to(w, next, prng))
             memcpy(w->dead, next, w->count * sizeof(*next));
-        else if (dead > 0) /* all links alive again */
+        else if (dead > 0) /* the repair was refused, so the next step begins without dead links */
             memset(w->dead, 0, w->count * sizeof(*next));
     }
     memset(next, 0, w->count * sizeof(*next));

@@ -29,7 +29,8 @@ static inline struct drawing *draw_new(void)
     return d;
 }
 
-/* These functions add a node or link, and return an index into the drawing. */
+/* These functions add a node or a link to a drawing of a fabric. draw_node returns the index of the
+ * node. */
 static inline uint32_t draw_node(struct drawing *d, uint32_t ref)
 {
     ck_assert_uint_lt(d->count, DRAW_NODES);
@@ -66,7 +67,7 @@ static inline struct fab_fabric *draw_done(struct drawing *d)
     return sealed(b);
 }
 
-/* Makes a grid of n dimensions (n <= 3), as a torus or as a mesh. */
+/* Makes a grid of n dimensions (n <= 3), which is a torus if `wrap` is true, otherwise a mesh. */
 static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_t hosts)
 {
     struct drawing *d = draw_new();
@@ -116,8 +117,8 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 
 /* ---- damage and disguise --------------------------------------------------------------------- */
 
-/* Frees f. Pulls each cable between switches with the probability `cables`, and removes each switch
- * with the probability `switches`. The result may be partitioned. */
+/* Frees f. Returns the fabric without some links and switches: each ISL fails with the probability
+ * `cables`, and each switch with the probability `switches`. The result may be partitioned. */
 static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
                                          double switches)
 {
@@ -148,7 +149,8 @@ static inline uint64_t new_guid(uint64_t guid, uint64_t salt)
     return salt == 0 ? guid : fab_base_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
-/* Makes the same fabric in another order of discovery, and with other GUIDs if salt is not 0. */
+/* Makes the same fabric in another order of discovery. If salt is not 0, the nodes also get other
+ * GUIDs. */
 static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_prng *prng,
                                         uint64_t salt)
 {
@@ -234,7 +236,7 @@ static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
 }
 
-/* The proof in steps gives the same verdict. */
+/* Checks that the proof in steps (steps.h) gives the same verdict as the proof at once. */
 static inline void assert_steps_agree(const struct fab_verify_input *in,
                                       const struct fab_verdict *want)
 {

@@ -40,8 +40,8 @@ static void choice_fini(struct fab_engine_choice *t)
     fab_verify_verdict_fini(&t->verdict);
 }
 
-/* Runs the first engine of the chain that supports f. The test then makes the choice. Takes over f.
- */
+/* Runs the engines of the chain until one of them supports f, and stores its tables. The choice
+ * follows in the test. Takes ownership of f. */
 static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
 {
     char why[80];
@@ -196,7 +196,7 @@ END_TEST
 
 static struct chosen lean;
 
-/* On failure the previous choice is kept. */
+/* the tables that were chosen before must still be there after a failure */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation fails in turn while classes are read, members of groups are found, and tables
- * are planned: each time the call returns NOMEM and (under the sanitizers) leaks nothing.
+ * Lets every allocation fail in turn while traffic classes are read, members of groups are found,
+ * and tables are planned. Each time, the call must return NOMEM and (which the sanitizers check)
+ * leak nothing.
  */
 #include <string.h>
 

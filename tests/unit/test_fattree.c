@@ -16,7 +16,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Returns NULL if the engine refuses the fabric; why[] then has the reason. */
+/* Returns the tables of the engine; NULL if it refuses the fabric, with the reason in why[]. */
 static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, char why[200])
 {
     struct fab_policy p = defaults(lmc);
@@ -45,7 +45,8 @@ static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
 struct hosts {
-    uint32_t *port, count; /* [count] the ports, by LID or in the order of calls */
+    /* [count] the ports of the hosts, sorted by LID or in the order in which they were added */
+    uint32_t *port, count;
 };
 
 static bool is_host(const struct fab_fabric *f, uint32_t port)
@@ -66,7 +67,8 @@ static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_ta
     return h;
 }
 
-/* Returns the maximum number of flows on a link when host i sends to host i + k. */
+/* Returns the maximum number of flows on any link in the shift by k, in which host i sends to host
+ * i + k. */
 static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, const struct hosts *h,
                       uint32_t k, uint32_t *load)
 {
@@ -126,7 +128,8 @@ START_TEST(parallel_links_are_free_of_conflict)
 }
 END_TEST
 
-/* The tables follow the order of the tree, whatever the GUIDs are. */
+/* The tables follow from the positions of the switches in the tree. Other GUIDs must not change
+ * them. */
 START_TEST(guids_do_not_matter)
 {
     struct fab_prng prng;
@@ -242,8 +245,8 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* The entries of switches with the same upper ports are computed once: there are no more classes
- * than wanted. */
+/* Checks that the engine finds at most `wanted` equivalence classes of switches with the same upper
+ * ports. It computes the entries of each class only once. */
 static void check_classes(const struct fab_tree *t, uint32_t wanted)
 {
     uint32_t count = 0;
@@ -342,8 +345,8 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* The engine supports a topology that is no tree, and its tables pass the proof, or the engine
- * refuses it with a reason. */
+/* On a topology that is no tree, the engine must either make tables that pass the proof, or refuse
+ * it with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
     struct fab_prng prng;
@@ -394,7 +397,8 @@ struct moved {
     uint64_t entries, blocks, switches, hit, innocent;
 };
 
-/* Returns whether the path from sw to the LID uses a port of the link, at either end. */
+/* Returns whether the path from switch sw to the LID uses the link of `port`, in either direction.
+ */
 static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint32_t sw,
                    uint32_t lid, uint32_t cable)
 {
@@ -447,8 +451,9 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Frees f, a tree without damage. A failed link may change only entries that used it. If it is a
- * link of the root or above the root, entries for upper switches may change, too. */
+/* Frees f, a complete tree. Checks that a failed link changes only entries whose paths used it. If
+ * it is a link of the root switch or above it, entries for LIDs of upper switches may change, too.
+ */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -514,9 +519,9 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Checks a failed switch: of the entries of the remaining switches for the remaining LIDs, those
- * that used the failed switch must change, and few others may change. */
-/* Ports exchange their LIDs: all of them, or one in ten. */
+/* Checks that after the failure of a switch, all entries whose paths used it have changed, and few
+ * others. Only the remaining switches and LIDs count. */
+/* Exchanges the LIDs of ports: of all of them, or of one in ten. */
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {
     for (uint32_t i = lids->port_count; i-- > 1;) {
@@ -531,8 +536,8 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
     ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
-/* With scattered LIDs, the engine can copy neither rows nor parts of rows. Each endport must be
- * reached over the same links as before, whichever LID it has. */
+/* If LIDs are scattered, the engine cannot copy the entries of several LIDs at once. The result
+ * must be the same: each endport is reached over the same links as before, whatever its LID is. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;

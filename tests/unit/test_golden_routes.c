@@ -74,7 +74,8 @@ static uint64_t hash_delta(const struct fab_repair_delta *d)
     return digest;
 }
 
-/* Each ISL fails alone. Afterwards the last four ISLs fail together. */
+/* Hashes the repairs after the failure of each single ISL, and then of the last four ISLs together.
+ */
 static uint64_t hash_repairs(const struct fab_fabric *f, const struct fab_policy *p,
                              const struct fab_target *t)
 {
@@ -152,7 +153,7 @@ static void print_tables(FILE *out, const struct fab_fabric *f, const struct fab
     fab_verify_verdict_fini(&v);
 }
 
-/* Runs the first engine of the chain that supports the fabric, and then the choice of the best
+/* Runs the engines of the chain until one of them supports the fabric, and then chooses the best
  * engine. */
 static int run_auto(const struct fab_route_input *in, struct fab_target *t, char *why, size_t len)
 {
@@ -259,7 +260,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* the fabric would not be connected without so many links */
+        return; /* without so many links, the fabric would not be connected */
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);

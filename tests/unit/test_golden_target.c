@@ -163,7 +163,8 @@ static void print_round(FILE *out, const char *name, struct world *w)
     fab_target_arb_cache_fini(&cache);
 }
 
-/* Takes over f. The classes differ in share, priority and SL. */
+/* Prints the settings for a policy whose traffic classes differ in share, priority and SL. Takes
+ * ownership of f. */
 static void print_world(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         unsigned classes)
 {
@@ -186,7 +187,7 @@ static void print_world(FILE *out, const char *name, struct fab_fabric *f, const
         if (i % 3 == 1)
             draw_devices(w.f, &g);
         print_round(out, name, &w);
-        w.report.notes = 0; /* the notes are printed once */
+        w.report.notes = 0; /* the notes are printed only once */
     }
     world_fini(&w);
 }

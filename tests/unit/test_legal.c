@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the lengths of legal paths with those computed by the definition, for one destination
- * and one switch at a time, on all sets of fabrics. Rows that are reported as equal must be equal,
- * and descends[] must be correct.
+ * Computes the lengths of legal paths a second time, by their definition, for one destination and
+ * one switch at a time, and compares them with those of legal_paths.c, on all sets of fabrics. Also
+ * checks that switches that are reported to have equal lengths do have them, and that
+ * fab_route_legal_descends is correct.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/fabric_sets.h"

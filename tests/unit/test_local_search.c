@@ -44,7 +44,8 @@ static uint64_t hops(const struct fab_quality *q)
     return sum;
 }
 
-/* Takes over f. Returns false if the engine refuses f. */
+/* Runs the engine and then the local search, and takes ownership of f. Returns false if the engine
+ * refuses f. */
 static bool run(const char *engine, struct fab_fabric *f, const char *what, struct improved *ret)
 {
     struct improved p = {.made = made_by(engine, f)};
@@ -172,8 +173,8 @@ START_TEST(perfect_tables_stay)
 }
 END_TEST
 
-/* Two leaves with four hosts each, four spines, and one missing link. The bound is (4 * 4) / 3,
- * rounded up to whole LIDs. */
+/* Two leaves with four hosts each, four spines, and one missing link. At least (4 * 4) / 3 units
+ * must use one of the three links; rounded up to whole LIDs, this is the bound. */
 START_TEST(one_link_less)
 {
     struct improved p;

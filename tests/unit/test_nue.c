@@ -36,7 +36,8 @@ static void assert_proven(const struct fab_fabric *f, const struct fab_target *t
     fab_verify_verdict_fini(&v);
 }
 
-/* Takes over f. vls: OperationalVLs as in PortInfo. Returns the number of VLs in use. */
+/* Checks the tables of the engine, and takes ownership of f. vls: OperationalVLs as in PortInfo.
+ * Returns the number of VLs in use. */
 static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const char *what)
 {
     struct fab_policy p;
@@ -55,7 +56,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* Takes over f. Checks the engine on one VL, and on as many VLs as the links have. */
+/* Takes ownership of f. Checks the engine on one VL, and on as many VLs as the links have. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -63,7 +64,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     check_lanes(f, lmc, 5, what);
 }
 
-/* Checks the engine on a number of VLs that the next random number determines. */
+/* Takes ownership of f. Checks the engine on a random number of VLs. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     check_lanes(f, lmc, (uint8_t)(1 + fab_base_prng_below(prng, 5)), what);
@@ -156,8 +157,8 @@ START_TEST(an_empty_fabric_has_empty_tables)
 }
 END_TEST
 
-/* On one VL a torus has no shortest paths without cyclic dependencies; each further VL permits
- * more. */
+/* On one VL, not all paths of a torus can be shortest without a cycle of channel dependencies. With
+ * each further VL, more paths can. */
 START_TEST(vls_shorten_paths)
 {
     const uint32_t size[3] = {6, 6, 1};
@@ -187,7 +188,8 @@ END_TEST
 
 /* ---- the graph of turns ---------------------------------------------------------------------- */
 
-/* Returns whether `to` leads to `from` over dependencies in use. */
+/* Returns whether dependencies in use lead from the arc `to` to the arc `from`, so that a
+ * dependency from `from` on `to` would close a cycle. */
 static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));
@@ -310,8 +312,9 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Returns whether the arc may be combined with all alternatives of the switch to which it leads,
- * and with the arcs by which the chosen paths enter s. */
+/* Returns whether switch s may use the arc, whatever other alternatives packets take: the arc may
+ * follow all arcs by which the chosen paths enter s, and all alternatives of the next switch may
+ * follow the arc. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -328,8 +331,9 @@ static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return true;
 }
 
-/* Checks that the alternatives are the arcs of paths of equal length that can be combined, and that
- * the chosen arc is one of them. Returns how many arcs of this length cannot be combined. */
+/* Checks that the alternatives of each switch are exactly the arcs that lead to paths of equal
+ * length and can be combined freely, and that the chosen arc is one of them. Returns how many arcs
+ * of this length cannot be combined. */
 static unsigned check_alternatives(const struct fab_nue *d)
 {
     unsigned unfit = 0;
@@ -347,8 +351,8 @@ static unsigned check_alternatives(const struct fab_nue *d)
     return unfit;
 }
 
-/* Takes over f. Finds the paths to all switches with hosts, and their alternatives: first with
- * further dependencies, then without. Returns how many arcs could not be combined. */
+/* Takes ownership of f. Finds the paths to all switches with hosts, and their alternatives: first
+ * with further dependencies, then without. Returns how many arcs could not be combined. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;

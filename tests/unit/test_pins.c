@@ -87,7 +87,7 @@ static const char *pinned(const struct desk *d, uint32_t i)
     return pin != NULL ? pin->name : "none";
 }
 
-/* Returns the reason for which a host waits; -1: it does not wait. */
+/* Returns the reason why a host waits for an approval; -1 if it does not wait. */
 static int waits(const struct desk *d, uint32_t i)
 {
     const struct fab_pin_waiting *w = fab_policy_pins_waiting(d->pins, guid(d, i));
@@ -162,7 +162,8 @@ START_TEST(a_new_name_waits_only_if_it_gains_something)
     update(&d);
     ck_assert_int_eq(waits(&d, 0), FAB_PIN_CHANGED);
     ck_assert_str_eq(pinned(&d, 0), "a-1");
-    call(&d, d.host[0], "a-22"); /* a-* matched before, and ?-1 no longer matches */
+    /* the pattern a-* matched the previous name, too, and ?-1 does not match any more */
+    call(&d, d.host[0], "a-22");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), -1);
     call(&d, d.host[0], "c-1");
@@ -205,9 +206,9 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 }
 END_TEST
 
-/* The arrival times of the hosts in the first fabric are unknown, so none of them counts as an
- * adapter that came after the first adapter of its host. Adapters that arrive later may share the
- * name, within two minutes. */
+/* The arrival times of the hosts in the first fabric are unknown, so none of them counts as a
+ * further adapter of a host that was there before. Adapters that arrive later may share the name,
+ * within two minutes. */
 START_TEST(only_a_newcomer_shares_a_host_name)
 {
     struct desk d;
@@ -227,7 +228,7 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     ck_assert_int_eq(waits(&d, 1), FAB_PIN_HELD);
     ck_assert_uint_eq(fab_policy_pins_waiting(d.pins, guid(&d, 1))->holder, guid(&d, 0));
     ck_assert_str_eq(pinned(&d, 3), "a-1 mlx5_2");
-    /* The time of the first pin also applies to the adapters that came later. */
+    /* an adapter that came later has the time of the first pin of its host */
     ck_assert_uint_eq(fab_policy_pins_find(d.pins, hidden)->made_us, NOW);
     d.f->nodes[d.host[2]].type = FAB_NODE_CA;
     call(&d, d.host[2], "a-1 mlx5_3");

@@ -10,11 +10,11 @@
 #define SM_LID 5
 
 struct world {
-    struct fab_fabric *f; /* its attributes are those that the devices hold */
+    struct fab_fabric *f; /* the fabric, with the attributes that the simulated devices hold */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
-    bool forgetful; /* devices do not keep timers and thresholds */
+    bool forgetful; /* the simulated devices do not keep timers and thresholds */
 };
 
 static struct fab_plan_input input_of(const struct world *w)
@@ -120,7 +120,7 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     }
 }
 
-/* No table that is written may lead into an ISL that is not Active yet. */
+/* Checks that no entry of this LFT write leads into an ISL that is not Active yet. */
 static void assert_leads_into_active_isls(const struct world *w, const struct fab_plan_op *op)
 {
     const uint8_t *block =
@@ -228,7 +228,8 @@ START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
     ck_assert_uint_eq(carry_out(&w), 5);
     assert_in_force(&w);
     fab_fabric_edit_port(w.f, port)->info.port_state =
-        FAB_STATE_ARMED; /* Armed: the manager crashed before the port was Active */
+        /* the port is still Armed, because the manager crashed before it could set it to Active */
+        FAB_STATE_ARMED;
     ck_assert_uint_eq(carry_out(&w), 1);
     assert_in_force(&w);
     world_fini(&w);
@@ -269,7 +270,7 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
-/* Returns a port of leaf 0 that leads up, but not to this LID. */
+/* Returns a port of leaf 0 that leads up, but not the one that its entry for this LID uses. */
 static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
     uint8_t way = fab_target_lft_at(&w->target->lft, 0, lid);
@@ -281,9 +282,9 @@ static uint8_t another_port_up(const struct world *w, uint32_t lid)
     ck_abort_msg("a leaf with one cable up");
 }
 
-/* A switch that was cut off holds an entry that leads into the returning link, and that the target
- * does not have. The entry must drop packets before the link carries traffic; the rest of the block
- * stays unchanged. */
+/* A switch that was cut off returns. Another switch holds an entry that leads into the returning
+ * link, and the target has another value for it. Checks that the entry drops packets before the
+ * link carries traffic, and that the rest of its block stays unchanged. */
 START_TEST(stale_entries_drop_before_links_come_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -340,8 +341,8 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
 }
 
 /* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
- * link stayed Active, it carries packets, so the tables of the switch are ordered with those of all
- * other switches. */
+ * link stayed Active, it carries packets; then the writes of this switch are ordered together with
+ * those of all other switches. */
 START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -381,8 +382,8 @@ START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 }
 END_TEST
 
-/* With in.hold, all entries that lead into links which come up drop packets until they are Active.
- */
+/* With in.hold, all entries that lead into links which come up drop packets until these links are
+ * Active. */
 START_TEST(held_entries_drop_although_they_stay)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -423,7 +424,7 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
     fab_plan_fini(&plan);
     in.tune = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* the ports of the links of the spine */
+    /* only ports at links of the spine are written */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2);
     fab_plan_fini(&plan);
     world_fini(&w);
@@ -441,8 +442,8 @@ static struct fab_port_info written(const struct fab_plan_input *in, const struc
     return info;
 }
 
-/* Hosts that are up are asked to register again if the caller requests it. Every host that comes up
- * is asked once, when its port goes to Armed. */
+/* Hosts that are up are asked to register again only if the caller of the plan requests it. Every
+ * host that comes up is asked once, when its port goes to Armed. */
 START_TEST(hosts_are_told_to_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -468,7 +469,7 @@ START_TEST(hosts_are_told_to_register_again)
     in = input_of(&w);
     in.ask = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* except hosts without the capability */
+    /* all hosts are asked except those without the capability */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], hosts - 1);
     for (uint32_t i = 0; i < hosts - 1; i++) {
         ck_assert_uint_eq(plan.ops[i].state, FAB_STATE_NOP);
@@ -504,7 +505,7 @@ START_TEST(knowledge_moves_by_guid)
 }
 END_TEST
 
-/* Removes about a third of the nodes, but never the first one. */
+/* Returns a copy of f without about a third of its nodes; the first node always stays. */
 static struct fab_fabric *without_some(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

@@ -5,8 +5,8 @@
  * every single write, the mixture of old and new tables is checked: no loop for any destination, no
  * pair without a path that had one, and no cycle of channel dependencies.
  *
- * The test "proved" does the same with the order that libfabmgr/transition gives the plan: no
- * mixture may have a cycle, also if some tables are unknown.
+ * The test "proved" does the same with the order of writes that libfabmgr/transition computes. Then
+ * no mixture may have a cycle, even if some tables are unknown.
  */
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/transition/plan_order.h"
@@ -21,7 +21,7 @@ struct change {
     uint32_t from, to; /* range of the table writes in the plan */
 };
 struct tally {
-    bool backwards; /* ignore the order of the plan, and begin with the last write */
+    bool backwards; /* applies the writes in reverse, against the order of the plan */
     bool proved;    /* libfabmgr/transition orders the plan */
     uint32_t drained, replaced, unproved;
     uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
@@ -50,8 +50,8 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
     return LOOPS;
 }
 
-/* Finds what happens to a packet at each switch, for the destinations of one block or of all
- * blocks. */
+/* Follows packets to the LIDs of the blocks `first` to `last`, and stores for each switch whether
+ * they arrive, are dropped, or loop. */
 static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t *ret_fate)
 {
     const struct fab_lids *lids = &c->target->lids;
@@ -65,10 +65,11 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
 
 /* ---- carrying a plan out -------------------------------------------------------------------- */
 
-/* Returns true if write i may be sent, or take effect, after the writes in done[]. */
+/* Returns true if the plan allows write i to take effect now, when only the writes in done[] have
+ * taken effect. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
-    bool behind = false; /* a barrier before i */
+    bool behind = false; /* whether a barrier comes after write k, up to write i */
     for (uint32_t k = i + 1; k-- > c->from;) {
         if (behind && c->plan.ops[k].awaited && !done[k])
             return false;
@@ -131,7 +132,8 @@ static void apply(struct change *c, const struct fab_plan_op *op)
     fab_plan_observed_set_block(&c->at, op->node, op->block, data);
 }
 
-/* Applies all writes as if devices answered in any order; in_order: one by one. */
+/* Applies all writes in a random order that the plan allows, as if devices answered at different
+ * times. With in_order, applies them one by one. */
 static void carry_out(struct change *c, struct fab_prng *prng, bool in_order, struct tally *t)
 {
     size_t size = c->at.lft.stride * c->f->switch_count;
@@ -224,7 +226,8 @@ static uint32_t extra(const struct change *c)
     return parts;
 }
 
-/* Changes the tables of one fabric into those of another fabric with the same nodes. */
+/* Computes tables for two fabrics with the same nodes, and changes the one into the other by a
+ * plan. */
 static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
                struct fab_prng *prng, struct tally *t)
 {
@@ -256,8 +259,8 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
     fab_target_unref(is);
 }
 
-/* Returns the fabric without one or several links, or without all links of a switch. Nodes and LIDs
- * stay. */
+/* Returns a copy of f in which links have failed: one link if `lone`, otherwise several, or all
+ * links of a switch. Nodes and LIDs stay. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -288,7 +291,7 @@ static void activate(struct fab_fabric *f)
         fab_fabric_edit_port(f, port)->info.port_state = FAB_STATE_ACTIVE;
 }
 
-/* Applies faults, then more faults, then repairs everything. */
+/* Plans and applies three changes: some faults, then more faults, then the return of all links. */
 static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                            bool lone, struct tally *t)
 {
@@ -350,8 +353,9 @@ START_TEST(trees)
 }
 END_TEST
 
-/* Trees whose switches have random ids: the order must use the distance from the hosts, and not the
- * ids. Few mixtures then have a cycle of channel dependencies, although no rule prevents it. */
+/* Trees whose switches have random ids. The soft rule of the plan must use the ranks of the
+ * switches, and not their ids. Few mixtures then have a cycle of channel dependencies, although no
+ * strict rule prevents it. */
 START_TEST(trees_numbered_at_random)
 {
     struct fab_prng prng;
@@ -380,8 +384,8 @@ static uint32_t port_to(const struct fab_fabric *f, uint32_t sw, uint32_t to)
     return port;
 }
 
-/* A spine will drop packets to a LID that a leaf sent to it until now. The leaf must be written
- * first. */
+/* A leaf sends packets for a LID to a spine, whose new entry will drop them. The leaf must be
+ * written before the spine. */
 START_TEST(what_will_be_dropped_is_left_first)
 {
     struct fab_prng prng;
@@ -423,7 +427,7 @@ START_TEST(what_will_be_dropped_is_left_first)
 }
 END_TEST
 
-/* Checks that the judge above reports the faults of a wrong order. */
+/* Checks that the checks of this file find the faults of a wrong order. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;

@@ -22,7 +22,7 @@ struct world {
     struct fab_target *t;
     struct fab_observed known;
     struct devices d;
-    uint32_t dumb; /* a node that does not accept writes; 0: none */
+    uint32_t dumb; /* node id of a device that does not accept writes; 0: all accept them */
 };
 
 static void power_on(struct world *w, uint32_t node)
@@ -35,7 +35,7 @@ static void power_on(struct world *w, uint32_t node)
            (w->f->nodes[node].num_ports + 1u) * sizeof(*w->d.arb));
 }
 
-/* Takes over f. All ports are Active. */
+/* Makes the fabric and its devices, with all ports Active. Takes ownership of f. */
 static struct world world_of(struct fab_fabric *f, uint8_t optimized)
 {
     struct world w = {0};
@@ -69,8 +69,8 @@ static void world_fini(struct world *w)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Puts ISLs into two classes by the parity of their port number; `kind` says what the VL depends
- * on. */
+/* Kinds of VL tables, by what the VL depends on. Ports of ISLs have one of two classes, by the
+ * parity of their numbers. */
 enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
@@ -133,7 +133,8 @@ static void take(struct world *w, const struct fab_plan_input *in, const struct 
         take_map(w, op, mod, fab_base_get_be64(data));
         return;
     }
-    ck_assert_uint_eq(mod >> 16, 1); /* low priority, first entries */
+    /* the modifier stands for the first entries of the low-priority table */
+    ck_assert_uint_eq(mod >> 16, 1);
     if (fab_fabric_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(mod & 0xffff, fab_fabric_port(w->f, op->port)->num);
     ck_assert_int_eq(
@@ -246,7 +247,7 @@ START_TEST(all_kinds_reach_all_devices)
 }
 END_TEST
 
-/* Changes from any VL tables to any others, also to and from a single VL. */
+/* The VL tables change from any kind to any other, also to and from a single VL. */
 START_TEST(engines_change)
 {
     struct fab_prng prng;
@@ -270,13 +271,14 @@ START_TEST(engines_change)
 }
 END_TEST
 
-/* A switch of 8 ports has 64 pairs, with port 0 as in port. */
+/* A switch of 8 ports has 64 pairs of ports that need a table (port 0 counts as in port), but few
+ * writes suffice. */
 START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        /* SL2VL writes of a switch: one for all pairs, then for lines that differ, then for pairs
-         * that differ */
+        /* writes of SL-to-VL tables of a switch: one for all pairs, then for single in or out
+         * ports, then for single pairs */
         uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -285,7 +287,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
-        /* VL arbitration of all ports, and an SL2VL table for each endport */
+        /* writes of the VL arbitration tables of all ports, and of the SL-to-VL table of each
+         * endport */
         uint32_t writes = settle(&w);
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
@@ -311,12 +314,12 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         ck_assert_uint_gt(writes, 0);
         /* SL2VL pairs and arbitration of two switches */
         ck_assert_uint_le(writes, 2 * (2 * 9 + 1));
-        /* The port goes down and comes back, and has kept its tables. */
+        /* The port goes down and comes back. It still has its tables, so nothing is written. */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         ck_assert_uint_eq(carry_out(&w), 0);
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         ck_assert_uint_eq(settle(&w), 0);
-        /* The port is down while the VL tables change. */
+        /* The VL tables of the target change while the port is down. */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         set_lanes(&w, BY_IN, 3);
         (void)settle(&w);
@@ -348,7 +351,8 @@ START_TEST(what_was_reset_is_written_anew)
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
     power_on(&w, host);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_INIT;
-    ck_assert_uint_eq(carry_out(&w), 2); /* its tables are not read */
+    /* its tables are unknown, so they are written without being read */
+    ck_assert_uint_eq(carry_out(&w), 2);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     assert_held(&w);
     ck_assert_uint_eq(carry_out(&w), 0);
@@ -386,13 +390,13 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    set_lanes(&w, BY_OUT, 4); /* the same tables as before */
+    set_lanes(&w, BY_OUT, 4); /* the target has the same tables as before */
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
 }
 END_TEST
 
-/* Another snapshot has other ids, and the known tables move to these ids. */
+/* A new snapshot gives nodes other ids. What is known about their tables must move to these ids. */
 START_TEST(knowledge_moves_with_the_nodes)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -442,7 +446,8 @@ START_TEST(ends_with_fewer_lanes_fold_them)
 }
 END_TEST
 
-/* Fills ret[port] with the arbitration blocks of the port that a scrub reads, as bits. */
+/* Finds which VL arbitration blocks of each port the scrub reads. Bit b of ret[port] stands for
+ * block b. */
 static void scrubbed_blocks(const struct world *w, uint8_t *ret)
 {
     struct fab_plan_input in = {

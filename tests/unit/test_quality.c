@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quality figures, compared with counts that follow every pair: on fabrics with known figures, on
- * damaged tables, and for jobs.
+ * Compares the quality figures with known ones, and with counts that follow every pair: on regular
+ * fabrics, on damaged tables, and for jobs.
  */
 #include "libfabmgr/study/quality.h"
 
@@ -208,8 +208,8 @@ START_TEST(a_dumbbell)
 }
 END_TEST
 
-/* Makes the tables of a small leaf-spine fabric by hand: host j of the destination leaf is reached
- * over spine j. */
+/* Makes the tables of a small leaf-spine fabric by hand: packets to host j of a leaf take spine j.
+ */
 START_TEST(a_tree_without_conflict)
 {
     struct bed b = bed_of(leaf_spine(6, 4, 4));
@@ -299,8 +299,8 @@ START_TEST(stops_on_request)
 }
 END_TEST
 
-/* Another order of discovery gives the same figures. The order of shifts depends only on LIDs and
- * links. */
+/* Discovery in another order gives the same figures, because the order of shifts depends only on
+ * LIDs and links. */
 START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies on several topology families. Each stored plan must equal the repair that would be
- * computed at this moment, write by write and byte by byte. The figures must equal those of walking
- * every path. A plan of an earlier state may be returned only if it is still valid.
+ * Contingencies on several topology families. Each stored plan must equal the repair that is
+ * computed now, write by write and byte by byte. Its figures must equal those that a walk of every
+ * path gives. A plan of an earlier state may be returned only if it is still valid.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
@@ -58,7 +58,8 @@ static void world_fini(struct world *w)
     fab_fabric_unref(w->f);
 }
 
-/* Computes all cases, and stores plans while they fit into the budget. */
+/* Computes the contingencies of all failures, and stores their plans as long as these need no more
+ * than `budget` bytes. */
 static void fill(struct world *w, size_t budget)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -105,7 +106,7 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
     return hosts;
 }
 
-/* Returns the largest number of paths on a living channel after the delta. */
+/* Returns the greatest number of paths over any channel whose link is not dead, after the delta. */
 static uint64_t worst_load(const struct world *w, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = w->f;
@@ -200,7 +201,8 @@ static size_t list_dead(const struct world *w, const struct fab_repair_contingen
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        ret[count++] = c->id % 2 == 0 ? c->id : c->peer; /* either port will do */
+        /* names the link by either of its ports, because the repair must accept both */
+        ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
     return count;
@@ -254,7 +256,8 @@ static void check_all(struct world *w, uint32_t before)
            w->all.plans, engines, w->all.memory);
 }
 
-/* Carries out a stored plan, then brings the links back. The tables must be those of before. */
+/* Applies a stored plan, then brings the links back. Afterwards the tables must be the same as
+ * before the plan. */
 static void carry_out(struct world *w, size_t row)
 {
     struct fab_repair_delta d;
@@ -266,7 +269,7 @@ static void carry_out(struct world *w, size_t row)
     fab_repair_commit(w->repair, &w->lft, &d);
     fab_repair_delta_fini(&d);
     ck_assert_int_eq(fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d),
-                     FAB_E_NOT_FOUND); /* the plan belongs to an earlier state */
+                     FAB_E_NOT_FOUND); /* the plan was made for an earlier state of the repair */
     fill(w, SIZE_MAX);
     check_all(w, dead[0]);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, NULL, 0, &d, why, sizeof(why)), FAB_OK);
@@ -277,7 +280,7 @@ static void carry_out(struct world *w, size_t row)
                      (size_t)w->lft.switch_count * w->lft.stride);
 }
 
-/* Two more links fail one after the other, each with its own plan. Then all links come back at
+/* Lets two more links fail one after the other, each with its own plan. Then all links come back at
  * once. */
 static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
 {
@@ -380,7 +383,7 @@ START_TEST(others_are_not_found)
 }
 END_TEST
 
-/* Returns whether the contingency is the failure of a link that is dead already. */
+/* Returns whether the contingency is for a link that is already in dead[]. */
 static bool is_listed(const uint32_t *dead, size_t count, const struct fab_repair_contingency *c)
 {
     for (size_t i = 0; i < count; i++)
@@ -395,7 +398,8 @@ struct keeping { /* figures for the output of the test */
     size_t kept, untouched, recomputed, found, same;
 };
 
-/* Returns the links that are dead now, as the repair lists them, in ret. */
+/* Stores the ports of the links that are dead now in ret, as the repair lists them. Returns their
+ * number. */
 static size_t dead_now(const struct world *w, uint32_t ret[512])
 {
     for (size_t i = 0; i < w->repair->deads; i++)
@@ -403,7 +407,8 @@ static size_t dead_now(const struct world *w, uint32_t ret[512])
     return w->repair->deads;
 }
 
-/* A plan that the maker kept must pass the whole check: its paths, labels and dead links. */
+/* Checks that a plan which the maker has kept without a proof passes the whole check of
+ * stored_plan.c. */
 static void assert_passes_check(struct world *w, uint32_t row)
 {
     struct fab_repair_contingency *c = &w->all.row[row];
@@ -415,7 +420,8 @@ static void assert_passes_check(struct world *w, uint32_t row)
     c->commits = UINT64_MAX;
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d);
     c->commits = commits;
-    /* A switch all of whose links but one are dead cannot be told from that link. */
+    /* if all links of a switch but one are dead, the failure of the switch looks like that of its
+     * last link */
     ck_assert_msg(found == FAB_OK || c->is_switch, "%s: %s %u was kept, but its check fails",
                   w->name, c->is_switch ? "switch" : "link", c->id);
     if (found == FAB_OK)
@@ -512,8 +518,9 @@ static void watch_writes(const struct world *w, const struct fab_repair_delta *d
     fab_fabric_unref(f);
 }
 
-/* Takes the plan of a row, as after the failure of the row. If the plan is not valid for this
- * state, its check must fail; otherwise all mixtures of its writes must be correct, too. */
+/* Finds the plan for the failure that `c` describes, as the manager does after this failure. If the
+ * plan is not valid for the present state, its check must fail; otherwise all mixtures of its
+ * writes must be correct, too. */
 static void take(struct world *w, const struct fab_repair_contingency *c, const uint32_t *dead,
                  size_t deads, struct fab_prng *prng, struct keeping *k)
 {
@@ -524,7 +531,8 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
         all[i] = dead[i];
     size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
-    if (!c->is_switch) /* for a switch, a plan may be missing: all its links may be dead already */
+    /* for a switch, there may be no plan, because all its links may already be dead */
+    if (!c->is_switch)
         ck_assert(found == FAB_OK || w->all.current == 0 || c->plan == NULL);
     if (found != FAB_OK)
         return;
@@ -592,10 +600,12 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
             size_t which = fab_base_prng_below(prng, deads);
             dead[which] = dead[--deads];
         } else {
-            continue; /* an engine must answer each of the three failures, so nothing changed */
+            /* the engine must compute new tables for each of the three failures, so nothing has
+             * changed */
+            continue;
         }
         change(w, dead, deads);
-        w->all.current = 0; /* the plans are not checked yet for this state */
+        w->all.current = 0; /* no plan has been checked for this state yet */
         for (size_t row = 0; row < w->all.rows; row++)
             if (w->all.row[row].known && !is_listed(dead, deads, &w->all.row[row]))
                 take(w, &w->all.row[row], dead, deads, prng, k);
@@ -639,7 +649,7 @@ START_TEST(plans_outlive_changes_that_do_not_affect_them)
 }
 END_TEST
 
-/* Computes all cases of `w` with a maker, and returns the maker. */
+/* Computes the contingencies of all failures with a new maker, and returns the maker. */
 static struct fab_repair_contingency_maker *filled(struct world *w)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -654,10 +664,10 @@ static struct fab_repair_contingency_maker *filled(struct world *w)
     return m;
 }
 
-/* Replaces the world by one in which an engine has computed tables without the given links. The
- * maker and the collection follow if the labels of the other links are the same. They are not, for
- * example, if the missing link changes the order of the switches. All cases are then computed
- * anew. */
+/* Replaces `w` by tables that the engine computes without the given links. The maker and the
+ * collection keep their contingencies if the labels of the other links stay the same. If they do
+ * not, for example because the missing link changes the order of the switches, all contingencies
+ * are computed anew. */
 static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
                        struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
                        struct fab_prng *prng, struct keeping *k)
@@ -722,7 +732,7 @@ START_TEST(plans_outlive_new_tables_of_an_engine)
 }
 END_TEST
 
-/* Plans of another fabric are not taken over. */
+/* A collection does not take over the contingencies of another fabric. */
 START_TEST(other_fabrics_are_not_adopted)
 {
     struct world w = world_of("leaves and spines", leaf_spine(4, 2, 2), "fattree");
@@ -759,7 +769,7 @@ START_TEST(likely_links_come_first)
                           (i < 2 + w.all.rows - w.all.links),
                       "case %zu: the switches follow the likely links, then the other links", i);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
-    /* the loop thread stops the slice: the case is computed later */
+    /* another thread interrupts the computation; a later call computes this contingency */
     fab_repair_contingency_stop_at(m, &stop);
     ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
     fab_repair_contingency_stop_at(m, NULL);

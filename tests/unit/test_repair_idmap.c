@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The id map between a fabric and what is left of it: which nodes are the same, which links are
- * dead, and which are new. */
+/* The id map between a fabric and a part of it: which nodes are the same, which links are missing,
+ * and which are new. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/idmap.h"
@@ -31,7 +31,7 @@ static struct fab_lids lids_of(const struct fab_fabric *f, const struct fab_fabr
     return lids;
 }
 
-/* Returns the fabric without some nodes and links. */
+/* Returns a copy of f without some random nodes and links. */
 static struct fab_fabric *reduced(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -53,7 +53,7 @@ static bool trunk_is_up(const struct fab_fabric *f, uint64_t guid, uint8_t num)
     return node != FAB_NONE && fab_fabric_port_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Counts the ISLs of f that `left` does not have, one by one. */
+/* Returns the number of ISLs of f that do not exist in `left`, by looking for each of them. */
 static uint32_t dead_isls(const struct fab_fabric *f, const struct fab_fabric *left)
 {
     uint32_t count = 0;
@@ -110,7 +110,7 @@ START_TEST(what_is_left_is_covered)
 }
 END_TEST
 
-/* The smaller fabric is the baseline. It must not cover the larger one. */
+/* If the baseline has fewer nodes than the present fabric, there must be no id map. */
 START_TEST(what_is_new_is_not)
 {
     struct fab_prng prng;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation of a repair fails in turn. Each time the result is NOMEM, and nothing leaks
- * (under the sanitizers). */
+/* Lets every allocation of a repair fail in turn. Each time, the result must be NOMEM, and nothing
+ * may leak (which the sanitizers check). */
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs of one fault or of a few at once, and two special cases: the counter of columns
- * overflows, and entries drop packets. */
+/* Repairs of one fault or of a few at once, and two special cases: a counter overflows, and entries
+ * drop packets. */
 #include "tests/unit/repair_world.h"
 
 /* Whichever single link of a tree dies, the repair must lose no entry that only an engine could
@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* Checks the share of single faults that are repaired in place if the labels are longest chains of
- * dependencies. The bounds are below the measured shares (with a single set of labels: 0 to 40 %).
- */
+/* Checks which share of single faults can be repaired if no order of the switches fits the tables,
+ * so that the labels come from chains of dependencies. The bounds are below the measured shares
+ * (with a single set of labels: 0 to 40 %). */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -108,8 +108,8 @@ START_TEST(pairs_of_faults)
 }
 END_TEST
 
-/* The marks of a column belong to it only if they equal a counter. When this counter overflows,
- * marks of old columns must not count. */
+/* A mark of a switch counts only if it has the number of the current column. This number is a
+ * counter; after it overflows, marks of earlier columns must not count again. */
 START_TEST(the_counter_of_columns_overflows)
 {
     struct fab_prng prng;

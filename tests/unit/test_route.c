@@ -155,7 +155,8 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* The leaves are numbered by their positions, whatever the GUIDs are. */
+/* The D-mod-k numbers of leaves follow from their positions in the tree, whatever their GUIDs are.
+ */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
@@ -246,7 +247,7 @@ START_TEST(a_restored_link_restores_the_tables)
 }
 END_TEST
 
-/* Returns the number of entries that differ. */
+/* Returns the number of LFT entries in which the two targets differ. */
 static uint64_t difference(const struct fab_target *a, const struct fab_target *b)
 {
     uint64_t count = 0;
@@ -324,7 +325,8 @@ START_TEST(engines_are_found_by_name)
 }
 END_TEST
 
-/* Takes over f. Runs the first engine of "auto" that supports f. */
+/* Takes ownership of f. Runs the engines of the chain "auto" until one supports f. Checks its name,
+ * and the words with which it describes the topology. */
 static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
 {
     struct fab_route_chain chain;

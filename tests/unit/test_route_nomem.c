@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of addressing, routing, proof and plan fails in turn. Each time the result is
- * NOMEM, nothing leaks (which the sanitizers check), and the inputs are unchanged.
+ * Lets every allocation of addressing, routing, proof and plan fail in turn. Each time, the result
+ * must be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
@@ -50,7 +50,8 @@ struct job {
     const char *engine;
     struct fab_policy policy;
     struct fab_target *target; /* tables that pass the proof, for the later jobs */
-    struct fab_target *cyclic; /* tables with cyclic dependencies, for the search for a witness */
+    /* tables whose channel dependencies have a cycle, so that the proof searches for a witness */
+    struct fab_target *cyclic;
 };
 
 static int do_address(const struct job *j)
@@ -157,7 +158,8 @@ static int do_plan(const struct job *j)
     return status;
 }
 
-/* Fails the first allocation, then the second, and so on until the job succeeds. */
+/* Lets the first allocation of the job fail, then the second, and so on until the job succeeds.
+ * There must be at least `at_least` failures. */
 static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
 {
     int status = FAB_E_NOMEM;
@@ -179,7 +181,7 @@ static void fail_engine(struct job *j, const char *engine, unsigned at_least)
     fail_each(j, do_engine, at_least);
 }
 
-/* Turns the entries of a ring clockwise. */
+/* Changes the entries of a ring so that all packets travel clockwise. */
 static void turn_clockwise(const struct fab_fabric *f, struct fab_target *t)
 {
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
@@ -219,7 +221,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-/* Puts every second LID on another VL. */
+/* Puts the paths to every second LID on another VL. */
 static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
 {
     fab_target_vls_init(&t->vls, 2);
@@ -243,7 +245,8 @@ START_TEST(so_with_lanes)
     fail_each(&j, do_verify, 6);
     fail_each(&j, do_verify_cycle, 6);
     fail_each(&j, do_plan, 6);
-    j.policy.max_op_vls = 1; /* 1: a witness that names a port */
+    /* the links have one VL, so the witness names a port with too few VLs */
+    j.policy.max_op_vls = 1;
     fail_each(&j, do_verify, 6);
     fab_target_unref(j.target);
     fab_target_unref(j.cyclic);
@@ -251,7 +254,8 @@ START_TEST(so_with_lanes)
 }
 END_TEST
 
-/* Layers by destination need too many VLs, so the layers are by pair of switches. */
+/* Layers by destination LID need too many VLs here, so the engine assigns layers by pairs of
+ * switches. */
 START_TEST(so_with_few_lanes)
 {
     struct job j = {.f = random_fabric(24, 5, 2, 2)};

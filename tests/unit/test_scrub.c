@@ -74,7 +74,8 @@ static void world_fini(struct world *w)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-/* Counts the items of a turn at one node after the other, as the manager counts them in parts. */
+/* Counts the attributes that a turn reads, node by node, because the manager also counts them in
+ * parts. */
 static uint64_t count_tables(const struct fab_plan_input *in)
 {
     uint32_t nodes = in->fabric->node_count;
@@ -85,7 +86,8 @@ static uint64_t count_tables(const struct fab_plan_input *in)
     return count;
 }
 
-/* Counts the items of a turn by attribute. Each item must have another device, port or modifier. */
+/* Runs a turn, with at most `steps` steps per call, and counts the attributes that it reads by
+ * attribute ID. No attribute of the same device may be read twice. */
 static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[ATTRS])
 {
     struct fab_plan_input in = input_of(w);
@@ -132,11 +134,12 @@ START_TEST(a_turn_reads_each_known_table_once)
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], ports);
     ck_assert_uint_eq(count_tables(&in), 3 * 2 + ports + blocks);
     uint32_t again[ATTRS], few = read_turn(&w, 1, again);
-    ck_assert_mem_eq(count, again, sizeof count); /* also in small steps */
+    /* the turn reads the same attributes in small steps */
+    ck_assert_mem_eq(count, again, sizeof count);
     ck_assert_uint_gt(few, 2 * (6 + ports));
     fab_plan_observed_forget(&w.known, 1);
     read_turn(&w, 1000, count);
-    /* only blocks are read that the device is known to hold */
+    /* the turn reads only blocks that the device is known to hold */
     ck_assert_uint_eq(count[FAB_ATTR_LFT], 2);
     world_fini(&w);
 }
@@ -187,7 +190,8 @@ START_TEST(ports_without_a_link_are_not_read)
 }
 END_TEST
 
-/* The blocks of three switches do not begin at the start of a word of the bitset. */
+/* The bitset of known blocks is searched word by word. With these sizes, the blocks of three
+ * switches begin in the middle of a word. */
 START_TEST(unknown_blocks_are_found)
 {
     struct fab_observed o;
@@ -214,7 +218,7 @@ END_TEST
 struct field {
     const char *name;
     size_t at, size;
-    bool endports_only; /* not compared at port 0 */
+    bool endports_only; /* the attribute is not compared at port 0 */
     bool secret;        /* messages do not show the value */
 };
 #define FIELD(name, member, endports_only, secret)                                                 \
@@ -282,7 +286,8 @@ START_TEST(each_field_of_a_port_is_named_with_both_values)
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
                          FAB_OK);
         ck_assert(fab_plan_scrub_differs(&in, &item, data, &d));
-        ck_assert_str_eq(d.field, "LID"); /* the first difference is shown, and all are counted */
+        /* only the first difference is described, but all are counted */
+        ck_assert_str_eq(d.field, "LID");
         ck_assert_uint_eq(d.entries, 2);
     }
     world_fini(&w);
@@ -303,7 +308,8 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
         now.linear_fdb_top = (uint16_t)(now.linear_fdb_top + (i == 0));
         now.multicast_fdb_top = (uint16_t)(now.multicast_fdb_top ^ (i == 1));
         now.life_time = (uint8_t)(now.life_time ^ (i == 2));
-        now.port_state_change = i < 0; /* not a difference, but a reason for a sweep */
+        /* this bit counts as a reason for a sweep, not as a difference */
+        now.port_state_change = i < 0;
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data),
                          FAB_OK);
         ck_assert_int_eq(fab_plan_scrub_is_stale(&in, &item, data), i < 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and without damage.
- * All endports reach each other, hosts by shortest paths. The tables of dfsssp are free of
- * deadlock, unless it refuses the fabric. The loads are balanced. The tables do not depend on the
- * order of discovery.
+ * Checks that all endports reach each other, hosts by shortest paths; that the tables of dfsssp are
+ * free of deadlocks, if it does not refuse the fabric; that the loads are balanced; and that the
+ * tables do not depend on the order of discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
@@ -23,7 +23,8 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Returns NULL if the engine refuses the fabric, with a reason. */
+/* Returns the tables of the engine; NULL if it refuses the fabric, and checks that it gives a
+ * reason. */
 static struct fab_target *routed_or_refused(const char *name, const struct fab_fabric *f,
                                             const struct fab_policy *p, char why[200])
 {
@@ -138,7 +139,7 @@ START_TEST(grids_and_rings_are_complete)
 }
 END_TEST
 
-/* Whole trees, also with aggregation nodes on spines, need one VL only. */
+/* In complete trees, dfsssp needs only one VL, even with aggregation nodes at spines. */
 START_TEST(whole_trees_need_one_vl)
 {
     struct tally tally = {0};
@@ -182,7 +183,8 @@ END_TEST
 /* ---- shortest ways ----------------------------------------------------------------------------
  */
 
-/* Computes the number of hops over links from switch `from` to all others, or FAB_NONE. */
+/* Computes the number of hops from switch `from` to every other switch; FAB_NONE if links do not
+ * connect them. */
 static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *hops)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue)), head = 0, tail = 0;
@@ -268,8 +270,8 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     return q;
 }
 
-/* A tree without damage gets the tables of D-mod-k: they are balanced, and nearly no shift has two
- * flows on one link. (A few have, because GUIDs do not say which spine is which.) */
+/* In a complete tree, the result is like that of D-mod-k: the loads are balanced, and nearly no
+ * shift has two flows on one link. (A few have, because GUIDs do not say which spine is which.) */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
@@ -395,7 +397,7 @@ START_TEST(a_ring_needs_vls)
     v = judged(f, t);
     assert_good(f, &v, "ring");
     fab_verify_verdict_fini(&v);
-    memset(t->vls.of_lid, 0, t->lids.top + 1); /* puts all paths on one VL */
+    memset(t->vls.of_lid, 0, t->lids.top + 1); /* puts the paths to all LIDs on one VL */
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     fab_verify_verdict_fini(&v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of quality, what-if, traffic and export fails in turn. Each time the result is
- * NOMEM, and nothing leaks (which the sanitizers check).
+ * Lets every allocation of quality, what-if, traffic and export fail in turn. Each time, the result
+ * must be NOMEM, and nothing may leak (which the sanitizers check).
  */
 #include "libfabmgr/export/export.h"
 #include "libfabmgr/study/quality.h"

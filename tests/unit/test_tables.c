@@ -299,8 +299,8 @@ START_TEST(missing_entries_are_named)
 }
 END_TEST
 
-/* A switch is missing in the file, and no path uses it, because it has no endports. But other
- * switches need entries for its own LID. */
+/* The file does not have one of the switches, which is correct because no path uses this switch: it
+ * has no endports. But the other switches need entries for its own LID. */
 START_TEST(unused_entries_may_be_missing)
 {
     struct drawing *d = draw_new();
@@ -331,7 +331,7 @@ START_TEST(unused_entries_may_be_missing)
 }
 END_TEST
 
-/* Copies of a policy share the tables. */
+/* Copies of a policy share the tables of the file. */
 START_TEST(copies_share_them)
 {
     struct fab_policy p, copy;

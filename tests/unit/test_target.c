@@ -152,8 +152,8 @@ END_TEST
 
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
-/* The share that IBA 7.6.9 guarantees in the worst case, per mille, for packets of 4096 bytes (64
- * units of weight). */
+/* Checks the share of a link that IBA 7.6.9 guarantees to VLs in the worst case, per mille. All
+ * packets have 4096 bytes, which is a weight of 64. */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};
@@ -164,15 +164,15 @@ START_TEST(guarantees_are_those_of_the_tables)
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0); /* VL 2 has no entry */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 2, 4096), 750);
-    /* A packet that has begun is sent completely, so a weight of 65 means two packets. */
+    /* a packet that has begun is sent completely, so a weight of 65 means two packets */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 4096), 333);
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 6, 4096), 500);
     /* If a class has several VLs, the VL with the lowest share may be the only one that has
      * packets. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 3, 4, 4096), 333);
-    /* With smaller packets, 64 units are two packets, and 65 units three. */
+    /* with packets of 2048 bytes, a weight of 64 means two packets, and 65 means three */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 2048), 400);
-    /* Without a limit, high priority takes the whole link while it has packets. */
+    /* if the limit is 255, high priority takes the whole link while it has packets */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 0);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 5, 4096), 250);
@@ -180,7 +180,7 @@ START_TEST(guarantees_are_those_of_the_tables)
     urgent.limit = 0; /* one packet of each priority in turn */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
-    urgent.limit = 3; /* three times 4096 bytes, then one packet of low priority */
+    urgent.limit = 3; /* after three times 4096 bytes, one packet of low priority follows */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 2, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 750);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 0, 4096), 1000);

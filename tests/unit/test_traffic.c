@@ -6,7 +6,7 @@
 
 #define US FAB_TRAFFIC_US
 #define EVER FAB_TRAFFIC_FOREVER
-#define MTU_PS (4122 * 80) /* time of a full packet at 100 Gb/s, in ps */
+#define MTU_PS (4122 * 80) /* time in ps that a packet of maximum size takes at 100 Gb/s */
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
@@ -23,7 +23,8 @@ struct scene {
     uint32_t count;
 };
 
-/* Takes over the fabric. engine NULL: tables without routes, which the caller fills. */
+/* Makes a scene: a fabric, its tables, and flows. Takes ownership of the fabric. If `engine` is
+ * NULL, the tables have no routes, and the caller fills them in. */
 static struct scene *scene_new(struct fab_fabric *f, const char *engine)
 {
     struct scene *s = calloc(1, sizeof *s);
@@ -56,7 +57,7 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-/* Returns the n-th endport, in the order of generation. */
+/* Returns the port id of the n-th endport, in the order in which the fabric was generated. */
 static uint32_t end_port(const struct scene *s, uint32_t n)
 {
     return fab_fabric_port_id(s->fabric, s->fabric->switch_count + n, 1);
@@ -93,7 +94,7 @@ static struct fab_traffic_flow_stats stats(const struct scene *s, uint32_t n)
     return x;
 }
 
-/* Measures the rate of each flow between `from` and `until`, in Gb/s. */
+/* Measures the rate of each flow between the times `from` and `until`, in Gb/s. */
 static void measure(struct scene *s, uint64_t from, uint64_t until, double *ret)
 {
     run(s, from);
@@ -120,7 +121,8 @@ static void assert_near(double is, double should, double share, const char *what
                   what, is, should);
 }
 
-/* Uses the settings that are computed for the fabric with the profile "balanced". */
+/* Turns congestion control on, with the settings that the library computes for the fabric with the
+ * profile "balanced". */
 static void control(struct scene *s)
 {
     struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
@@ -156,9 +158,11 @@ START_TEST(test_slow_and_fast)
     ck_assert_int_eq(fab_fabric_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
     draw_hosts(d, 0, 1);
     struct scene *s = scene_new(draw_done(d), "updn");
-    /* EDR to HDR: the end of the packet must arrive in time */
+    /* from an EDR link to an HDR link: the switch must wait, so that the end of the packet arrives
+     * in time */
     flow(s, 0, 1, 4096)->start = 0;
-    flow(s, 1, 0, 4096)->start = 10 * US; /* HDR to EDR: the time on the slow link counts */
+    /* from an HDR link to an EDR link: the slow link determines the time */
+    flow(s, 1, 0, 4096)->start = 10 * US;
     flow(s, 1, 0, 1 << 20)->start = 20 * US;
     s->flows[2].rate = 20000;
     start(s);
@@ -184,7 +188,7 @@ START_TEST(test_shared)
 }
 END_TEST
 
-/* A flow stops at its end time. The other flows of its adapter then get the link. */
+/* When a flow stops at its end time, the other flows of its adapter get its part of the link. */
 START_TEST(test_turns_of_flows)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 3), "updn");
@@ -237,7 +241,7 @@ START_TEST(test_priority)
     scene_free(s);
 
     s = scene_new(leaf_spine(1, 0, 5), "updn");
-    /* 12 KiB by the high-priority table, then a packet of the low-priority table */
+    /* first 12 KiB from the high-priority table, then one packet from the low-priority table */
     a.high_limit = 3;
     two_lanes(s, &a, got);
     assert_near(got[1] / got[0], 3, 0.05, "high and low");
@@ -248,7 +252,8 @@ END_TEST
 /* ---- what textbooks say ---------------------------------------------------------------------- */
 
 /* The hosts of leaf l are 5l to 5l+4. Three leaves send to host 0 of the first leaf. The victim is
- * a flow from leaf 1 to leaf 2, whose path is free except for the shared uplink. */
+ * a flow from leaf 1 to leaf 2. It shares only an uplink with that incast; the rest of its path is
+ * free. */
 static void victims(bool controlled, double *ret_victim, double *ret_hot)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -278,14 +283,14 @@ START_TEST(test_victim)
     assert_near(victim, 100.0 / 12, 0.05, "as much as one of those behind the hot spot");
     victims(true, &victim, &hot);
     printf("# victim %.1f, hot spot %.1f Gb/s with it\n", victim, hot);
-    /* 67 is the share that remains for the victim */
+    /* the four other flows on the uplink get 33 Gb/s together, which leaves 67 for the victim */
     ck_assert_msg(victim > 55, "victim %g", victim);
     ck_assert_msg(hot > 80, "hot %g", hot);
 }
 END_TEST
 
 /* Host 0 receives from the hosts of three leaves. At the same time it sends to host 5, to which 12
- * others send, so that its BECNs wait for credits and queue up. */
+ * others send. So the BECNs of host 0 wait for credits, and several of them queue up. */
 START_TEST(test_becns_that_wait)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -302,14 +307,14 @@ START_TEST(test_becns_that_wait)
     measure(s, 2000 * US, 6000 * US, got);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     printf("# fairness %.3f\n", jain(got, 12));
-    ck_assert(jain(got, 12) > 0.99); /* 0.945 if BECNs are lost in the queue */
+    ck_assert(jain(got, 12) > 0.99); /* the value would be 0.945 if waiting BECNs were lost */
     scene_free(s);
 }
 END_TEST
 
 enum change { NO_CHANGE, ONLY_MIN, NO_SLS, NO_TIMER, LOW_LIMIT };
 
-/* Changes the settings of all adapters for a test. */
+/* Changes one setting of congestion control at all adapters. */
 static void change_adapters(struct scene *s, enum change change)
 {
     for (uint32_t i = 0; i < s->congestion.adapter_count; i++) {
@@ -329,15 +334,15 @@ static void change_adapters(struct scene *s, enum change change)
     }
 }
 
-/* Returns the rate, in Gb/s, of a single sender at one index of the table. */
+/* Returns the rate, in Gb/s, of a single sender whose CCTI has this value. */
 static double rate_at(const struct scene *s, uint32_t index)
 {
     uint16_t entry = s->congestion.adapter[0].table.entry[index];
     return 100 * 4096.0 / 4122 / (1 + fab_congestion_delay(entry) / 8.0);
 }
 
-/* Three hosts send to host 0, and the last two stop after 400 us. Returns the rate that the first
- * host then has alone. */
+/* Lets three hosts send to host 0; two of them stop after 400 us. Returns the rate that the
+ * remaining host then has. */
 static double recovered(enum change change, uint32_t *ret_limit, double *ret_least)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 5), "updn");
@@ -355,8 +360,8 @@ static double recovered(enum change change, uint32_t *ret_limit, double *ret_lea
     return got[0];
 }
 
-/* If no timer lowers the index, it stays, and never exceeds the limit. With a timer, the sender
- * gets its rate back. */
+/* Without a timer that lowers it, the CCTI stays where it is, and never exceeds its limit. With a
+ * timer, the sender gets its rate back. */
 START_TEST(test_index_of_senders)
 {
     uint32_t limit;
@@ -369,7 +374,7 @@ START_TEST(test_index_of_senders)
 }
 END_TEST
 
-/* CCTI_Min slows a sender down without any congestion, if its SL is under congestion control. */
+/* CCTI_Min slows a sender down even without congestion, if its SL is under congestion control. */
 START_TEST(test_least_index)
 {
     for (int controlled = 0; controlled < 2; controlled++) {
@@ -439,8 +444,8 @@ static struct fab_fabric *ring(void)
     return grid((uint32_t[3]){RING, 1, 1}, true, 2);
 }
 
-/* Routes all paths round the ring in one direction. Port 1 of a switch need not lead to the next
- * switch, so this function looks the port up. */
+/* Routes all packets round the ring in one direction. Looks the port to the next switch up, because
+ * it need not be port 1. */
 static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
@@ -479,7 +484,7 @@ START_TEST(test_deadlock)
     uint32_t count = 0;
     const uint32_t *cycle = fab_traffic_cycle(s->traffic, &count);
     ck_assert_uint_eq(count, RING);
-    for (uint32_t i = 0; i < count; i++) /* the port whose link leads to the next switch */
+    for (uint32_t i = 0; i < count; i++) /* each port of the cycle leads to the next switch */
         ck_assert_uint_eq(fab_fabric_peer_node(s->fabric, cycle[i]),
                           fab_fabric_port(s->fabric, cycle[(i + 1) % count])->node);
     ck_assert(fab_traffic_is_consistent(s->traffic));
@@ -504,7 +509,7 @@ END_TEST
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* Sorts endports by LID, that is leaf by leaf, the order that the engine uses. */
+/* Sorts the endports by LID, and so by leaf, as the engine does. */
 static uint32_t by_lid(const struct scene *s, uint32_t *ret)
 {
     uint32_t count = 0;

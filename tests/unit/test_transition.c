@@ -4,11 +4,11 @@
  * applied one by one, in a random order within each step. After each write, libfabmgr/verify judges
  * the mixture: no loop, no cycle on any VL, and pairs without a path only as announced.
  *
- * In addition, the dependencies of all packets that are sent during a round are collected in a
- * matrix, which must have no cycle either, because packets in flight keep old dependencies until a
- * round ends. After the last write, the dependencies of packets with old and with new SLs together
- * have no cycle, unless the transition says so. If several steps are needed, the same writes in one
- * step must close cycles that the judge finds.
+ * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
+ * that are sent during a round are collected in a matrix, which must have no cycle either. After
+ * the last write, the dependencies of packets with old and with new SLs together must have no
+ * cycle, unless the transition says that they have one (stale_sls). If a transition has several
+ * steps, its writes in a single step must cause a cycle that the judge finds.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.
@@ -37,7 +37,8 @@ static void tables_fini(struct tables *t)
     fab_target_vls_fini(&t->vls);
 }
 
-/* Returns false if the engine refuses the fabric, or its tables fail the proof. */
+/* Makes the tables of an engine for f. Returns false if the engine refuses f, or if its tables fail
+ * the proof. */
 static bool make_tables(const struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                         struct tables *ret)
 {
@@ -73,7 +74,7 @@ static bool make_tables(const struct fab_fabric *f, const char *engine, struct f
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the next switch, FAB_NONE if the packet is dropped, or FAB_NONE - 1 if it arrives. */
+/* Value of the next hop if the packet has arrived. FAB_NONE means that the packet is dropped. */
 #define HOME (FAB_NONE - 1)
 static uint32_t hop(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                     uint32_t lid, uint32_t owner, uint32_t *ret_port)
@@ -112,8 +113,10 @@ struct world {
     const struct tables *was, *is;
     const struct fab_transition *t;
     struct fab_lft at;
-    uint32_t *owners;           /* [switches] number of LID owners at each switch */
-    bool *before, *after, *now; /* [switches][top + 1] whether the path arrives */
+    uint32_t *owners; /* [switches] number of LID owners at each switch */
+    /* [switches][top + 1] whether packets from the switch reach the LID: before, after, and during
+     * the transition */
+    bool *before, *after, *now;
     uint32_t vls;
     size_t size;      /* ports * VLs */
     uint8_t *depends; /* [size][size] bits */
@@ -137,7 +140,7 @@ static void look(const struct world *w, const struct fab_lft *lft, uint32_t firs
                 arrives(w->f, lft, sw, lid, w->is->lids.owner[lid]);
 }
 
-/* Returns the number of pairs that have a path before and after, but not now. */
+/* Returns the number of pairs that have a path before and after the transition, but not now. */
 static uint64_t count_lost(const struct world *w)
 {
     uint64_t lost = 0;
@@ -214,7 +217,8 @@ static bool round_has_cycle(const struct world *w)
     return cycle;
 }
 
-/* A round begins: only packets that used the present tables are left. */
+/* At the beginning of a round, the only packets in flight are those that used the present tables.
+ */
 static void begin_round(struct world *w)
 {
     memset(w->depends, 0, w->size * w->size / 8 + 8);
@@ -222,8 +226,9 @@ static void begin_round(struct world *w)
         send_all(w, &w->was->vls, lid);
 }
 
-/* All writes are answered. Some hosts still use old SLs, others use new ones. Unless the transition
- * says otherwise (stale_sls), the union of the dependencies of both has no cycle. */
+/* Called when all writes are acknowledged. Some hosts still use old SLs, others use new ones.
+ * Checks that the dependencies of all their packets together have no cycle, unless the transition
+ * says that they may have one (stale_sls). */
 static void check_union_of_sls(struct world *w, struct tally *tally)
 {
     begin_round(w);
@@ -297,13 +302,13 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
         ck_assert_mem_eq(fab_target_lft_row(&w->at, sw), fab_target_lft_row(&w->is->lft, sw),
                          w->is->lids.top + 1);
-    ck_assert(!judge(w, &w->was->vls).cycle); /* with old SLs, and with new SLs */
+    ck_assert(!judge(w, &w->was->vls).cycle); /* neither with the old SLs nor with the new ones */
     ck_assert(!judge(w, &w->is->vls).cycle);
     check_union_of_sls(w, tally);
 }
 
-/* Applies all writes at once in a random order. Returns whether the judge found a loop or a cycle.
- */
+/* Applies all writes in a random order, without steps. Returns whether a mixture had a loop or a
+ * cycle. */
 static bool is_unsafe_at_once(struct world *w, struct fab_prng *prng)
 {
     const struct fab_lft *now = &w->is->lft;
@@ -388,8 +393,8 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
     ck_assert_uint_eq(was->lids.top, is->lids.top);
     ck_assert_int_eq(fab_transition_make(&in, &t), FAB_OK);
     note(tally, &t);
-    /* If links failed, the dependencies of the old tables are a subset of those of correct tables.
-     * But with other SL-to-VL tables, the old tables may have a cycle. */
+    /* If links have failed, the old tables have only a subset of the dependencies of correct
+     * tables, so they have no cycle. But with other SL-to-VL tables they may have one. */
     if (t.verdict == FAB_TRANSITION_NOTHING)
         ck_assert_uint_eq(t.write_count, 0);
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
@@ -411,8 +416,8 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-/* Returns the fabric without some links, sometimes without all links of a switch. Nodes and LIDs
- * stay. */
+/* Returns a copy of f in which some links have failed, sometimes all links of a switch. Nodes and
+ * LIDs stay. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

@@ -3,8 +3,8 @@
  * Switches leave random fabrics and return. The repair session makes the tables, and the labels of
  * the repair order the LFT writes of the plan. The writes are applied one by one, in a random order
  * between two barriers. After each write, libfabmgr/verify judges the mixture: no loop, no cycle,
- * and no working pair lost. The order must be refused if the switches hold other tables than those
- * from which the repair starts.
+ * and no working pair lost. If the switches hold other tables than those from which the repair
+ * starts, fab_transition_order_by_repair must refuse.
  */
 #include <string.h>
 
@@ -17,7 +17,8 @@ struct tally {
 };
 
 struct world {
-    struct fab_fabric *whole, *part, *back; /* back: whole, with the new links in state Init */
+    /* back: the whole fabric, with the links that `part` does not have in state Init */
+    struct fab_fabric *whole, *part, *back;
     struct fab_policy policy;
     struct fab_target *first, *without, *again;
     struct fab_repair_session session;
@@ -79,7 +80,7 @@ static struct fab_fabric *remove_switches(const struct fab_fabric *f, struct fab
     return part;
 }
 
-/* Returns the whole fabric, whose links that `part` does not have are in state Init. */
+/* Returns the whole fabric, in which the links that `part` does not have are in state Init. */
 static struct fab_fabric *returned(const struct fab_fabric *whole, const struct fab_fabric *part)
 {
     struct fab_fabric *f = sealed(fab_fabric_builder_from(whole));
@@ -126,7 +127,8 @@ static bool make_tables(struct world *w)
     return r == FAB_OK && fab_repair_session_new(&repair, &w->session, why, sizeof(why)) == FAB_OK;
 }
 
-/* Notes what the switches hold that stayed. Those that return may hold anything. */
+/* Fills the observed tables: switches that stayed hold the repaired tables, and those that return
+ * may hold anything. */
 static void observe(struct world *w)
 {
     ck_assert_int_eq(fab_plan_observed_init(&w->observed, w->back->switch_count, w->again->lft.top),
@@ -216,7 +218,7 @@ static struct fab_transition_judgement judge(const struct world *w, const struct
     return j;
 }
 
-/* Applies the writes of a stage in a random order between two barriers. */
+/* Applies the writes of a stage. Between two barriers, their order is random. */
 static void carry_out(const struct world *w, enum fab_plan_stage stage, bool judged,
                       struct fab_prng *prng, struct fab_lft *at)
 {
@@ -285,7 +287,7 @@ START_TEST(switches_return)
 }
 END_TEST
 
-/* Finds a return with LFT writes that the labels order. */
+/* Makes random faults until switches return with LFT writes that the repair has ordered. */
 static void find_one(struct world *w, struct fab_prng *prng)
 {
     struct fab_transition_outcome o;

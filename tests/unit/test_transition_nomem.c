@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each allocation of fab_transition_make fails in turn: with rounds and draining, with several VLs.
- */
+/* Lets each allocation of fab_transition_make fail in turn, in a transition that needs rounds and
+ * draining, with several VLs. */
 #include "tests/unit/testing.h"
 
 #include "libfabmgr/transition/transition.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Variations of generated fabrics: aggregation nodes, missing links that leave the fabric
- * connected, other ports, GUIDs and rates, and planes. Without a request, nothing changes.
+ * connected, other ports, GUIDs and rates, and planes. Without any of these options, the fabric is
+ * unchanged.
  */
 #include "tests/unit/routing.h"
 
@@ -104,8 +105,8 @@ START_TEST(missing_cables_leave_it_in_one_piece)
 }
 END_TEST
 
-/* All links but a spanning tree can be removed. One more would partition the fabric, which must be
- * permitted explicitly. */
+/* At most all links outside a spanning tree can be removed. One more would partition the fabric,
+ * which must be permitted explicitly. */
 START_TEST(missing_cables_have_an_end)
 {
     struct fab_fabric *plain = leaf_spine(6, 4, 2), *f;
@@ -138,7 +139,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Names and links are unchanged. The GUIDs are the same set in another order. */
+/* The option keeps names and links. The nodes have the same set of GUIDs, but each has another one.
+ */
 START_TEST(guids_are_shuffled)
 {
     struct fab_fabric *plain = leaf_spine(10, 4, 3);
@@ -208,8 +210,8 @@ START_TEST(switches_have_limits)
 }
 END_TEST
 
-/* A fabric like a real cluster: aggregation nodes at all switches, missing links, GUIDs in any
- * order. */
+/* Routes a fabric that resembles a real cluster: aggregation nodes at all switches, missing links,
+ * GUIDs in any order. */
 START_TEST(what_is_dressed_is_routed)
 {
     struct fab_policy policy;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The proof, compared with a naive proof, on correct tables and on tables that were damaged at
- * random. Each kind of failure is also made by hand, with the witness that the proof must return.
+ * random. For each kind of failure, a test also makes such tables by hand, and checks the witness
+ * that the proof returns.
  */
 #include "tests/unit/naive.h"
 
@@ -119,7 +120,7 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* Checks that every path passes channels with ascending numbers. */
+/* Checks that fab_verify_number gives numbers that ascend along the channels of every path. */
 static void assert_numbers(const struct fab_fabric *f, const struct fab_target *t,
                            const struct fab_verify_numbers *n)
 {
@@ -177,8 +178,8 @@ START_TEST(numbers_ascend_or_there_are_none)
 }
 END_TEST
 
-/* In trees, many switches have ports that lead to the same switches, and the same tables. The proof
- * makes use of this. */
+/* In trees, many switches form equivalence classes: their ports lead to the same switches, and
+ * their tables are equal. The proof uses this, so it must be tested. */
 START_TEST(agrees_on_trees_full_of_siblings)
 {
     static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
@@ -200,7 +201,7 @@ START_TEST(agrees_on_trees_full_of_siblings)
             fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
             damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 8));
-        if (i % 3 == 0) { /* the same fault in all switches of a class */
+        if (i % 3 == 0) { /* damages the entry in all switches of an equivalence class */
             uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)
                 fab_target_lft_row(&t->lft, sw)[lid] = fab_target_lft_at(&t->lft, 0, lid);
@@ -286,7 +287,7 @@ END_TEST
 
 /* ---- each kind by hand ----------------------------------------------------------------------- */
 
-/* Makes switches 0 - 1 - 2 in a row, with one host each. */
+/* Makes a fabric of three switches in a row, 0 - 1 - 2, with one host at each. */
 static struct fab_fabric *row_of_three(void)
 {
     return grid((uint32_t[3]){3, 1, 1}, false, 1);
@@ -368,7 +369,8 @@ START_TEST(a_long_way_is_a_failure)
     ck_assert_uint_eq(v.unreachable_pairs, 8);
     ck_assert_uint_eq(v.longest_path, 3);
     fab_verify_verdict_fini(&v);
-    v = proven(f, t, 1); /* one switch is the lowest limit; 0 means no limit */
+    /* with max_hops 1, only paths over a single switch count as reachable; 0 means no limit */
+    v = proven(f, t, 1);
     ck_assert_uint_gt(v.unreachable_pairs, 8);
     fab_verify_verdict_fini(&v);
     v = proven(f, t, 3);
@@ -382,7 +384,8 @@ START_TEST(a_long_way_is_a_failure)
 }
 END_TEST
 
-/* All packets go clockwise round a ring: all arrive, and all links wait for each other. */
+/* All packets go clockwise round a ring. So all of them arrive, but each link waits for the next
+ * one, which is a cycle. */
 START_TEST(a_ring_clockwise_is_a_cycle)
 {
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
@@ -409,8 +412,9 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 }
 END_TEST
 
-/* Node descriptions are bytes from the wire. Each byte that is not printable ASCII becomes a dot
- * in the text, so that no device can break a line or send commands to a terminal. */
+/* Node descriptions are bytes from the wire. In the text of a witness, each byte that is not
+ * printable ASCII becomes a dot, so that no device can break a line or send commands to a terminal.
+ */
 START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();
@@ -496,7 +500,8 @@ START_TEST(traces_go_where_packets_go)
 }
 END_TEST
 
-/* Two adapters that share a link need no tables. Both directions are counted and traced. */
+/* Two adapters that are connected with each other need no tables. The proof counts this pair in
+ * both directions, and follows it. */
 START_TEST(back_to_back)
 {
     static const char text[] =

@@ -56,8 +56,8 @@ static void assert_proved(const struct world *w, const struct members *m)
     ck_assert_uint_eq(v.unserved, 0);
 }
 
-/* Flips the bit of a port in the mask of some switch, for a MLID that has members. Returns false if
- * it has none. */
+/* Inverts the bit of a random port in the mask of a switch, for a random MLID. Returns false if
+ * this MLID has no members. */
 static bool spoil(struct world *w, const struct members *m, struct fab_blocks *t,
                   uint32_t *ret_group)
 {
@@ -148,8 +148,8 @@ END_TEST
 
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
-/* Follows a packet that entered the switch by port `in`, and notes its dependencies. `last`: its
- * channel to this switch, SIZE_MAX: none. */
+/* Follows a packet that entered the switch by port `in` to all other ports of the mask, and records
+ * its channel dependencies. last: the channel by which it came; SIZE_MAX if an endport sent it. */
 static void flood(struct naive_vls *n, const struct walk *walk, uint32_t sw, uint32_t in,
                   size_t last, uint8_t sl)
 {
@@ -202,7 +202,8 @@ struct findings {
     unsigned vls;    /* fabrics whose paths use several VLs */
 };
 
-/* Returns whether the dependencies have a cycle. */
+/* Compares the proof with a walk of all packets. Returns whether the dependencies of unicast and
+ * multicast packets together have a cycle. */
 static bool compare(struct world *w, const char *engine, struct findings *ret)
 {
     static struct members m;
@@ -244,7 +245,8 @@ static bool compare(struct world *w, const char *engine, struct findings *ret)
     return cyclic;
 }
 
-/* A switch as a member of a group makes packets go down and up again. */
+/* Removes the switches from all groups, because packets to a switch that is a member go down and up
+ * again. */
 static void switches_leave(struct world *w)
 {
     for (uint32_t end = 0; end < w->ends; end++)
@@ -269,7 +271,7 @@ START_TEST(agrees_about_dependencies)
         if (i % 8 != 5)
             switches_leave(&w);
         bool cycle = compare(&w, "updn", &one);
-        ck_assert(i % 8 != 1 || !cycle); /* a fat tree has none for its hosts */
+        ck_assert(i % 8 != 1 || !cycle); /* a fat tree has no cycle if only hosts are members */
         if (i % 3 == 0)
             compare(&w, "dfsssp", &several);
         world_fini(&w);

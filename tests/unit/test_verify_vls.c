@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The proof with several VLs, compared with a naive proof on random fabrics with random VL tables.
- * Each kind of fault is also made by hand, on rings, with the witness that the proof must return.
+ * For each kind of fault, a test also makes such tables by hand, on rings, and checks the witness
+ * that the proof returns.
  */
 #include "tests/unit/verify_vls.h"
 
@@ -63,7 +64,7 @@ static void random_lanes(const struct fab_fabric *f, struct fab_target *t, struc
         random_classes(f, v, prng);
 }
 
-/* Gives some links fewer VLs. */
+/* Gives some random ports only 1 to 3 VLs. */
 static void weaken(struct fab_fabric *f, struct fab_prng *prng)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
@@ -147,7 +148,7 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* Tables of engines, on fabrics for which they need several VLs. */
+/* Both proofs agree about tables of engines, on fabrics for which the engines need several VLs. */
 START_TEST(agrees_about_engines)
 {
     struct fab_prng prng;
@@ -188,14 +189,15 @@ END_TEST
 
 #define RING 6
 #define RING_MOST 6
-/* Positions on the ring. Each one has a port that leads forward and a port that leads back. */
+/* A ring of switches. Each position on the ring has one switch, a port that leads forward and a
+ * port that leads back. */
 struct ring {
     struct fab_fabric *f;
     struct fab_target *t;
     struct fab_policy p;
     uint32_t n;
     uint32_t on[RING_MOST], back[RING_MOST]; /* port ids */
-    /* position of each switch id; switch id at each position */
+    /* the position of each switch id, and the switch id at each position */
     uint32_t place[RING_MOST], at[RING_MOST];
 };
 
@@ -227,8 +229,8 @@ static void follow_ring(struct ring *r)
     ck_assert_uint_eq(sw, 0);
 }
 
-/* Makes shortest paths, forward if both directions are equally long. Paths between the last
- * position and the first have SL 1. */
+/* Routes shortest paths round the ring; if both directions are equally long, forward. Paths over
+ * the link between the last position and the first have SL 1, all others SL 0. */
 static void route_ring(struct ring *r)
 {
     struct fab_vls *v = &r->t->vls;
@@ -272,7 +274,7 @@ static void ring_free(struct ring *r)
     fab_fabric_unref(r->f);
 }
 
-/* Expects a cycle round the ring on this VL. */
+/* Checks that the proof returns a cycle round the ring on this VL. */
 static void assert_cycle(const struct ring *r, uint8_t vl)
 {
     struct fab_verdict v = proven_with(r->f, r->t, &r->p);
@@ -305,8 +307,8 @@ START_TEST(a_dateline_makes_a_ring_safe)
 }
 END_TEST
 
-/* The links of the ring are at ports above 62, 126 or 190, because dependencies are stored in words
- * for 64 ports. */
+/* The ring uses ports with numbers above 62, 126 or 190, because dependencies are stored in words
+ * of 64 bits, with one bit for each port. */
 START_TEST(links_at_high_ports_count)
 {
     for (uint32_t hosts = 62; hosts <= 190; hosts += 64) {
@@ -352,7 +354,7 @@ START_TEST(one_wrong_path_is_enough)
 {
     struct ring r = make_ring(RING);
     /* The path of RING/2 hops from the last position but one crosses from the last position to the
-     * first. Puts this path on the VL of the others. */
+     * first. Gives this path the SL and VL of paths that do not cross it. */
     uint32_t from = r.at[RING - 2], to = r.at[(RING - 2 + RING / 2) % RING];
     r.t->vls.of_pair[to * RING + from] = 0;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -383,9 +385,9 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    by_class(&r, r.back[0]); /* the port by which packets come that go forward */
+    by_class(&r, r.back[0]); /* packets that travel forward come in by this port */
     assert_ring_good(&r);
-    by_class(&r, r.on[3]); /* the port by which packets come that go back; they go no farther */
+    by_class(&r, r.on[3]); /* packets that travel back come in by this port, and go no farther */
     assert_cycle(&r, 0);
     ring_free(&r);
 }
@@ -397,7 +399,7 @@ START_TEST(too_few_vls_at_one_port_are_reported)
 {
     struct ring r = make_ring(RING);
     char *text = NULL;
-    /* the link between the last position and the first */
+    /* port of the link between the last position and the first */
     fab_fabric_edit_port(r.f, r.back[0])->info.vl_cap = 1;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert(v.deadlock_free && !fab_verify_verdict_good(&v));
@@ -422,10 +424,11 @@ START_TEST(cables_that_nobody_takes_by_a_lane_need_it_not)
     struct ring r = make_ring(RING);
     for (uint32_t i = 0; i < r.f->port_count; i++) {
         if (!naive_is_channel(r.f, i))
-            fab_fabric_edit_port(r.f, i)->info.vl_cap = 1; /* also the links to endports */
+            /* the links to endports have one VL, too */
+            fab_fabric_edit_port(r.f, i)->info.vl_cap = 1;
     }
-    /* Half way round the ring, which no path reaches after it has crossed from the last position to
-     * the first. */
+    /* This port is half way round the ring. No path reaches it after it has crossed from the last
+     * position to the first. */
     fab_fabric_edit_port(r.f, r.on[RING / 2 - 1])->info.vl_cap = 1;
     struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -481,7 +484,7 @@ START_TEST(lanes_out_of_range_are_refused)
     struct fab_vls *v = &r.t->vls;
     v->vl[0][0][1] = 15;
     assert_refused(&r);
-    v->vl[0][0][1] = 2; /* there are two VLs */
+    v->vl[0][0][1] = 2; /* VL 2 does not exist, because there are two VLs */
     assert_refused(&r);
     v->vl[0][0][1] = 1;
     assert_ring_good(&r);
@@ -504,7 +507,7 @@ START_TEST(lanes_out_of_range_are_refused)
     v->port_class[r.on[0]] = 2;
     assert_refused(&r);
     v->port_class[r.on[0]] = 0;
-    v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1; /* port 0 is of class 0 */
+    v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1; /* port 0 of a switch must be of class 0 */
     assert_refused(&r);
     ring_free(&r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The predicted fabric is the same as the fabric after the links have really failed.
+ * Checks that the predicted fabric is the same as the fabric after the links have really failed.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -34,7 +34,7 @@ START_TEST(cables_and_switches)
     ck_assert_uint_eq(change.all_blocks, 5);
     fab_study_whatif_fini(&w);
 
-    /* Both ports of one link, and a link that fails with it. */
+    /* names one link by both its ports, and another link that fails, too */
     const uint32_t both[] = {fab_fabric_port_id(f, 0, 5),
                              fab_fabric_port(f, fab_fabric_port_id(f, 0, 5))->peer,
                              fab_fabric_port_id(f, 0, 6), fab_fabric_port_id(f, 1, 1)};

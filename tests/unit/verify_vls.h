@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A second, slow implementation of the proof with several VLs, for small fabrics. It follows each
- * packet by itself, with its SL and its VL on each link, and stores the dependencies in a matrix of
- * (port, VL).
+ * A second, slow implementation of the proof with several VLs, for small fabrics. It follows one
+ * packet after the other, with its SL and its VL on each link, and stores the dependencies in a
+ * matrix of (port, VL).
  */
 #ifndef TESTS_UNIT_VERIFY_VLS_H
 #define TESTS_UNIT_VERIFY_VLS_H
@@ -27,7 +27,8 @@ static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port
     return fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
 }
 
-/* Sends a packet of a traffic class. */
+/* Follows a packet of a traffic class (level) from port src to the LID, and stores its
+ * dependencies. */
 static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, uint8_t level)
 {
     const struct fab_fabric *f = n->f;
