@@ -2,14 +2,15 @@
 /*
  * Handles control packets of other managers: SubnSet(SMInfo) (IBA 14.4.1).
  *
- * A control packet can change which manager is master. fabricd therefore accepts it only if its
- * sender is a manager that the last election trusted, if it came from the port where the election
- * found its sender, and if it has a valid key or its sender is in subnet.managers.
+ * A control packet can change which manager is master. fabricd therefore accepts it only under
+ * three conditions. The last election trusted the sender (trust.c). The packet came from the port
+ * where the election found the sender. The packet has a valid SM_Key, or subnet.managers lists the
+ * sender.
  *
- * Before the packet takes effect, fabricd reads SMInfo from that port. The packet takes effect, and
- * is answered, only if this SMInfo has the GUID and the state that the packet claims. A packet that
- * the state machine does not accept is answered with an error. Other refused packets are not
- * answered.
+ * Before fabricd acts on the packet, it reads SMInfo from that port. It acts on the packet, and
+ * answers it, only if this SMInfo has the GUID and the state that the packet claims. If the state
+ * machine does not accept the packet, fabricd answers with an error. It does not answer other
+ * refused packets.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 /* Minimum time between two events about refused packets. */
 #define EVENT_EVERY_US UINT64_C(10000000)
-/* Minimum time between two heavy sweeps caused by HANDOVERs. */
+/* Minimum time between two heavy sweeps that HANDOVER packets cause. */
 #define SWEEP_EVERY_US UINT64_C(10000000)
 
 static const char *packet_name(uint32_t packet)
@@ -32,9 +33,10 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* Isolates the host at `port`, but only if the last election also found a refused manager at this
- * port. The return path of a packet with a permissive source LID shows its sender only if the
- * firmware of the sender's adapter is not hostile. */
+/* Isolates the host at `port` after a forged packet, but only if the last election also refused a
+ * manager at this port. The return path of the packet is no proof of its sender: hostile firmware
+ * of an adapter can send a packet with a permissive source LID and a return path that it made
+ * up. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;
@@ -49,8 +51,8 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* Refuses a packet. One event reports all packets refused since the last event, so that a flood
- * does not fill the journal. */
+/* Refuses a packet. One event reports all packets that were refused since the event before, so that
+ * a flood does not fill the journal. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {
@@ -89,8 +91,8 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
     return sm_m_key_proves(s, head->m_key) || sm_trust_sm_key(s, from->sm_key);
 }
 
-/* Returns why the packet is not authentic. NULL: the packet seems authentic, and confirm() may ask
- * its sender. */
+/* Returns why fabricd ignores the packet, as a phrase for operators. NULL: the packet may be
+ * authentic, and confirm() may ask its sender. */
 static const char *doubt(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head, const struct fab_sm_info *from,
                          const struct sm_other *sender)
@@ -107,8 +109,8 @@ static const char *doubt(const struct sm *s, const struct transport_mad *mad,
 
 /* ---- taking effect ---- */
 
-/* Returns whether a HANDOVER may cause a sweep now. If this manager is master, a HANDOVER only
- * causes a sweep, and repeated HANDOVERs must not cause one sweep each. */
+/* Returns whether a HANDOVER may cause a sweep now. If this manager is already master, a HANDOVER
+ * has no other effect than a sweep, and repeated HANDOVERs must not cause many sweeps. */
 static bool may_sweep(struct sm_control *c)
 {
     if (clock_now_us() < c->next_sweep_us)
@@ -146,7 +148,8 @@ static void on_confirmation(void *ctx, uint64_t tag, const struct fab_mads_answe
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
         info.guid == c->from.guid &&
         (info.state == c->from.state ||
-         /* OpenSM changes to standby as soon as it has sent HANDOVER. */
+         /* OpenSM changes to standby as soon as it has sent HANDOVER, so its SMInfo may show that
+          * state. */
          (c->packet == FAB_SM_HANDOVER && info.state == FAB_SM_STANDBY)) &&
         sm_trust_answer(s, sm_trust_port_of(s, &c->sender), &info);
     if (confirmed) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing" reads SMInfo from the ports that report a subnet manager (IsSM). Managers that
- * are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which manager
- * is master (IBA 14.4.1). For each manager that is not trusted, an event names the manager and its
- * switch port.
+ * Phase "electing" reads SMInfo from the ports that report a subnet manager (IsSM). The SMInfo of
+ * trusted managers (trust.c) is passed to the state machine of libfabmgr/smstate, which decides
+ * which manager is master (IBA 14.4.1). For each manager that is not trusted, an event names the
+ * manager and its switch port.
  *
- * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep. Up to KNOWN_MOST
- * managers that are listed or have proved themselves before are asked in each sweep. The others,
- * called strangers in this file, are asked in turn, in the order of their GUIDs.
+ * Every host can set IsSM, so a sweep asks at most SM_MAX_OTHERS ports. Each sweep asks up to
+ * KNOWN_MOST managers that subnet.managers lists or that have proved themselves before (trust.c).
+ * The others are called strangers in this file. Successive sweeps ask different strangers, in the
+ * order of their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Maximum number of ports asked in a sweep because their managers are listed or have proved
- * themselves before. So at least 16 of the SM_MAX_OTHERS ports can be those of strangers. */
+/* Maximum number of listed or proved managers that a sweep asks. At least 16 of the SM_MAX_OTHERS
+ * ports are therefore left for strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
 /* Minimum time between two events sm-ports-many. */
 #define MANY_EVERY_US UINT64_C(3600000000)
@@ -32,7 +33,7 @@ static bool is_manager_port(const struct sm *s, uint32_t p)
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
 
-/* A port with IsSM whose manager is not listed and has not proved itself before. */
+/* A port with IsSM whose manager is neither listed nor has proved itself before. */
 struct stranger {
     uint64_t guid; /* GUID of the port's node */
     uint32_t port;
@@ -46,8 +47,8 @@ static int by_guid(const void *a, const void *b)
     return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* Adds strangers to the ports to be asked, beginning after the last stranger of the previous sweep,
- * in the order of their GUIDs. The lowest GUID follows the highest. */
+/* Adds strangers to the ports that this sweep asks. It begins after the last stranger of the
+ * previous sweep, in the order of GUIDs, and continues with the lowest GUID after the highest. */
 static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
 {
     struct sm_election *x = &s->ha->election;
@@ -182,7 +183,7 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Returns whether this election asked the port of this manager, which an earlier election
+/* Returns whether this election asked the port of `o`, a manager that an earlier election
  * refused. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
@@ -206,8 +207,8 @@ static void keep_refused(struct sm *s)
     ha->refused_count = kept;
 }
 
-/* Emits an event for each refused manager. A claim that is the same as in the previous election
- * (same_claim) is not reported again. */
+/* Emits an event for each refused manager, unless the previous election reported the same claim
+ * (same_claim). */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -221,8 +222,8 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
-/* Isolates the hosts of refused managers. The directed route of the request proves the place of a
- * host: only a device at the last switch port of the route could answer. */
+/* Isolates the hosts of refused managers. The directed route of the SMInfo request proves where
+ * such a host is: only a device at the last switch port of the route could answer. */
 static void isolate_refused(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;

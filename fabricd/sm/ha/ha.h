@@ -9,13 +9,13 @@
 int sm_ha_init(struct sm *s); /* returns OK or NOMEM */
 void sm_ha_fini(struct sm *s);
 /* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on the manager's own port. Other managers find
- * this manager by it. */
+ * this manager by this bit. */
 void sm_ha_announce(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
 uint64_t sm_ha_master_guid(const struct sm *s);
-/* Returns the LID of the other manager that is master, as found by the last sweep; 0 if no other
+/* Returns the LID of the master if it is another manager, as found by the last sweep; 0: no other
  * manager is master. */
 uint32_t sm_ha_master_lid(const struct sm *s);
 

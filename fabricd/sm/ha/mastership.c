@@ -59,7 +59,7 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        /* Starts polling, which had stopped in the state not-active. */
+        /* Leaves the state not-active, in which the manager does not poll the master. */
         became_standby(s);
 }
 

@@ -3,8 +3,8 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. A key does, and so does the switch port behind which a
- * manager answers.
+ * or a source LID therefore proves nothing. What proves something is a key, or the switch port
+ * behind which a manager answers.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
  * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has
@@ -15,8 +15,9 @@
  * sent the M_Key (IBA 14.2.5.13 requires this check) and to listed managers. The M_Key is sent, in
  * requests for SMInfo, to listed managers and to nodes that already sent this M_Key.
  *
- * Without M_Key and list, every port can read the SM_Key, as IBA 14.2.4 specifies for an M_Key of
- * 0. A manager is then trusted if its SM_Key equals this manager's, as in OpenSM.
+ * If neither an M_Key nor a list of managers is configured, every port can read the SM_Key, as IBA
+ * 14.2.4 specifies for an M_Key of 0. A manager is then trusted if its SM_Key equals this
+ * manager's, as in OpenSM.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 
 #include "fabricd/sm/ha/state.h"
 
-/* Offset in a directed-route SMP, IBA 14.2.1.2. */
+/* Offset of the return path in a directed-route SMP, IBA 14.2.1.2. */
 enum { AT_RETURN_PATH = 192 };
 
 bool sm_trust_required(const struct sm *s)
@@ -40,8 +41,8 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
     return strcmp(node->desc, name) == 0 || strcasecmp(guid, name) == 0;
 }
 
-/* Returns the first entry of subnet.managers, from entry `i` on, that lists the switch port to
- * which `port` is connected. Returns NULL if there is none. */
+/* Returns the first entry of subnet.managers, beginning at entry `i`, that lists the switch port to
+ * which `port` is connected; NULL: none does. */
 static const struct fab_manager *listed_at(const struct sm *s, uint32_t port, uint32_t i)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -92,8 +93,8 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* Without M_Key and list, any manager's SM_Key may be the same as this manager's. A matching SM_Key
- * then does not make a manager known. */
+/* If neither an M_Key nor a list of managers is configured, any manager may have the same SM_Key as
+ * this one, so the SM_Key does not prove who it is. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))
@@ -108,8 +109,8 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
            sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
-/* Remembers that the node sent the right M_Key. If its manager was refused before, the next sweep
- * reads the SMInfo again, with the M_Key. */
+/* Notes that the node sent the right M_Key. If its manager was refused before, the next sweep reads
+ * its SMInfo again, in a request with the M_Key. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
@@ -126,8 +127,8 @@ bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const str
         note_proof(s, node_guid_of(s, port));
         return true;
     }
-    /* A forged source LID does no harm here, because the answer goes to the owner of the LID and
-     * not to the forger. */
+    /* A forged source LID does no harm here: the answer with the key goes to the port that owns the
+     * LID. */
     return !sm_trust_required(s) ||
            (port != FAB_NONE &&
             sm_trust_listed(s, port, fab_fabric_port(s->model.fabric, port)->guid));
@@ -140,17 +141,18 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
     return fab_fabric_port(f, fab_fabric_port_id(f, node, num))->peer;
 }
 
-/* Returns whether the request went by directed route all the way, so that the switches wrote its
+/* Returns whether the request had a directed route from end to end, so that the switches wrote its
  * return path. Its source LID is then permissive, too (IBA 14.2.2.1). Otherwise a host may have
- * sent it by LID, with a return path that it made up. */
+ * sent it LID routed, with a return path that the host made up. */
 static bool is_pure_directed(const struct transport_mad *mad, const struct fab_mad *head)
 {
     return mad->addr.slid == FAB_LID_PERMISSIVE && head->dr_slid == FAB_LID_PERMISSIVE &&
            head->dr_dlid == FAB_LID_PERMISSIVE;
 }
 
-/* Follows the return path from this manager's port back to the sender. Adapters do not forward
- * packets, so a return path through an adapter is forged. */
+/* Follows the return path from this manager's port to the sender, and returns the sender's port.
+ * Adapters do not forward packets, so a path through an adapter is forged, and the function returns
+ * FAB_NONE. */
 static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
                                    const struct fab_mad *head)
 {
@@ -181,8 +183,8 @@ uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o)
     return same_port(s, o->node_guid, o->port_num);
 }
 
-/* Returns the port that owns a LID. A master knows the owner of each LID. In other states, the
- * manager knows only the LIDs of other managers. */
+/* Returns the id of the port that owns a LID; FAB_NONE: not known. A master knows the owner of each
+ * LID. In other states, the manager knows only the LIDs of the other managers. */
 static uint32_t owner_of(const struct sm *s, uint16_t lid)
 {
     const struct fab_view *v = s->model.view;

@@ -11,9 +11,9 @@
  * (libfabmgr/health/isolation.h). A flapping link of a host only causes an event. Isolated links
  * (isolation.c) are in the same list, and are removed from snapshots in the same way.
  *
- * If a link goes down and comes up between two sweeps, its ports are in Init, and the sweep counts
- * the flap. If a held-down link goes down and comes up between two port probes, the flap is not
- * counted.
+ * If a link goes down and comes up between two sweeps, the second sweep finds its ports in Init and
+ * counts the flap. The ports of a held-down link are always in Init. So a flap of such a link
+ * between two port probes is not counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 
 /* Maximum number of links whose flaps are remembered. */
 #define FLAPS_MOST 1024
-/* If hold_down is 0: a link without a flap for this long counts as steady. */
+/* If hold_down is 0: a link that has not flapped for this many seconds is reported as steady. */
 #define STEADY_S 10
 #define TOLD_AGAIN_US 1000000u
 
@@ -63,7 +63,7 @@ static struct sm_flap *flap_at(const struct sm *s, uint32_t port)
                         fab_fabric_port(f, port)->num);
 }
 
-/* Returns whether the link must be excluded while it is up. */
+/* Returns whether routes must avoid the link, even while it is up. */
 static bool is_barred(const struct sm *s, const struct sm_flap *e)
 {
     return e->isolated || (e->damping.held && e->isl && s->in.config->flapping.hold_down_s > 0);
@@ -80,7 +80,7 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* Returns a new entry of the list; NULL if the list is full or memory ran out. */
+/* Adds an empty entry to the list of links. NULL: the list is full, or memory ran out. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)
@@ -230,8 +230,9 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
     return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE && is_in_init(now, port);
 }
 
-/* Counts the flaps of ISLs that went down and came up between two sweeps: the link is up, but a
- * port that was in state Active is in Init. Few ports are in Init, so this is tested first. */
+/* Counts the flaps of ISLs that went down and came up between two sweeps: such a link is up, but
+ * one of its ports, which was in state Active, is in Init. Few ports are in Init, so the function
+ * tests this first. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -251,8 +252,8 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* Returns whether a port of the link is now connected to another port, so that the link no longer
- * exists. */
+/* Returns whether a port of the link is now connected to another port. The link of this entry does
+ * not exist any more then. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -262,23 +263,23 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns whether a link that is down counts as excluded, because it is isolated or held down. Such
- * a link may come up without a sweep. */
+/* Returns whether a link that is down stays excluded when it comes up, because it is isolated or
+ * held down. Such a link may come up without a sweep. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* Returns whether the snapshot shows the port as LinkUp but without a peer. sm_link_exclude makes
- * the two ports of an excluded link so. */
+/* Returns whether the snapshot shows the port as LinkUp and without a peer, as sm_link_exclude
+ * leaves the ports of an excluded link. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && fab_fabric_port(f, port)->peer == FAB_NONE &&
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns whether this sweep did not see an excluded link that was up when it was last seen. The
- * sweep may have covered other nodes, or a node of the link may be gone. */
+/* Returns whether this snapshot shows nothing of an excluded link that was up before. The sweep may
+ * have covered other nodes, or a node of the link is gone. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -286,8 +287,8 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Updates each entry of the list from the new snapshot. at[] gets, for each entry, a port of the
- * link if the link is up and must be excluded, else FAB_NONE. */
+/* Updates all entries of the list from the new snapshot. at[] has an element for each entry: a port
+ * of its link, if the link is up and must be excluded; otherwise FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
@@ -297,7 +298,8 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         if (unseen(f, e))
             continue;
         if (e->offence)
-            /* No route uses the link of a host, and its port is disabled. */
+            /* The link of an isolated host stays in the snapshot, because no route uses it and its
+             * port is disabled. */
             continue;
         if (is_elsewhere(f, e)) {
             fab_health_damping_reset(&e->damping);
@@ -330,7 +332,8 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Sets at[] to FAB_NONE for the links that may not be excluded. */
+/* Sets the elements of at[] to FAB_NONE whose links must stay in use, because a part of the fabric
+ * needs them or too many links of a switch would be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -369,8 +372,9 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If nodes are missing, lets the next targeted sweep read both ends of the excluded links, because
- * the missing nodes may be reachable over these links. */
+/* If nodes are missing in the new snapshot, makes the nodes at both ends of all excluded links
+ * suspects of the next targeted sweep, because the missing nodes may be reachable over these
+ * links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -412,8 +416,8 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-/* Lets a port probe or a targeted sweep read both ends of an excluded link that is released. If the
- * probe cannot bring the link back, the sweep that checks the probe does so. */
+/* Requests a port probe or a targeted sweep of both ends of a link that was excluded and is
+ * released now. If the probe cannot bring the link back, the sweep that follows each probe does. */
 static void read_ends_of(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)
@@ -516,7 +520,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            /* This link is in the list because it is isolated; it has not flapped. */
+            /* The link is in the list only because it is isolated, and has never flapped. */
             continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

@@ -4,13 +4,13 @@
  * restart. Isolated links are in the list of flapping.c, and are removed from snapshots as
  * held-down links are.
  *
- * The manager first changes the routes so that they avoid the link. Only then it disables one port
+ * The manager first changes the routes so that they avoid the link. Afterwards it disables one port
  * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
  * in the same list, but only their ports are disabled.
  *
- * libfabmgr/health/isolation.h decides whether a link may be isolated, at first when the isolation
- * is requested and again in each sweep. If a part of the fabric would be unreachable without an
- * isolated link, the link is reinstated: routes use it as long as it is needed.
+ * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager asks when the
+ * isolation is requested, and again in each sweep. If a part of the fabric would be unreachable
+ * without an isolated link, the link is reinstated: routes use it as long as it is needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,14 +74,16 @@ int sm_isolate_load(struct sm *s)
 
 /* ---- whether a link may be isolated ---------------------------------------------------------- */
 
-/* Returns the snapshot of the model; if the model has none, the snapshot of the published view. */
+/* Returns the snapshot of the model. If the model has none, returns the snapshot of the published
+ * view. */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
 /* Asks libfabmgr/health/isolation.h whether the link of this port may be excluded, in addition to
- * all links that are already excluded or whose exclusion is requested. Returns NOMEM. */
+ * all links that are excluded or for which this was requested. *ret gets the answer. Returns OK or
+ * NOMEM. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
@@ -107,7 +109,7 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
     return r;
 }
 
-/* Writes to why[] how many nodes would be cut off without the link of this port. */
+/* Writes to why[] how many nodes would be unreachable without the link of this port. */
 static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
@@ -152,7 +154,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* Returns the id of the port if its link is up in the snapshot, else FAB_NONE. */
+/* Returns the id of this port if its link is up in the snapshot, else FAB_NONE. */
 static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);
@@ -292,9 +294,9 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
 
-/* Returns whether the manager must disable a port of the link now. The switch port of a misbehaving
- * host must be disabled each time the manager finds it enabled, for example after the switch
- * restarted. */
+/* Returns whether a port of the isolated link must be disabled now. For the link of a misbehaving
+ * host, the switch port is disabled each time that the manager finds it enabled, for example after
+ * the switch restarted. */
 static bool is_to_be_disabled(const struct sm *s, const struct sm_flap *e)
 {
     if (e->offence)

@@ -11,9 +11,9 @@
 /* A link: ids of the ports at both ends. */
 struct sm_link {
     uint32_t port, peer;
-    /* The link is up and must be isolated. */
+    /* The link is up, and was chosen to be isolated. */
     bool isolated;
-    /* The link is excluded because a silent switch is at its end. */
+    /* The link is excluded because one of its switches is silent. */
     bool silent;
 };
 
@@ -22,8 +22,8 @@ void sm_links_fini(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */
 
-/* Sets the timer to the end of the hold-down that ends first. Call this function when a hold-down
- * may have begun or ended, or when a link that is held down went down or came up. */
+/* Sets the timer to the end of the hold-down that ends first. Call this function when the hold-down
+ * of a link may have begun or ended, or when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
 /* Counts a flap of a link of snapshot `f`. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
@@ -31,7 +31,7 @@ void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm
  * unless the link is held down or one of its switches is missing as well. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
-/* Stores the ids of the ports of links that are up and flapped recently, at most `max`. Returns
+/* Stores in ret[] the port ids of links that are up and flapped recently, at most `max`. Returns
  * their number. */
 uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max);
 uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held down */
@@ -39,11 +39,11 @@ uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held d
  * snapshot. Returns NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 /* Notes the port state that a port probe found. Returns whether the link of the port is held down
- * and, if so, whether its state changed. */
+ * (HELD), and whether its state differs from the last one (HELD_CHANGED). */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
-/* Returns whether the link of this port of the snapshot must not carry data when it comes up,
- * because it is isolated or flaps too often. */
+/* Returns whether the link of this port of the snapshot must stay out of service when it comes up,
+ * because it is isolated or held down. */
 bool sm_flap_bars(const struct sm *s, uint32_t port);
 /* Notes that a link of the snapshot came up. */
 void sm_flap_note_up(struct sm *s, const struct sm_link *c);
@@ -58,7 +58,7 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Call this function after a view was published. If counters.on_errors is "disable", it disables a
  * port of each isolated link. */
 void sm_isolate_settle(struct sm *s);
-/* Returns whether the link of this port is isolated but routes may still use it. */
+/* Returns whether the link of this port was isolated just now, so that routes may still use it. */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
@@ -66,24 +66,24 @@ uint32_t sm_isolated_count(const struct sm *s);
 
 /* ---- offenders (offenders.c) ---- */
 
-/* Disables the switch port of a misbehaving host, if the settings in `offenders` say so. `port` is
- * the host's port in the snapshot. `cause` says what the host did, for operators. The caller must
- * have proof of the host's place; a source LID is no proof. */
+/* Disables the switch port of a misbehaving host, if the settings in `offenders` demand it. port:
+ * the host's port in the snapshot; cause: what the host did, a phrase for operators. The caller
+ * must have proof of the host's place; a source LID is no proof. */
 void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
 
-/* Requests that a port be enabled or disabled on behalf of the manager itself. `note` is a string
- * constant with the reason. It is appended to a sentence in messages, so it begins with a comma,
- * such as ", because its link was released". Returns NOMEM. */
+/* Requests that a port be enabled or disabled for the manager itself. note: a string constant with
+ * the reason. Messages append it to a sentence, so it begins with a comma, such as ", because its
+ * link was released". Returns OK or NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-/* Requests that the link of a port be taken down. The link then trains again and stays in state
- * Init. The manager takes it down with a single write, so that a manager that is killed leaves no
- * disabled port. Returns NOMEM. */
+/* Requests that the link of a port be taken down once. The link then trains again and stays in
+ * state Init. A single write does this, so that no port stays disabled if the manager is killed in
+ * between. Returns OK or NOMEM. */
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
-/* Returns whether a port waits to be enabled or disabled. */
+/* Returns whether a port waits to be enabled, disabled or reset. */
 bool sm_port_waits(const struct sm *s);
-/* Disables ports again that an operator had disabled and that were enabled since. */
+/* Checks the ports that operators have disabled, and disables those again that are enabled. */
 void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);
 
@@ -92,31 +92,33 @@ extern const struct sm_phase sm_phase_port;
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
 /* Call this function when a switch of the snapshot did not answer a request within the time of one
- * try. It begins a check of whether the switch is silent. Returns false if the check is not
- * possible: then the caller requests a targeted sweep. */
+ * try. It starts the check whether the switch is silent. Returns false if it cannot start one; the
+ * caller then requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
 uint32_t sm_silent_count(const struct sm *s);
-/* Returns the GUID of the silent switch with this index, or 0. */
+/* Returns the GUID of the silent switch with this index in the list; 0: the list has no such
+ * index. */
 uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
-/* Returns the silent switches for a discovery. NULL: none. */
+/* Returns the set of silent switches, which a discovery keeps and does not query; NULL: none. */
 struct fab_silent *sm_silent_set(const struct sm *s);
-/* Makes a version of a snapshot in which the silent switches have their excluded links, over which
- * they still forward packets. Without such links, *ret is another reference to f. Returns NOMEM. */
+/* Makes a copy of a snapshot in which the silent switches have their excluded links again, because
+ * packets may still use these links. If no link is excluded, *ret is another reference to f.
+ * Returns OK or NOMEM. */
 int sm_silent_connected(const struct fab_silent *silent, struct fab_fabric *f,
                         struct fab_fabric **ret);
-/* Returns whether the rest of the fabric stays connected if routes avoid this switch. */
+/* Returns whether all other nodes of the fabric stay connected if routes avoid this switch. */
 bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
 /* Excludes all links of a silent switch from a snapshot that has no readers. Returns NOMEM. */
 int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
 /* Excludes the links of all silent switches that routes can avoid from a new snapshot, before the
  * model adopts it. Returns NOMEM. */
 int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
-/* Returns whether the link of this port is excluded because of a silent switch, or was excluded
- * until that switch answered and no view has been published since. */
+/* Returns whether the link of this port is excluded because of a silent switch. Also returns true
+ * from the time when the switch answers again until the next view is published. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
-/* Call this function after a view was published. It updates the list of silent switches: drops
- * those that left the fabric, and notes which ones routes use again. */
+/* Call this function after a view was published. It drops silent switches that left the fabric from
+ * the list, and notes which of the others are used by routes again. */
 void sm_silent_settle(struct sm *s);
 /* Forgets all silent switches and ends all checks. */
 void sm_silent_forget(struct sm *s);

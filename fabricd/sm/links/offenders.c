@@ -87,8 +87,8 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
 }
 
 /* Returns the entry of the link in the list of isolated and flapping links (flapping.c), with the
- * switch port as its end 0. If the link flapped before, it has an entry already, whose ends may be
- * in the other order; they are then set anew. Otherwise adds an entry. NULL: no memory. */
+ * switch port as its end 0; adds an entry if there is none. An entry made by a flap may have its
+ * ends in the other order, so they are set anew. NULL: no memory. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -123,7 +123,7 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        /* The next election finds the misbehaving host again. */
+        /* If the isolation fails here, the next misbehaviour of the host repeats it. */
         return;
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;

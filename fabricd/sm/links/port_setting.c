@@ -22,17 +22,17 @@ static const char disabled_before[] = ", as an operator had disabled it before";
 
 /* ---- which ports may be disabled ---- */
 
-/* Returns whether the port is disabled. A port that was disabled after the last sweep still has a
- * peer in the snapshot. */
+/* Returns whether the port is disabled. If it was disabled after the last sweep, the snapshot still
+ * shows its peer, but PortInfo shows it as disabled. */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* Adds the neighbours of a node to a breadth-first search. The search starts at the manager's node
- * and uses all links except that of port `without`. came[] has, for each node, the port of the
- * previous node from which the search reached it; FAB_NONE for the manager's node and for nodes not
- * reached. */
+/* Adds the neighbours of a node to a breadth-first search from the manager's node. The search uses
+ * all links except that of port `without`. came[] has an element for each node: the port of its
+ * predecessor by which the search reached it. It is FAB_NONE for the manager's node and for nodes
+ * not reached. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -62,8 +62,8 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* The search starts at the manager's own adapter. It continues only at switches, because
-         * other adapters do not forward packets. */
+        /* The search continues at the manager's own adapter and at switches. Other adapters do not
+         * forward packets. */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
@@ -107,8 +107,8 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
 }
 
 /* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
- * is none. Searches the fabric, which takes milliseconds if it is large, only if the known route
- * uses this link. */
+ * is none. Uses the known route if this avoids the link; otherwise it searches the fabric, which
+ * takes milliseconds in a large fabric. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -133,7 +133,7 @@ static bool stays_reachable(const struct sm *s, uint32_t node, uint32_t without_
     return path_around(s, node, without_port, &path);
 }
 
-/* Returns a sentence that says why the port must not be disabled. NULL: the port may be
+/* Returns a sentence for operators that says why the port must not be disabled; NULL: it may be
  * disabled. */
 static const char *objection(const struct sm *s, uint32_t node, uint32_t port)
 {
@@ -255,8 +255,8 @@ static void abort_op(struct sm *s)
         finish(s, FAB_E_BUSY, "the request was interrupted; try again");
 }
 
-/* Returns FAB_OK if the port exists and may be set. Otherwise finishes the request with an error
- * and returns SM_ROUND_OVER. */
+/* Returns FAB_OK if the port exists and may be enabled or disabled. Otherwise ends the request with
+ * an error and returns SM_ROUND_OVER. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -292,8 +292,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the request. The answer would be lost on the link that is being
- * disabled, so the route avoids this link if possible. */
+/* Finds the directed route for the write. If possible, the route avoids the link that the write
+ * takes down, because the answer would be lost on this link. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -306,8 +306,8 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* A write of PortState Down and PortPhysicalState Polling takes an active link down and lets it
- * train again. */
+/* Sets PortPhysicalState, and for a reset also PortState. PortState Down with PortPhysicalState
+ * Polling takes an active link down, and the link then trains again. */
 static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
 {
     want->port_state = op->reset ? FAB_STATE_DOWN : FAB_STATE_NOP;
@@ -354,8 +354,8 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* Updates the port's state in the snapshot, because another request may come before the next
- * sweep. */
+/* Updates the state of the port in the snapshot, because the next request for this port may come
+ * before the next sweep. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));

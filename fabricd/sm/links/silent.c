@@ -11,8 +11,8 @@
  *
  * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again.
  * This file has the list of silent switches. An entry stays in the list for a while after the
- * switch answers again: a switch that is silent again and again must then answer for longer before
- * routes use it.
+ * switch answers again. If the switch becomes silent repeatedly, it must answer for longer each
+ * time before routes use it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "libfabmgr/base/status.h"
 
 #define SILENT_MOST 64
-/* How long a switch that answers again stays listed. */
+/* How long a switch stays in the list after it answers again. */
 #define REMEMBERED_US UINT64_C(600000000)
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Drops the entries of switches that have answered for long and, if the list is full, one entry of
- * a switch that answers. */
+/* Drops the entries of switches that have answered long enough. If the list is still full, drops
+ * one entry of a switch that answers. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();
@@ -157,8 +157,9 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Lists the ports of a switch whose links are up. Returns their number, or 0 if a link leads to an
- * adapter or router, which needs the switch. `port` has room for 256 ports. */
+/* Lists the ports of a switch whose links are up in port[], which has room for 256 ports. Returns
+ * their number; 0 if a link leads to an adapter or router, because routes cannot avoid this
+ * switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;
@@ -308,7 +309,7 @@ void sm_silent_settle(struct sm *s)
         struct sm_silent *e = s->links->silent[i];
         uint32_t node = fab_fabric_node_by_guid(f, e->guid);
         if (is_silent(e) && node == FAB_NONE) {
-            /* Its last link went down, and node-removed was emitted. */
+            /* The last link of the switch went down, and node-removed was emitted for it. */
             drop_at(s, i);
             gone = true;
         } else if (e->returning && (node == FAB_NONE || !f->nodes[node].silent)) {

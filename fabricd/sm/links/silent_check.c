@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out whether a switch that does not answer is silent, off, or only hard to reach.
+ * Finds out why a switch does not answer: it may be silent, have lost power, or be reachable only
+ * by another route.
  *
- * A phase that gets no answer from a switch within the time of one try names the switch here
- * (sm_silent_check). The manager then asks all neighbours of the switch for the PortInfo of their
- * ports to it, and asks the switch for SwitchInfo over the first two neighbours that report their
- * link to it as up. All checks run side by side, and beside the running round. The directed routes
- * of a check avoid all switches that are being checked.
+ * A phase that gets no answer from a switch within the time of one try calls sm_silent_check. The
+ * manager then asks all neighbours of the switch for the PortInfo of their ports to it, and asks
+ * the switch for SwitchInfo over the first two neighbours that report their link to it as up. The
+ * requests of all checks are sent in parallel, and beside those of the running round. The directed
+ * routes of a check avoid all switches that are being checked.
  *
  * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
  * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
  * the time of one try, and a neighbour reports its link as up, the switch is silent. If no
- * neighbour answers either, nothing is known, and a targeted sweep follows.
+ * neighbour answers either, the manager does a targeted sweep.
  */
 #include <stdlib.h>
 
@@ -22,25 +23,27 @@
 
 #define CHECKS_MOST 64
 #define NEIGHBOURS_MOST 64
-/* Maximum number of neighbours over which a switch is asked. */
+/* Maximum number of neighbours over which the switch itself is asked. */
 #define PATHS_MOST 2
 #define VERDICT_TRIES 4
 
-/* A neighbour of the switch that is checked. */
+/* A neighbour of the switch that does not answer. */
 struct neighbour {
     struct fab_path to_it,
-        over_it; /* directed routes to the neighbour, and over it to the switch */
+        /* Directed routes to the neighbour, and over the neighbour to the switch. */
+        over_it;
     uint64_t guid;
-    /* Port of the neighbour that leads to the switch. */
+    /* Number of the neighbour's port that leads to the switch. */
     uint8_t port;
     bool answered, up;
 };
 struct sm_check {
     struct sm *s;
-    /* begun_us: when the switch was first asked; until then, when the check was requested. */
+    /* Manager's clock when the switch was first asked; before that, when the check was
+     * requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* Asked: number of neighbours over which the switch was asked. */
+    /* asked: number of neighbours over which the switch has been asked */
     uint32_t neighbours, asked;
     bool over;
 };
@@ -104,7 +107,8 @@ static void drop_check(struct sm *s, uint32_t i)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Reads the ports of the switch again if its SwitchInfo shows a change, as a light sweep does. */
+/* Requests that the ports of the switch be read again if its SwitchInfo shows a change, as a light
+ * sweep does. */
 static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -126,8 +130,8 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
 }
 
-/* Asks the switch over a neighbour that reports its link as up. The time until the verdict begins
- * with the first question. */
+/* Asks the switch for SwitchInfo over a neighbour that reports its link as up. The time until the
+ * verdict begins with the first such request. */
 static void ask_over(struct sm_check *c, const struct neighbour *n)
 {
     if (c->asked == PATHS_MOST)
@@ -158,7 +162,8 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Finds the neighbours of the switch that can be reached without a switch that is being checked. */
+/* Finds the neighbours of the switch to which a directed route avoids all switches that are being
+ * checked. Returns OK or NOMEM. */
 static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
                            const uint64_t *avoid)
 {
@@ -253,9 +258,8 @@ static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links,
                    .links = links);
 }
 
-/* Makes the routes avoid the switch: by a local repair if possible, otherwise after a targeted
- * sweep. If a targeted sweep waits for answers of the switch, it starts again without the switch.
- */
+/* Makes the routes avoid the silent switch, by a local repair if possible, otherwise by a targeted
+ * sweep. A targeted sweep that waits for answers of the switch starts again without it. */
 static void act(struct sm *s, struct sm_silent *e, bool avoid)
 {
     char name[SM_PLACE_LEN];
@@ -272,7 +276,7 @@ static void act(struct sm *s, struct sm_silent *e, bool avoid)
 }
 
 /* Requests a targeted sweep of the switch and its neighbours. The neighbours show whether the
- * switch is gone. */
+ * switch is down. */
 static void suspect_all(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -8,9 +8,10 @@
 #include "libfabmgr/base/status.h"
 
 #define POLL_US 2000000u
-/* Answers in a row after which a silent switch is used again. */
+/* Number of answers in a row after which routes may use a silent switch again. */
 #define ANSWERS_LEAST 2
-#define RELAPSES_MOST 5 /* ANSWERS_LEAST is doubled at most this often */
+/* Maximum number of times that ANSWERS_LEAST doubles, once for each relapse. */
+#define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
 {
@@ -32,8 +33,8 @@ static void use_again(struct sm *s, struct sm_silent *e)
     for (uint32_t i = 0; i < e->links; i++)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
-    /* The targeted sweep restores the routes. The background sweep finds what nobody could read or
-     * report while the switch was silent. */
+    /* A targeted sweep restores the routes over the switch. A background heavy sweep finds the
+     * changes that nobody could read or report while the switch was silent. */
     sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
 }
@@ -46,8 +47,8 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     e->heard |= a->status == FAB_OK;
 }
 
-/* Adds a directed route over this neighbour to the routes of the next poll. Only switches and the
- * manager's own node pass packets on. */
+/* Adds the directed route over this neighbour to those of the next poll. The neighbour must be a
+ * switch or the manager's own node, because other nodes do not forward packets. */
 static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t port,
                      uint32_t *paths)
 {
@@ -58,8 +59,8 @@ static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t p
         usable && *paths < 2 && sm_silent_extend(&s->model.paths[near], port, &e->path[*paths]);
 }
 
-/* Finds two neighbours over which the switch can be asked: at the ends of its excluded links, or of
- * its links in the snapshot. */
+/* Finds directed routes over two neighbours of the switch, at the ends of its excluded links or of
+ * its links in the snapshot. Returns their number. */
 static uint32_t find_paths(struct sm *s, struct sm_silent *e)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -77,7 +78,7 @@ static uint32_t find_paths(struct sm *s, struct sm_silent *e)
     return paths;
 }
 
-/* Counts the answers to the last poll, and asks the switch again. */
+/* Counts the answers of the switch to the last poll, and sends the next poll. */
 static void poll_one(struct sm *s, struct sm_silent *e)
 {
     uint32_t relapses = e->relapses < RELAPSES_MOST ? e->relapses : RELAPSES_MOST;
@@ -107,7 +108,7 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    /* One targeted sweep reads all switches that answer again. */
+    /* One targeted sweep then reads all switches that answer again. */
     sm_schedule(s);
 }
 

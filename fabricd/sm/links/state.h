@@ -9,14 +9,14 @@
 
 #define SM_CAUSE_LEN 160
 
-/* A link that went down recently, or is isolated. */
+/* A link that flapped recently or is isolated. */
 struct sm_flap {
     uint64_t guid[2]; /* GUIDs of the nodes at both ends */
     uint8_t port[2];
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
     bool isl; /* the link is an ISL */
-    /* The link is removed from the model's snapshot. */
+    /* The link is excluded: it is removed from the model's snapshot. */
     bool out;
     /* The link is isolated until an operator releases it. The members below are valid only if this
      * is true. */
@@ -34,9 +34,9 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    /* Only take the link down; it trains again by itself. `enable` is not used. */
+    /* Only take the link down, so that it trains again; `enable` is not used. */
     bool reset;
-    /* Why the manager itself requests the change. NULL: an operator requested it. */
+    /* The reason if the manager itself requests the change; NULL: an operator requested it. */
     const char *note;
     sm_done *done;
     void *ctx;
@@ -47,18 +47,19 @@ struct sm_silent {
     uint64_t guid;
     /* Manager's clock when the switch was found to be silent. */
     uint64_t since_us;
-    uint64_t
-        released_us; /* when routes were allowed to use the switch again; 0: the switch is silent */
-    /* Released, and no view has been published since. */
+    /* Manager's clock when routes were allowed to use the switch again; 0: the switch is silent. */
+    uint64_t released_us;
+    /* Routes may use the switch again, but no view has been published since. */
     bool returning;
-    bool avoided;                 /* its links are excluded from the snapshot */
+    /* The links of the switch are excluded from the snapshot. */
+    bool avoided;
     struct fab_silent_link *link; /* the excluded links */
     uint32_t links;
     uint32_t relapses; /* how often it was silent again */
     /* Number of polls in a row that it answered. */
     uint32_t answers;
     bool heard; /* it answered the last poll */
-    /* Number of unanswered requests of the last poll. */
+    /* Number of requests of the last poll that are not answered. */
     uint32_t asked;
     struct fab_path path[2];
 };
@@ -77,7 +78,7 @@ struct sm_links {
     struct loop_timer *silent_poll;
     struct sm_flap *list;
     uint32_t count, room;
-    /* Fires when the next held-down link can be released. */
+    /* Fires when the hold-down of the next link ends. */
     struct loop_timer *timer;
     uint32_t reported; /* number of flapping links reported since reported_us */
     uint64_t reported_us;
@@ -103,27 +104,29 @@ struct sm_flap *sm_flap_room(struct sm *s);
 /* Adds a link of snapshot `f` to the list, with the names of both ends. Returns NULL if memory ran
  * out or the list is full. */
 struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
-/* Returns the id of the port at end 0 if the link is up in the snapshot, else FAB_NONE. */
+/* Returns the id of the port at end 0 of the link if the link is up in the snapshot, else
+ * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Lists the links that must be excluded: first those that are excluded already, then the others.
- * Input: at[] has, for each entry of the list of flapping links, a port of the link if the link is
- * up and must be excluded, else FAB_NONE. Output: link[] gets the links and entry[] their entries;
- * each must have room for the whole list. */
+/* Lists the links that must be excluded in link[], and their entries in entry[]; both have room for
+ * the whole list of flapping links. Links that are excluded already come first. at[] is an input
+ * with an element for each entry of the list: a port of its link if the link is up and must be
+ * excluded, else FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
 /* Functions of isolation.c. */
 /* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
 int sm_isolate_load(struct sm *s);
-/* Call this function after e->out was set for a new snapshot. It emits link-reinstated if routes
- * use the link again although it is isolated. */
+/* Call this function after the sweep has set e->out, which says whether the link is excluded from
+ * the new snapshot. It emits link-reinstated if routes use the link again although it is isolated.
+ * was_out: the former value. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
 /* Ends the isolation of a link if a port of it is now connected to another port. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
 
-/* Isolates a link of the list. If the link is that of a misbehaving host, the port at end 0 will be
- * disabled. */
+/* Isolates a link of the list. cause: a phrase for operators. For a misbehaving host, the port at
+ * end 0 will be disabled. */
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
 /* Functions of silent.c, silent_check.c and silent_poll.c. */
@@ -137,7 +140,8 @@ struct sm_silent *sm_silent_add(struct sm *s, uint64_t guid);
 /* Sends a SubnGet over a directed route. */
 void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,
                    fab_mads_done *done, void *ctx, uint64_t tag, bool once);
-/* Extends the route to a node by this port of the node. Returns false if there is no such route. */
+/* Makes the directed route that follows `near` to a node and leaves it by this port. Returns false
+ * if the route would have too many hops. */
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */

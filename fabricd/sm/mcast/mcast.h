@@ -9,7 +9,8 @@
 
 int sm_multicast_init(struct sm *s); /* returns OK or NOMEM */
 void sm_multicast_fini(struct sm *s);
-/* Call this function when the model has a new snapshot. */
+/* Call this function when the model has a new snapshot. Forgets the MFT of a switch that may have
+ * been reset. */
 void sm_multicast_swept(struct sm *s);
 /* Call this function after a view was published. */
 void sm_multicast_changed(struct sm *s);
@@ -19,30 +20,30 @@ void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. Returns false if there is none. If
- * `few` is true, fills it in only if at most 64 requests are left. */
+/* Fills in the next request that reads or writes an MFT block. few: only if at most 64 such
+ * requests are left. Returns false if there is no request. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
-/* ---- for the scrub, which reads known MFT blocks again (mft_writes.c); number: of fab_mft_number
- */
+/* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies
+ * the block in the MFT of a switch, as fab_mft_number makes it. */
 
 size_t sm_mfts_held_count(const struct sm *s);
-/* Finds the next MFT block, from index *at on, whose contents are known. Returns false if there is
- * none, or if MFTs are being written. */
+/* Finds the next MFT block whose contents are known, beginning at index *at. Returns false if there
+ * is none, or if MFTs are being written. */
 bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number);
-/* How far a scan of the unknown MFT blocks has come. The manager never wrote these blocks, so all
- * their entries must be zero. All members 0: before the first block. */
+/* Position of a search for the MFT blocks that the manager neither wrote nor read. All their
+ * entries must be zero. A struct whose members are all 0 is before the first block. */
 struct sm_mfts_scan {
-    /* Index of the next block, over all switches. */
+    /* Index of the next block to look at, over all switches. */
     uint32_t at;
     /* Numbers of switches, MLID groups, and blocks of a switch. */
     uint32_t switches, groups, rows;
     bool over;
 };
-/* Returns an upper bound of the number of unknown blocks, and begins a scan of them. */
+/* Begins a search for unknown blocks. Returns an upper bound of their number. */
 uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan);
-/* Finds the next unknown block in at most `steps` steps. Returns false if these steps were not
- * enough, if MFTs are being written, or if there is no further block; then scan->over is set. */
+/* Looks at up to `steps` blocks for the next unknown one. Returns false if it found none, or if
+ * MFTs are being written. At the end of the MFTs it sets scan->over. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number);
 bool sm_mfts_in_flight(const struct sm *s); /* returns whether an MFT request is unanswered */
@@ -50,12 +51,12 @@ bool sm_mfts_in_flight(const struct sm *s); /* returns whether an MFT request is
 uint64_t sm_mfts_epoch(const struct sm *s);
 /* Returns true if MFTs are being written or wait to be written. */
 bool sm_mfts_pending(const struct sm *s);
-/* Returns whether an MFT block that was read differs from what the switch is known to hold. A block
- * whose contents are not known must be zero. */
+/* Returns whether an MFT block that was read differs from the contents that the manager knows. If
+ * it knows none, the block must be zero. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
                     struct fab_scrub_difference *ret);
-/* Records the MFT block that was read as the switch's contents, so that the block is written
- * again. */
+/* Notes that the switch holds this MFT block, which was read, so that a block with wrong entries is
+ * written again. */
 void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data);
 
 #endif

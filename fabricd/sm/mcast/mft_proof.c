@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves multicast trees before MFT blocks of them are written (libfabmgr/verify/multicast.h). A
- * worker task gets copies of the blocks and of the members of some groups of 32 MLIDs, because both
- * change with each join. The writes are planned from these copies, so joins that come meanwhile do
- * not delay the writes. The next plan includes these joins.
+ * Proves multicast trees before MFT blocks of them are written (libfabmgr/verify/multicast.h).
+ * Consecutive 32 MLIDs share MFT blocks and are proved and written together; this file calls them
+ * an MLID group. A worker task gets copies of the MFT blocks and of the members of some MLID
+ * groups, because both change with each join. The writes are planned from these copies, so joins
+ * that come meanwhile do not delay the writes. The next plan includes these joins.
  *
- * A group of 32 MLIDs with a tree that fails is not written until its trees change.
+ * An MLID group with a tree that fails the proof is not written until its trees change.
  *
- * On request, the blocks that switches are known to hold are verified in the same way, together
+ * On request, the MFT blocks that switches are known to hold are verified in the same way, together
  * with the unicast tables (sm_copy_mfts).
  */
 #include <stdlib.h>
@@ -17,13 +18,13 @@
 #include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/size.h"
 
-/* Approximate maximum of members and table blocks in a batch. A batch of one group may have
- * more. */
+/* Limit of one worker task: the number of members and MFT blocks that it copies. A task with a
+ * single MLID group may copy more. */
 #define BATCH 200000u
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    /* Bitset of the groups of 32 MLIDs to be proved. */
+    /* Bitset of the MLID groups (32 MLIDs each) that the task proves. */
     uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
     struct fab_multicast_verdict verdict;
@@ -51,8 +52,8 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Lists the MLIDs of the groups, and counts the members of each MLID. Several groups may share an
- * MLID. */
+/* Lists the MLIDs in these MLID groups, and counts the members of each MLID. Several multicast
+ * groups may share an MLID. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {
@@ -272,7 +273,7 @@ static void drop(void *owner, void *ctx)
     proof_free(ctx);
 }
 
-/* Chooses groups of 32 MLIDs for a batch. */
+/* Chooses the MLID groups of the next worker task from the bitset `open`. */
 static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);

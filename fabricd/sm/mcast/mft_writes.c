@@ -5,16 +5,16 @@
  * (libfabmgr/plan/mft_writes.h). Unknown blocks are read first; after a restart of the manager, all
  * blocks of the switches in a tree are unknown.
  *
- * MFTs are written outside of rounds, so that a join does not wait for a sweep. If few MFT requests
- * are left, they precede the requests of a round; otherwise they follow them.
+ * MFTs are written outside of rounds, so that a join does not wait for a sweep. If at most FEW MFT
+ * requests are left, they are sent before the requests of the running round; otherwise after them.
  *
- * The route of one unanswered request may lead over a link that has just failed. So if a switch
- * does not answer, the manager plans again, and asks the switch once more by the route that is then
- * known. If the switch does not answer this request either, refuses a request or is silent, the
- * manager emits an event, adds no branches to the switch, and sends it no further MFT requests
- * until a retry. Switch ids in this file are those of the trees' net (fab_mcast_trees_net).
- * Directed routes are looked up by GUID, so that writes continue while a sweep replaces the
- * snapshot.
+ * If a switch does not answer, its directed route may lead over a link that has just failed. The
+ * manager therefore plans again, and asks the switch once more by the route that it knows then. If
+ * the switch does not answer this request either, refuses a request or is silent, the manager emits
+ * an event, adds no branches to the switch, and sends it no further MFT requests until a retry.
+ * Switch ids in this file are those of struct fab_mcast_net, the graph of switches for which the
+ * trees are computed (fab_mcast_trees_net). Directed routes are looked up by GUID, so that writes
+ * continue while a sweep replaces the snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* Cancels the unanswered requests. MFT blocks whose write was not answered count as unknown. */
+/* Cancels all unanswered MFT requests. Blocks whose write was not answered count as unknown. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -128,8 +128,8 @@ int sm_mfts_plan_proved(struct sm *s)
     return r;
 }
 
-/* Plans the writes if the trees of all open groups are proved; otherwise proves some of them
- * first. */
+/* Plans the writes of all open MLID groups if their trees are proved. Otherwise starts the proof of
+ * some of them first. */
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -186,7 +186,7 @@ static bool is_silent(const struct sm_multicast *m, uint64_t guid)
     return node != FAB_NONE && f->nodes[node].silent;
 }
 
-/* Returns whether the switch, which has just not answered, is asked once more. */
+/* Returns whether the manager asks this switch once more, which has just not answered. */
 static bool ask_again(struct sm_multicast *m, uint64_t guid)
 {
     if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
@@ -329,7 +329,7 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Returns the number of 16-port blocks that each MLID has in the MFT of a switch. */
+/* Returns the number of blocks that the MFT of a switch has for one MLID: one for each 16 ports. */
 static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
 {
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
@@ -360,8 +360,8 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
     return count > m->held.count ? count - m->held.count : 0;
 }
 
-/* Consecutive indexes belong to different switches, so that their reads do not wait for each
- * other. */
+/* The search takes a block of each switch in turn, so that requests for consecutive blocks go to
+ * different switches and do not wait for each other. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number)
 {
@@ -386,8 +386,8 @@ bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t s
     return false;
 }
 
-/* Returns the MFT block that a switch is known to hold; NULL: there is no such switch. A block
- * whose contents are not known counts as zero. *ret_sw is the switch's id in the trees' net. */
+/* Returns the MFT block that a switch is known to hold; all zero if its contents are not known.
+ * NULL: the trees have no such switch. *ret_sw: the id of the switch in struct fab_mcast_net. */
 static const uint16_t *held_of(const struct sm_multicast *m, uint64_t guid, uint32_t number,
                                uint32_t *ret_sw)
 {
@@ -431,7 +431,7 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Permits requests to the switches that did not answer before. */
+/* Permits requests again to the switches that did not answer before. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the multicast groups and their trees (libfabmgr/mcast). Joins, leaves, the configuration
- * and the fabric determine them. mft_writes.c writes the MFTs.
+ * Keeps the multicast groups and their trees (libfabmgr/mcast). The groups and trees follow from
+ * the joins and leaves of hosts, the configuration and the fabric. mft_writes.c writes the MFTs.
  *
  * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
- * are updated when a round publishes a view, and shortly after a local repair. Writes under way are
- * then cancelled and planned again. A worker task copies the links and ports of the published
- * fabric for the trees (struct fab_mcast_net), because that takes time in proportion to the fabric.
- * The first such task also makes the groups that the database has, and their trees.
+ * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
+ * in flight then are cancelled and planned again. A worker task copies the links and ports of the
+ * published fabric for the trees (struct fab_mcast_net), because that takes time in proportion to
+ * the fabric. The first such task also makes the stored groups and their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -21,7 +21,7 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-/* Maximum time for which removing absent members blocks the loop. */
+/* Maximum time that the removal of absent members may block the event loop. */
 #define SLICE_US 2000u
 /* Delay from a local repair to the update of trees. */
 #define MENDED_US 20000u
@@ -43,7 +43,7 @@ void sm_multicast_kick(struct sm *s)
 struct reading { /* the worker task owns all members */
     struct fab_fabric *fabric;
     struct fab_mcast_net *net;
-    /* The task makes groups of `stored` over the net. */
+    /* The task also makes the groups of `stored` and their trees. */
     bool makes;
     struct sm_stored_groups stored;
     struct fab_mcast_groups *groups;
@@ -92,7 +92,7 @@ static void drop_read(struct sm_multicast *m)
     m->read = NULL;
 }
 
-/* Takes the stored groups back from a task that has not made groups of them. */
+/* Takes the stored groups back from a task that ended without making groups of them. */
 static void take_back(struct sm_multicast *m, struct reading *x)
 {
     if (!x->makes)
@@ -126,7 +126,7 @@ static void links_read(void *owner, void *ctx)
     reading_free(x);
 }
 
-/* Called instead of links_read if memory ran out or the manager is freed. */
+/* The loop calls drop_reading instead of links_read if memory ran out or the manager is freed. */
 static void drop_reading(void *owner, void *ctx)
 {
     if (owner) {
@@ -164,7 +164,7 @@ static bool have_links(const struct sm *s)
     return s->mcast->read_of && s->mcast->read_of == s->model.view->fabric;
 }
 
-/* Adapts the trees to the links that were read. Returns NOMEM. */
+/* Updates the trees for the links that the worker task has read. Returns OK or NOMEM. */
 static int take_links(struct sm_multicast *m)
 {
     struct fab_mcast_net *net = m->read;
@@ -223,8 +223,8 @@ static int configure(struct sm *s)
 
 /* ---- absent ports ---------------------------------------------------------------------------- */
 
-/* Adds an absent member to m->absent. `noted` has the GUIDs of the members in this list. If memory
- * runs out, the next sweep adds the member. */
+/* Adds a member whose port is absent to m->absent. noted: the GUIDs of the members that are in this
+ * list already. If memory runs out, the next sweep adds the member. */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
                        const struct fab_mcast_member *member)
 {
@@ -264,8 +264,8 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Removes members whose ports were absent for too long. Stops after SLICE_US and sets the timer for
- * the next removal. */
+/* Removes the members whose ports have been absent for longer than `multicast.absent`. Stops after
+ * SLICE_US, and sets the timer to continue later. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -347,8 +347,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK)
         r = take_links(m);
-    /* m->held may have the new switch ids while the trees have the old ones. All MFTs are therefore
-     * read again. */
+    /* If the update failed, m->held may have the new switch ids while the trees have the old ones.
+     * All MFTs are therefore read again. */
     if (r != FAB_OK) {
         free(m->top);
         m->top = NULL;

@@ -18,37 +18,38 @@ struct sm_absent {
     uint64_t port_guid; /* GUID of the port itself */
     uint64_t since_us;
 };
-/* The multicast groups in the database. All bytes 0: there are none. */
+/* The multicast groups and members that were loaded from the database. All bytes 0: none. */
 struct sm_stored_groups {
     struct fab_wire_mc_member_record *group;
     size_t groups;
     struct store_member *member;
     size_t members;
-    /* To find the ports of members with alias GUIDs. */
+    /* The alias GUIDs of ports, by which members with an alias GUID are found. */
     struct fab_sa_aliases aliases;
 };
 struct sm_multicast {
     struct sm *s;
     struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
-    /* The trees belong to a fabric that is no longer the published one. */
+    /* The trees were computed for an older fabric than the published one. */
     bool stale;
     bool configured; /* the groups of the configuration exist */
     /* An event has reported that no MLID is left. */
     bool full;
-    /* [switches of the trees' net] last known LinearFDBTop. */
+    /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch in the last sweep */
     uint16_t *top;
     struct loop_tasks tasks;
-    /* Until a worker task makes groups of them. */
+    /* The stored groups, until a worker task has made groups of them. */
     struct sm_stored_groups stored;
-    /* The worker task that reads links; NULL: none runs. */
+    /* The worker task that copies the links of the published fabric; NULL: none runs. */
     struct loop_task *reading;
-    /* The fabric that the last worker task has read, and its links for the next update of the
-     * trees. NULL: none, or the task has made groups over them. */
+    /* The fabric that the last worker task has copied, and its links, which the next update of the
+     * trees uses. NULL: none, or the trees use them already. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
-    /* The groups that a worker task made of `stored`, until they become m->groups. NULL: none. */
+    /* The groups that a worker task has made of `stored`, until they replace `groups`; NULL:
+     * none. */
     struct fab_mcast_groups *made;
-    /* The trees are for the links of this fabric; NULL: none. */
+    /* The fabric for which the trees were computed; NULL: none. */
     struct fab_fabric *fabric;
     struct sm_absent *absent;
     size_t absents, absent_room;
@@ -57,49 +58,51 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
-     * `proved` has the MFT blocks of the last proof. An MLID group is 32 consecutive MLIDs, whose
-     * entries are in the same MFT blocks. Bitset proved_groups has the MLID groups in `proved`
-     * whose trees passed the proof and have not changed since. Bitset `refuted` has the MLID groups
-     * with a tree that failed. `proving` is the worker task; NULL: none runs. */
+     * An MLID group is 32 consecutive MLIDs, whose entries share MFT blocks. `proved` has the MFT
+     * blocks of the last proof. The bitset proved_groups has the MLID groups whose trees passed the
+     * proof and have not changed since; the bitset `refuted` has those with a tree that failed it.
+     * `proving` is the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
 
-    /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
+    /* Members of mft_writes.c. Switch ids are those of struct fab_mcast_net. */
     /* MFT blocks that switches are known to hold. */
     struct fab_blocks held;
     /* Bitset of the MLID groups in which the trees may differ from `held`. */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* Bitset of the switches that are silent or did not answer twice. */
+    /* Bitset of switches that are silent or that did not answer two requests. */
     uint64_t *unresponsive;
     uint32_t unresponsives;
-    /* Switches that did not answer a request of the plan under way, or the last request of an
-     * earlier plan. */
+    /* Switches that did not answer a request of the running plan (failed_now), or the last request
+     * of an earlier plan (failed_before). */
     struct sm_guids failed_now, failed_before;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
-    /* The plan of the writes under way. It and the members below are valid only while `busy` is
-     * true. */
+    /* The plan whose writes are being sent. This and the members below are valid only while `busy`
+     * is true. */
     struct fab_plan_mft plan;
     bool busy, failed;
     unsigned stage;
-    /* Index, in the running stage, of the next op to send; number of ops that are sent and not
-     * answered. */
+    /* `next` is the index, in the running stage of the plan, of the next request to send.
+     * `outstanding` is the number of unanswered requests. */
     size_t next, outstanding;
-    /* Directed route for each op of the running stage. */
+    /* Directed route of each request of the running stage. */
     struct fab_path *path;
-    uint64_t *asked; /* bitset of unanswered ops */
+    /* Bitset of unanswered requests of the running stage. */
+    uint64_t *asked;
 };
 
 /* Functions of multicast.c. */
-/* Updates trees and writes MFTs soon, if necessary. */
+/* Sets the timer that soon updates the trees and writes the MFTs, if necessary. */
 void sm_multicast_kick(struct sm *s);
-/* Call this function after a plan of MFT writes was made, or with the error. */
+/* Call this function when a plan of MFT writes was made. status: OK, or why it could not be
+ * made. */
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */
-/* Reads the stored groups. If the database is damaged, logs an error and returns OK without groups.
- * Returns NOMEM. */
+/* Reads the stored groups. Returns OK or NOMEM. If the database is damaged, it logs an error and
+ * returns OK with no groups. */
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns NOMEM. */
@@ -115,14 +118,15 @@ struct sm_mft_sealed {
     struct fab_verify_multicast_lid *lid; /* [lids] */
     uint32_t lids;
 };
-/* Copies the tables and members of the MLID groups in the bitset `groups`; NULL: of all. Returns
- * NOMEM. */
+/* Copies the MFT blocks and members of the MLID groups in the bitset `groups`; NULL: of all MLID
+ * groups. Returns OK or NOMEM. */
 int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret);
 void sm_mft_sealed_fini(struct sm_mft_sealed *x);
-/* Starts the proof of some of the MLID groups in the bitset. When the proof ends, it calls
- * sm_mfts_plan_proved. Returns NOMEM. */
+/* Starts a worker task that proves some of the MLID groups in the bitset `open`. When it has ended,
+ * it calls sm_mfts_plan_proved. Returns OK or NOMEM. */
 int sm_mfts_prove(struct sm *s, const uint64_t *open);
-/* Call this function before the trees get other switch ids. */
+/* Forgets the results of all proofs. Call this function before the switch ids of the trees
+ * change. */
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of mft_writes.c. */
@@ -130,14 +134,14 @@ void sm_mfts_unprove(struct sm_multicast *m);
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
-/* Makes a plan of writes or enters its next stage. Returns NOMEM. */
+/* Makes a plan of MFT writes, or enters the next stage of the running plan. Returns OK or NOMEM. */
 int sm_mfts_go_on(struct sm *s);
 void sm_mfts_drop(struct sm *s); /* cancels the unanswered requests */
 void sm_mfts_open_all(struct sm *s);
-/* Moves the known MFT blocks to the switch ids of fabric `now`. Call this function before the trees
- * are updated to that fabric. Returns NOMEM. */
+/* Gives the known MFT blocks the switch ids of fabric `now`. Call this function before the trees
+ * are updated to that fabric. Returns OK or NOMEM. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
-/* Marks all MFT blocks as unknown; sm_mfts_move must follow. */
+/* Marks all MFT blocks as unknown. The caller must call sm_mfts_move next. */
 void sm_mfts_reset(struct sm *s);
 
 #endif
