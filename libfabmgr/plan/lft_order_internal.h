@@ -30,8 +30,10 @@ struct fab_lft_ordering_item { /* a block to write */
 /* a constraint: the write of item `before` must change the entry before the write of item `after`
  * does */
 struct fab_lft_ordering_edge {
-    uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
-    uint8_t entry;                /* position of the entry in the LFT block */
+    /* next: the next edge that begins at `before`, or FAB_NONE */
+    uint32_t before, after, next;
+    /* position of the entry in the LFT block */
+    uint8_t entry;
     /* soft: the edge may be removed if otherwise no item could be written. gone: it was removed. */
     bool soft, gone;
 };
@@ -56,12 +58,14 @@ struct fab_lft_ordering {
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;
-    uint32_t *rank; /* [switch_count] number of hops from the nearest leaf switch */
+    /* [switch_count] number of hops from the nearest leaf switch */
+    uint32_t *rank;
     uint32_t counter, base, open_count, changed_count, steps;
     /* [count] for each item, a bitset of the entries that must wait for another switch or are
      * written already */
     uint64_t *blocked;
-    uint32_t *queue;                     /* the items with `waits` 0, which may be written now */
+    /* the items with `waits` 0, which may be written now */
+    uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
     uint32_t edge_count, unordered;      /* unordered: see struct fab_plan */
     struct fab_lft_ordering_part *parts;

@@ -35,7 +35,8 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     p->op.keep = last ? 0 : ~(item->written | entries);
     item->written |= last ? UINT64_MAX : entries;
     if (!last)
-        item->wave++; /* the next write of this block comes in a later wave */
+        /* the next write of this block comes in a later wave */
+        item->wave++;
     return FAB_OK;
 }
 

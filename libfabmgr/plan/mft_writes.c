@@ -19,14 +19,16 @@
 
 #define PORTS_A_BLOCK 16
 
-struct cell { /* an MFT block of a switch that answers, with its present and wanted entries */
+/* an MFT block of a switch that answers, with its present and wanted entries */
+struct cell {
     uint32_t sw, number;
     uint16_t was[FAB_BLOCK_ENTRIES], will[FAB_BLOCK_ENTRIES];
 };
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    struct cell *cell; /* blocks of the current group of MLIDs, sorted by switch and position */
+    /* blocks of the current group of MLIDs, sorted by switch and position */
+    struct cell *cell;
     size_t cells, room;
     /* [switches] union-find: the parent of each switch; a root is its own parent */
     uint32_t *root;

@@ -21,7 +21,8 @@
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
-#define FAB_MFT_GROUPS 512 /* groups of 32 LIDs; the low 9 bits of a block number are its group */
+/* groups of 32 LIDs; the low 9 bits of a block number are its group */
+#define FAB_MFT_GROUPS 512
 
 enum fab_plan_mft_stage { FAB_MFT_READ, FAB_MFT_FIRST, FAB_MFT_SECOND, FAB_MFT_STAGES };
 struct fab_plan_mft_op {
@@ -39,11 +40,13 @@ struct fab_plan_mft_input {
     const struct fab_mcast_net *net; /* the switches and links of the trees */
     /* blocks that the switches should hold; a missing block is all zero */
     const struct fab_blocks *want;
-    const struct fab_blocks *held; /* blocks in the switches; a missing block is unknown */
+    /* blocks in the switches; a missing block is unknown */
+    const struct fab_blocks *held;
     /* Bitset of the switches that do not answer; NULL if all answer. No new branch for a LID leads
      * into such a switch if its entries for the LID differ from the target. */
     const uint64_t *unresponsive;
-    const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups of LIDs to plan */
+    /* bitset [FAB_MFT_GROUPS] of the groups of LIDs to plan */
+    const uint64_t *groups;
 };
 /* Plans the reads and writes of the groups in in->groups. A group with unknown blocks gets only
  * reads; the caller plans it again when these are answered. Returns NOMEM. */

@@ -126,7 +126,8 @@ struct fab_plan_op {
     uint32_t port;
     uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
     uint16_t block;   /* LFT, PKEY_TABLE: block number */
-    uint8_t state;    /* PortInfo: the port state to request, or FAB_STATE_NOP */
+    /* PortInfo: the port state to request, or FAB_STATE_NOP */
+    uint8_t state;
     union {
         /* LFT: a bitset of entries that keep their old values in this write; a later write changes
          * them */
@@ -137,7 +138,8 @@ struct fab_plan_op {
     uint64_t drain;
     uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes; /* PKEY_TABLE: this write only removes keys */
-    bool awaited; /* LFT: some other write of this plan must take effect only after this write */
+    /* LFT: some other write of this plan must take effect only after this write */
+    bool awaited;
     /* LFT: this write must take effect only after an `awaited` write of the same block number */
     bool waits;
     /* LFT: this write, and all that come later, may be sent only when all `awaited` writes before

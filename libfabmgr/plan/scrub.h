@@ -51,8 +51,9 @@ struct fab_scrub_difference {
     const char *field; /* "entry", or the name of a field */
     /* which entry differs: its LID, P_Key index, SL, or position in the table */
     uint32_t entry;
-    uint64_t held, wanted; /* the value that was read, and the value that the manager wrote */
-    uint32_t entries;      /* number of entries or fields that differ */
+    /* the value that was read, and the value that the manager wrote */
+    uint64_t held, wanted;
+    uint32_t entries; /* number of entries or fields that differ */
 };
 /* Compares an attribute that was read with what the device is known to hold. data: the FAB_SMP_DATA
  * bytes that were read. Returns whether they differ. */

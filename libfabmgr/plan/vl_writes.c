@@ -26,7 +26,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define PORTS 256 /* maximum number of ports of a switch, port 0 included */
+/* maximum number of ports of a switch, port 0 included */
+#define PORTS 256
 #define CAP_SL_MAPPING (1u << 6)
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
@@ -34,8 +35,10 @@
 /* position of the block number in the attribute modifier of VLArbitrationTable, in bits; the lower
  * bits hold the port number */
 #define VLARB_BLOCK 16
-#define ARBS_MANY 1000 /* tidy_arbs empties the list of stored tables when it has this length */
-#define MAPS 64        /* maximum number of distinct tables whose frequency is counted */
+/* tidy_arbs empties the list of stored tables when it has this length */
+#define ARBS_MANY 1000
+/* maximum number of distinct tables whose frequency is counted */
+#define MAPS 64
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
@@ -116,8 +119,9 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
 struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
-    uint8_t num[PORTS];                     /* [count] numbers of ports in service */
-    struct fab_observed_vl_port now[PORTS]; /* [count] values that the devices are known to hold */
+    uint8_t num[PORTS]; /* [count] numbers of ports in service */
+    /* [count] values that the devices are known to hold */
+    struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
     /* known: the tables of the switch are known. by_in: writes of scope LINE set the tables of all
      * pairs with one in port; otherwise those of all pairs with one out port. */
@@ -178,7 +182,8 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* no table has port 0 as out port */
+    /* no table has port 0 as out port */
+    return s->count > 0 && s->num[0] == 0 ? 1 : 0;
 }
 
 static uint32_t count_differing(const struct pairs *s)

@@ -81,7 +81,8 @@ void fab_repair_find_components(struct fab_repair *r)
         r->component[sw] = FAB_NONE;
     for (uint32_t sw = 0; sw < r->network->n; sw++) {
         if (r->component[sw] == FAB_NONE)
-            flood(r, sw, r->column.heap); /* this heap is in use only while entries are decided */
+            /* this heap is in use only while entries are decided */
+            flood(r, sw, r->column.heap);
     }
 }
 

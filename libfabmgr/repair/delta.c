@@ -26,7 +26,8 @@ struct job {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
-    uint32_t *revived; /* channels whose links were dead at the last commit and are alive now */
+    /* channels whose links were dead at the last commit and are alive now */
+    uint32_t *revived;
     /* switches whose entry is stale (struct fab_repair_change) in this column, the entries for one
      * LID */
     uint32_t *stale;

@@ -21,24 +21,30 @@ struct fab_repair_network {
     int refs;               /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
-    uint32_t *first; /* port id of port 0 of each switch; first[n] = ports */
+    /* port id of port 0 of each switch; first[n] = ports */
+    uint32_t *first;
     /* [ports] the switch at the other end of the port's link; FAB_NONE: the port had no ISL that
      * was up when the network was made */
     uint32_t *peer_sw;
-    uint8_t *peer_num;    /* [ports] port number at the other end of the link */
-    uint32_t *home;       /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
+    /* [ports] port number at the other end of the link */
+    uint8_t *peer_num;
+    /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
+    uint32_t *home;
     uint64_t *is_endport; /* bitset of the LIDs of endports */
-    uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
-    uint32_t *attached;   /* [n] number of endports attached to the switch */
-    uint32_t *degree;     /* [n] number of ISLs of the switch */
+    /* [top + 1] the VL of packets to the LID; NULL: one VL */
+    uint8_t *vl;
+    /* [n] number of endports attached to the switch */
+    uint32_t *attached;
+    uint32_t *degree; /* [n] number of ISLs of the switch */
     /* [n] position of each switch in an order of all switches (labels/labels.c). All paths of the
      * baseline first lead to greater positions (up) and then to lower ones (down), and the labels
      * follow from the positions. NULL: there is no such order, and the labels follow from chains of
      * dependencies instead. */
     uint32_t *order;
-    uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
-                        the baseline */
-    uint32_t *label; /* text that fab_repair_label_source returns */
+    /* number of sets of labels; the labels of each set ascend along all paths of the baseline */
+    uint32_t sets;
+    /* [sets][vl_count][ports] label of each channel, from 1; 0: the port is no channel */
+    uint32_t *label;
     const char *label_source; /* what fab_repair_label_source returns */
 };
 /* Makes the network: all members except label[]. Returns INVAL (tables or LIDs of another fabric)
@@ -115,11 +121,15 @@ struct fab_repair_entry {
 };
 
 enum fab_repair_mark {
-    FAB_MARK_NONE,    /* the value in the active tables applies */
-    FAB_MARK_KNOWN,   /* entry[] applies instead of the active tables (fab_repair_column_set) */
-    FAB_MARK_PENDING, /* the entry must be decided; entry[] still holds the baseline's value */
-    FAB_MARK_SETTLED, /* the switch was decided: entry[] and len[] have the result */
-    FAB_MARK_CUT,     /* the switch has no path to the LID */
+    FAB_MARK_NONE, /* the value in the active tables applies */
+    /* entry[] applies instead of the active tables (fab_repair_column_set) */
+    FAB_MARK_KNOWN,
+    /* the entry must be decided; entry[] still holds the baseline's value */
+    FAB_MARK_PENDING,
+    /* the switch was decided: entry[] and len[] have the result */
+    FAB_MARK_SETTLED,
+    /* the switch has no path to the LID */
+    FAB_MARK_CUT,
 };
 /* The channel by which a switch forwards packets to the current LID. A value that was computed for
  * another LID must not be used. So `at` has the epoch of its LID in its upper half, inverted:
@@ -127,8 +137,9 @@ enum fab_repair_mark {
  * single comparison `at` <= ~epoch << 32 | label, with the present epoch, is true if the value
  * belongs to the current LID and its label is at most `label`. */
 struct fab_repair_next_hop {
-    uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
-                         nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */
+    /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends nowhere, and
+     * FAB_REPAIR_DELIVERED at the destination switch. */
+    uint64_t at;
     uint32_t channel; /* the channel; FAB_NONE: none */
     uint32_t num;     /* the channel's port number, or FAB_NONE */
 };
@@ -138,7 +149,8 @@ struct fab_repair_next_hop {
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
-    const uint32_t *label; /* [ports] labels of the channels on the VL of packets to this LID */
+    /* [ports] labels of the channels on the VL of packets to this LID */
+    const uint32_t *label;
     /* the active entries of this LID, in a tile (column/tile.c); NULL: they are read from the
      * tables */
     const uint8_t *table;
@@ -150,16 +162,19 @@ struct fab_repair_column {
     uint16_t *old;
     /* [n] number of hops of each switch's path to the LID; valid where seen[] == epoch */
     uint16_t *len;
-    uint32_t *seen; /* [n] the epoch in which len[] was computed */
+    /* [n] the epoch in which len[] was computed */
+    uint32_t *seen;
     /* number of the column that is being decided; it increases by one from column to column */
     uint32_t epoch;
-    bool *stale; /* [n] whether the switch's entry is stale (struct fab_repair_change) */
+    /* [n] whether the switch's entry is stale (struct fab_repair_change) */
+    bool *stale;
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* the switches whose mark is not NONE */
     uint32_t touches;
     /* in this column, a switch was given a channel with a greater label than its minimum */
     bool label_rose;
-    uint64_t *heap; /* heap of the pending switches, the one with the greatest key first */
+    /* heap of the pending switches, the one with the greatest key first */
+    uint64_t *heap;
     uint32_t heap_count;
 };
 
@@ -167,11 +182,14 @@ struct fab_repair_column {
  * A cache keeps such lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
-    bool equal;            /* the list has only the channels whose label is exactly `key` */
-    const uint32_t *label; /* the labels for which num[] was made; NULL: this list is not in use */
+    /* the list has only the channels whose label is exactly `key` */
+    bool equal;
+    /* the labels for which num[] was made; NULL: this list is not in use */
+    const uint32_t *label;
     uint8_t num[256];
 };
-#define FAB_REPAIR_CANDIDATES 1024 /* number of lists of candidates that are cached */
+/* number of lists of candidates that are cached */
+#define FAB_REPAIR_CANDIDATES 1024
 
 /* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
@@ -204,7 +222,8 @@ struct fab_repair {
     size_t relabels;
     struct fab_repair_entry *entry; /* the overlay, in the order of LIDs */
     size_t entries;
-    uint32_t *dead; /* ids of the ports of dead links, ascending */
+    /* ids of the ports of dead links, ascending */
+    uint32_t *dead;
     size_t deads;
     uint64_t commits; /* number of commits that changed the state */
     /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon; NULL: they

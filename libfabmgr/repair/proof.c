@@ -35,7 +35,8 @@ struct proof {
     /* the change that is being checked; if the proof fails, the change at fault */
     struct fab_repair_change *at;
     bool components_known;
-    bool other_labels; /* the delta's labels differ from those of the active tables */
+    /* the delta's labels differ from those of the active tables */
+    bool other_labels;
     /* number of entries found so far from which packets do not reach the destination. Such an entry
      * is permitted only if no endport uses it to reach an endport. */
     size_t lost;
@@ -120,7 +121,8 @@ static bool is_connected(struct proof *p, uint32_t sw)
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
-    uint64_t *stack = r->column.heap; /* a proof does not use this heap otherwise */
+    /* a proof does not use this heap otherwise */
+    uint64_t *stack = r->column.heap;
     uint32_t count = 0;
     if (!fab_base_bits_get(b->is_endport, r->column.lid))
         return false;
@@ -136,7 +138,8 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        if (count == b->n) /* this can only be a loop, and other checks report loops */
+        /* this can only be a loop, and other checks report loops */
+        if (count == b->n)
             return true;
     }
     return false;

@@ -90,20 +90,24 @@ struct fab_repair_write {
     /* if bit i is set, entry i of the block is written as NO_ROUTE, because no order of the writes
      * is safe; it drops packets until a later write */
     uint64_t drain;
-    bool early; /* the switch must acknowledge this write before returning links become Active */
+    /* the switch must acknowledge this write before returning links become Active */
+    bool early;
 };
 struct fab_repair_delta {
     /* the changed entries, sorted by LID; the entries of one LID are in no particular order */
     struct fab_repair_change *change;
     size_t changes;
-    struct fab_repair_write *write; /* the writes that fab_repair_order makes, in sending order */
+    /* the writes that fab_repair_order makes, in sending order */
+    struct fab_repair_write *write;
     size_t writes;
-    uint32_t *by_write; /* indices of change[], sorted by switch, then by LID */
-    size_t blocks;      /* number of blocks that differ; if there are more writes, some blocks are
-                           written in parts */
+    /* indices of change[], sorted by switch, then by LID */
+    uint32_t *by_write;
+    /* number of blocks that differ; if there are more writes, some blocks are written in parts */
+    size_t blocks;
     /* number of steps of the writes; if there is only one step, any order of the writes is safe */
     uint32_t steps;
-    size_t drained; /* number of entries that drop packets for a time, including stale ones */
+    /* number of entries that drop packets for a time, including stale ones */
+    size_t drained;
     /* number of entries that lead into a dead link and are not changed, because no living link
      * connects their switch with the LID */
     size_t cut;
@@ -111,14 +115,17 @@ struct fab_repair_delta {
      * allow. No endport sends to an endport through them (a spine to another spine). An engine
      * should compute new tables soon. */
     size_t lost;
-    uint32_t *dead; /* ids of the ports at both ends of the dead links, ascending */
+    /* ids of the ports at both ends of the dead links, ascending */
+    uint32_t *dead;
     size_t deads;
-    struct fab_repair_entry *entry; /* private: all entries that will differ from the baseline */
+    /* private: all entries that will differ from the baseline */
+    struct fab_repair_entry *entry;
     size_t entries;
     /* private: how the labels will differ from those of the baseline */
     struct fab_repair_relabel *relabel;
     size_t relabels;
-    uint32_t label_set; /* private: number of the set of labels that the delta uses */
+    /* private: number of the set of labels that the delta uses */
+    uint32_t label_set;
 };
 
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by

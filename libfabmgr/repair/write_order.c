@@ -45,17 +45,20 @@
 #define UNPLACED UINT32_MAX
 
 struct precedence {
-    uint32_t first, after; /* the write number `first` must precede the write number `after` */
+    /* the write number `first` must precede the write number `after` */
+    uint32_t first, after;
 };
 
 struct ordering {
     struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
-    uint32_t *of;   /* [changes] for each change, the index of its write */
+    /* [changes] for each change, the index of its write */
+    uint32_t *of;
     uint64_t *key;  /* [changes] scratch memory for sorting */
     uint64_t *room; /* [changes] scratch memory for sorting */
-    bool *lowers;   /* [changes] whether the label of the entry becomes lower */
+    /* [changes] whether the label of the entry becomes lower */
+    bool *lowers;
     /* [n] index in change[] of the change of each switch's entry for the current LID; valid only
      * for switches whose entry changes, which are those whose mark[] is not FAB_MARK_NONE */
     uint32_t *index;

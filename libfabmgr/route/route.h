@@ -15,7 +15,8 @@ struct fab_route_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_pool *pool; /* thread pool, or NULL: compute on the caller's thread */
+    /* thread pool, or NULL: compute on the caller's thread */
+    const struct fab_pool *pool;
     /* Output, or NULL. The engine sets *flawed to true if the topology is incomplete, irregular or
      * unevenly loaded, so that another engine may make better tables. Otherwise *flawed stays
      * unchanged. */
@@ -69,7 +70,8 @@ struct fab_ranks {
     uint32_t switch_count;
     uint8_t *rank;   /* [switch_count] 0 for leaves */
     uint32_t *order; /* [switch_count] position in the total order */
-    bool *leaf;      /* [switch_count] whether the switch has hosts, not only aggregation nodes */
+    /* [switch_count] whether the switch has hosts, not only aggregation nodes */
+    bool *leaf;
 };
 /* Computes the order that the engine "updn" uses. Returns NOMEM if there is no memory. */
 int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,

@@ -32,7 +32,8 @@ struct counting {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_measurement *f;
     struct fab_quality *q;
-    uint8_t *tile; /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
+    /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
+    uint8_t *tile;
     /* [end_count] LID << 32 | index in ends[], ascending; the traffic to each destination is
      * counted in this order */
     uint64_t *by_lid;
@@ -47,14 +48,16 @@ struct counting {
     /* [switches] number of units to the current destination that each switch receives from other
      * switches */
     uint32_t *sources;
-    size_t words; /* number of 64-bit words of a set of leaves */
+    /* number of 64-bit words of a set of leaves */
+    size_t words;
     /* [switches][words] set of the leaves that send the units of sources[]; valid if sources[] > 0
      */
     uint64_t *gathered;
     /* [ports][words] set of the leaves that send over each channel; a channel is named by its
      * sending port */
     uint64_t *senders;
-    uint64_t *load; /* [ports] number of units that each channel carries */
+    /* [ports] number of units that each channel carries */
+    uint64_t *load;
     /* [ports] for each channel, the number of destinations whose traffic uses it */
     uint32_t *receivers;
 };

@@ -17,10 +17,12 @@
 
 struct fab_engine_choice {
     const struct fab_route_engine *engine;
-    struct fab_lft lft; /* tables that have passed the proof; the caller frees them */
+    /* tables that have passed the proof; the caller frees them */
+    struct fab_lft lft;
     struct fab_vls vls;
     struct fab_verdict verdict;
-    char why[300]; /* text for the operator: the sentence of the engine, and the measured figures */
+    /* text for the operator: the sentence of the engine, and the measured figures */
+    char why[300];
 };
 /* Replaces *choice by the best tables. On entry, *choice holds the tables that engine
  * chain->engine[taken] made of *in. The candidates are these tables after local search, and the

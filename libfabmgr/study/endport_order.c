@@ -25,12 +25,16 @@
 struct sorting {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_measurement *f;
-    uint64_t *key;          /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
-    uint8_t *leaf_distance; /* [leaf_count][leaf_count] number of hops between two leaves */
-    uint32_t *sequence;     /* [leaf_count] indices in leaves[], in the new order */
+    /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
+    uint64_t *key;
+    /* [leaf_count][leaf_count] number of hops between two leaves */
+    uint8_t *leaf_distance;
+    /* [leaf_count] indices in leaves[], in the new order */
+    uint32_t *sequence;
     /* [switches] scratch memory: a queue of switches, or a list of leaves */
     uint32_t *scratch;
-    uint8_t *distance; /* [switches] number of hops from one leaf to each switch */
+    /* [switches] number of hops from one leaf to each switch */
+    uint8_t *distance;
 };
 
 static void measure(struct sorting *s, uint32_t leaf)

@@ -11,18 +11,22 @@ struct fab_measured_endport {
     uint32_t port;
     uint32_t lid;
     uint32_t leaf; /* index in leaves[] */
-    uint8_t num;   /* port of the leaf switch to which the endport is attached */
+    /* port of the leaf switch to which the endport is attached */
+    uint8_t num;
 };
 struct fab_measured_leaf {
     uint32_t sw;
-    uint32_t ends;     /* number of measured endports at the leaf */
-    uint32_t channels; /* number of channels from the leaf to other switches */
+    uint32_t ends; /* number of measured endports at the leaf */
+    /* number of channels from the leaf to other switches */
+    uint32_t channels;
 };
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
-    uint32_t switches, ports; /* ports: the ids of all switch ports are below this number */
-    uint32_t *first;          /* [switches] id of port 0 of each switch */
+    /* ports: the ids of all switch ports are below this number */
+    uint32_t switches, ports;
+    /* [switches] id of port 0 of each switch */
+    uint32_t *first;
     /* [ports] the switch at the other end of the port's link; FAB_NONE: the port has no link to a
      * switch */
     uint32_t *to;
@@ -33,8 +37,10 @@ struct fab_measurement {
     uint32_t end_count;
     struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;
-    uint32_t *leaf_at; /* [switches] index in leaves[]; FAB_NONE: the switch is no leaf */
-    size_t words;      /* number of 64-bit words of a set of endports */
+    /* [switches] index in leaves[]; FAB_NONE: the switch is no leaf */
+    uint32_t *leaf_at;
+    /* number of 64-bit words of a set of endports */
+    size_t words;
     /* [leaf_count][words] for each leaf, the set of the endports that its packets do not reach */
     uint64_t *broken;
 };

@@ -20,9 +20,12 @@
 struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
-    uint32_t *load;  /* [ports] number of flows of the current permutation over each channel */
-    uint32_t *ends;  /* [end_count] indices of the endports in random order */
-    uint32_t *worst; /* [samples] greatest load of a channel in each random permutation */
+    /* [ports] number of flows of the current permutation over each channel */
+    uint32_t *load;
+    /* [end_count] indices of the endports in random order */
+    uint32_t *ends;
+    /* [samples] greatest load of a channel in each random permutation */
+    uint32_t *worst;
 };
 
 static int traffic_init(struct traffic *t, const struct fab_measurement *f, uint64_t salt,

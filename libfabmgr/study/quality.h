@@ -14,7 +14,8 @@
 #include "libfabmgr/target/target.h"
 
 #define FAB_QUALITY_HOPS 65 /* number of elements of fab_quality.hops[] */
-#define FAB_QUALITY_WORST 5 /* number of most loaded channels that are reported */
+/* number of most loaded channels that are reported */
+#define FAB_QUALITY_WORST 5
 /* The default number of samples, which Hoefler et al. use for the effective bisection bandwidth. */
 #define FAB_QUALITY_SAMPLES 1000
 #define FAB_QUALITY_SAMPLES_MAX 100000u
@@ -28,7 +29,8 @@ struct fab_quality_input {
      * in topological order. */
     const uint32_t *ends;
     uint32_t end_count;
-    uint32_t samples; /* number of random permutations, and of random bisections; 0: none */
+    /* number of random permutations, and of random bisections; 0: none */
+    uint32_t samples;
     uint64_t seed;
     /* called often; if it returns true, the measurement ends with BUSY; NULL: the measurement
      * cannot be stopped */
@@ -51,18 +53,21 @@ struct fab_quality_all {
      * that receive over it. This is the greatest such value of all channels. */
     uint32_t min_ends;
     uint32_t worst_count;
-    uint32_t worst[FAB_QUALITY_WORST]; /* port ids of the most loaded channels, by descending
-                                          load */
+    /* port ids of the most loaded channels, by descending load */
+    uint32_t worst[FAB_QUALITY_WORST];
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
 /* Permutations: each endport sends one flow and receives one flow. */
 /* shifts: endport i sends to endport i + k, modulo the number of endports */
 struct fab_quality_shift {
-    uint32_t max;   /* greatest number of flows that any shift puts on one channel */
-    uint32_t worst; /* the least k whose shift puts that many flows on a channel */
+    /* greatest number of flows that any shift puts on one channel */
+    uint32_t max;
+    /* the least k whose shift puts that many flows on a channel */
+    uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
-    bool every; /* all shifts were tried; if false, only a sample */
+    /* all shifts were tried; if false, only a sample */
+    bool every;
 };
 struct fab_quality_random {
     /* number of flows on the channel with the most flows: median and maximum over all random
@@ -77,13 +82,16 @@ struct fab_quality_bisection {
     /* fraction (0..1) of an endport's bandwidth that a flow gets, as the mean over all flows of all
      * bisections */
     double mean;
-    double least; /* the same fraction, as the mean over the flows of the worst bisection */
+    /* the same fraction, as the mean over the flows of the worst bisection */
+    double least;
     uint32_t tried;
 };
 struct fab_quality {
-    uint32_t ends, leaves; /* number of endports, and of switches to which they are attached */
-    uint32_t channels;     /* number of channels of the fabric */
-    uint64_t pairs;        /* number of ordered pairs of endports that the tables connect */
+    /* number of endports, and of switches to which they are attached */
+    uint32_t ends, leaves;
+    uint32_t channels; /* number of channels of the fabric */
+    /* number of ordered pairs of endports that the tables connect */
+    uint64_t pairs;
     /* number of ordered pairs that the tables do not connect; no other figure includes them */
     uint64_t lost;
     struct fab_quality_all all;

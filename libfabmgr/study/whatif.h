@@ -18,10 +18,11 @@ struct fab_whatif_input {
     uint32_t port_count;
 };
 struct fab_whatif {
-    struct fab_fabric *fabric; /* the part that the manager's own port reaches */
-    struct fab_lids lids;      /* the LIDs of the remaining ports, unchanged */
-    struct fab_lft kept;       /* the active LFTs of the remaining switches */
-    uint32_t cables;           /* number of links that fail */
+    /* the part that the manager's own port reaches */
+    struct fab_fabric *fabric;
+    struct fab_lids lids; /* the LIDs of the remaining ports, unchanged */
+    struct fab_lft kept;  /* the active LFTs of the remaining switches */
+    uint32_t cables;      /* number of links that fail */
     uint32_t lost_switches;
     /* [lost_count] endports with LIDs that become unreachable, by their ids in the old fabric,
      * ascending */
@@ -41,8 +42,9 @@ void fab_study_whatif_fini(struct fab_whatif *w);
 struct fab_whatif_change {
     /* numbers of LFT entries and of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;
-    uint32_t switches;   /* number of switches whose tables differ */
-    uint64_t all_blocks; /* number of LFT blocks of all compared switches */
+    uint32_t switches; /* number of switches whose tables differ */
+    /* number of LFT blocks of all compared switches */
+    uint64_t all_blocks;
 };
 void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft *now,
                               struct fab_whatif_change *ret);

@@ -81,7 +81,8 @@ uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_polic
 struct lane {
     uint8_t vl;
     uint32_t share;
-    uint32_t packets; /* number of packets in one cycle of the table */
+    /* number of packets in one cycle of the table */
+    uint32_t packets;
 };
 struct lanes {
     struct lane lane[FAB_VLS_MAX];

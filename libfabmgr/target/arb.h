@@ -23,7 +23,8 @@
  * are zero, the tables are unknown, or the manager need not set them. */
 struct fab_arb {
     uint8_t lows, highs;
-    uint8_t limit; /* LimitOfHighPriority, in units of 4096 bytes; meaningful if highs > 0 */
+    /* LimitOfHighPriority, in units of 4096 bytes; meaningful if highs > 0 */
+    uint8_t limit;
     /* whether the manager sets all blocks of both tables, or only block 1 */
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];

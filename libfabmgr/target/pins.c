@@ -13,7 +13,8 @@
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 struct patterns {
-    const char **text; /* [count] the patterns of the policy, sorted, without duplicates */
+    /* [count] the patterns of the policy, sorted, without duplicates */
+    const char **text;
     size_t count;
 };
 
@@ -129,7 +130,8 @@ void fab_target_pins_arrivals_fini(struct fab_pins_arrivals *a)
 struct draft {
     const struct fab_pins_input *in;
     struct patterns patterns;
-    struct fab_pin *pin; /* the pins that existed before, followed by the new pins */
+    /* the pins that existed before, followed by the new pins */
+    struct fab_pin *pin;
     size_t pins;
     struct fab_pin_waiting *waiting;
     size_t waits;

@@ -16,7 +16,8 @@
 struct fab_pins_arrivals {
     /* maps the node GUID to a time in seconds of the manager's clock, or to FAB_PINS_EARLIER */
     struct fab_map seconds;
-    bool began; /* whether the nodes of the first fabric were recorded */
+    /* whether the nodes of the first fabric were recorded */
+    bool began;
 };
 /* time of hosts that were found before the manager could tell when they arrived */
 #define FAB_PINS_EARLIER UINT32_MAX
@@ -26,8 +27,10 @@ struct fab_pins_input {
     /* the patterns of its partitions and traffic classes are used; its member `pins` is ignored */
     const struct fab_policy *policy;
     const struct fab_pins *was;
-    struct fab_pins_arrivals *arrivals; /* input and output; the function adds hosts that are new */
-    uint64_t now_us;                    /* time of the manager's clock in us; not 0 */
+    /* input and output; the function adds hosts that are new */
+    struct fab_pins_arrivals *arrivals;
+    /* time of the manager's clock in us; not 0 */
+    uint64_t now_us;
     int64_t unix_us;
 };
 /* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also

@@ -36,7 +36,8 @@ struct fab_pkeys {
     /* [ports] in which directions the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
     uint8_t *enforce;
-    int *owners; /* private: how many values share the arrays; NULL: one */
+    /* private: how many values share the arrays; NULL: one */
+    int *owners;
 };
 /* Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
@@ -80,7 +81,8 @@ static inline bool fab_target_pkey_is_full(uint16_t key)
 {
     return (key & 0x8000) != 0;
 }
-static inline uint16_t fab_target_pkey_base(uint16_t key) /* returns 0 if `key` is an invalid key */
+/* returns 0 if `key` is an invalid key */
+static inline uint16_t fab_target_pkey_base(uint16_t key)
 {
     return key & 0x7fff;
 }

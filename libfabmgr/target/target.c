@@ -110,7 +110,8 @@ static void *alloc_entries(size_t size)
     size_t room = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *entries = aligned_alloc(LARGE_PAGE, room);
     if (entries != NULL)
-        madvise(entries, room, MADV_HUGEPAGE); /* only an optimisation, so its failure is ignored */
+        /* only an optimisation, so its failure is ignored */
+        madvise(entries, room, MADV_HUGEPAGE);
     return entries;
 }
 

@@ -21,16 +21,20 @@
 #define FAB_LFT_BLOCK 64
 /* number of LFT entries in a page of struct fab_lft; a multiple of FAB_LFT_BLOCK */
 #define FAB_LFT_PAGE 1024u
-#define FAB_LFT_NO_ROUTE 0xff /* a switch drops packets whose LFT entry is 255 */
+/* a switch drops packets whose LFT entry is 255 */
+#define FAB_LFT_NO_ROUTE 0xff
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
 /* The LIDs of all ports that own one. */
 struct fab_lids {
     uint32_t port_count; /* number of ports of the fabric */
-    uint32_t *base;      /* [port_count] base LID of each port; 0: the port has no LID */
-    uint8_t *lmc;        /* [port_count] */
-    uint32_t top;        /* highest LID in use, LMC ranges included; 0: no LID is in use */
-    uint32_t *owner;     /* [top + 1] id of the port that owns each LID, or FAB_NONE */
+    /* [port_count] base LID of each port; 0: the port has no LID */
+    uint32_t *base;
+    uint8_t *lmc; /* [port_count] */
+    /* highest LID in use, LMC ranges included; 0: no LID is in use */
+    uint32_t top;
+    /* [top + 1] id of the port that owns each LID, or FAB_NONE */
+    uint32_t *owner;
     /* private: number of fab_lids that share the arrays; NULL: only this one */
     int *owners;
 };
@@ -57,11 +61,13 @@ struct fab_lft {
     uint32_t top; /* the highest LID */
     /* number of bytes of a switch's table: a multiple of FAB_LFT_BLOCK, greater than `top` */
     size_t stride;
-    uint32_t row_pages; /* number of pages of a switch's table */
+    /* number of pages of a switch's table */
+    uint32_t row_pages;
     /* [switch_count][stride] the entries of all switches in one block of memory. NULL if the tables
      * are a later version, whose entries are only in `pages`. */
     uint8_t *entries;
-    struct fab_pages pages; /* [switch_count][row_pages] the pages of the tables of all switches */
+    /* [switch_count][row_pages] the pages of the tables of all switches */
+    struct fab_pages pages;
 };
 /* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no
  * memory. */
@@ -129,7 +135,8 @@ struct fab_target {
     struct fab_lft lft;
     struct fab_vls vls;
     struct fab_pkeys pkeys;
-    char engine[32]; /* name of the engine that made the tables */
+    /* name of the engine that made the tables */
+    char engine[32];
     /* sentence for the user that says why this engine was chosen and others were not */
     char reason[1120];
     int refs; /* number of references; private, atomic */

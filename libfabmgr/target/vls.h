@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define FAB_SLS 16
-#define FAB_VLS_MAX 15 /* maximum number of data VLs; VL 15 is for management */
+/* maximum number of data VLs; VL 15 is for management */
+#define FAB_VLS_MAX 15
 #define FAB_VL_CLASSES 16
 
 /* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values
@@ -24,7 +25,8 @@
 struct fab_vls {
     /* number of data VLs in use; 0 means 1. If it is 1, the other members have no meaning. */
     uint8_t count;
-    uint8_t sls; /* number of SLs that paths use: 0 to sls - 1 */
+    /* number of SLs that paths use: 0 to sls - 1 */
+    uint8_t sls;
     /* The SL of a path is in of_lid or of_pair. If both are NULL, it is 0. */
     uint32_t top; /* highest LID */
     /* [top + 1] the SL of paths to each destination LID; NULL if the SL does not depend on the LID
@@ -38,8 +40,10 @@ struct fab_vls {
      * leave on VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on
      * VL vl[0][0][sl]. */
     uint32_t ports;
-    uint8_t *port_class; /* [ports] class by port id; NULL: all ports have class 0 */
-    uint8_t classes;     /* number of classes of ports, at least 1 */
+    /* [ports] class by port id; NULL: all ports have class 0 */
+    uint8_t *port_class;
+    /* number of classes of ports, at least 1 */
+    uint8_t classes;
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
      * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs
@@ -50,7 +54,8 @@ struct fab_vls {
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
-    int *owners; /* private: number of fab_vls that share the arrays; NULL: only this one */
+    /* private: number of fab_vls that share the arrays; NULL: only this one */
+    int *owners;
 };
 /* Initialises v for `count` VLs, from 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count,
  * whatever the classes of the ports are. */

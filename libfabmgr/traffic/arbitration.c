@@ -3,7 +3,8 @@
  * table is served first, up to its limit. */
 #include "libfabmgr/traffic/model.h"
 
-#define LIMIT_UNIT 4096 /* unit of the limit of the high-priority table, in bytes */
+/* unit of the limit of the high-priority table, in bytes */
+#define LIMIT_UNIT 4096
 #define UNLIMITED 255
 
 struct table {

@@ -5,10 +5,12 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define RATE_UNKNOWN 100000 /* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
+/* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
+#define RATE_UNKNOWN 100000
 /* every channel has buffer space for at least this number of packets of maximum size */
 #define PACKETS_LEAST 4
-#define METRE_PS 5000 /* delay of one metre of cable, in ps */
+/* delay of one metre of cable, in ps */
+#define METRE_PS 5000
 
 /* Returns the time in ps that 64 KiB take to send at a rate in Mb/s. */
 static uint64_t pace_of(uint32_t mbps)

@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 struct traffic_event {
-    uint64_t time;   /* ps */
-    uint32_t arg;    /* packet, channel, port, flow or SL, depending on the kind */
-    uint16_t kind;   /* enum traffic_kind in model.h */
-    uint16_t blocks; /* number of credits that return to the channel; only for TRAFFIC_CREDIT */
-    uint32_t next;   /* used by events.c only */
+    uint64_t time; /* ps */
+    /* packet, channel, port, flow or SL, depending on the kind */
+    uint32_t arg;
+    uint16_t kind; /* enum traffic_kind in model.h */
+    /* number of credits that return to the channel; only for TRAFFIC_CREDIT */
+    uint16_t blocks;
+    uint32_t next; /* used by events.c only */
 };
 struct traffic_far {
     uint64_t time, made;
@@ -22,15 +24,18 @@ struct traffic_events {
     struct traffic_event *pool;
     /* elements of pool[] that are allocated, and that have been in use at least once */
     size_t room, used;
-    uint32_t free; /* first element of pool[] that is not in use; these elements form a list */
+    /* first element of pool[] that is not in use; these elements form a list */
+    uint32_t free;
     /* [SLOTS] a timing wheel: for each slot of time, the list of its events */
     uint32_t *slot;
-    uint64_t *bits; /* bitset of the slots that are not empty */
+    /* bitset of the slots that are not empty */
+    uint64_t *bits;
     /* number of the slot whose events are being taken, counted from time 0 */
     uint64_t now;
     /* first event in the sorted list of the slot whose events are being taken */
     uint32_t open;
-    struct traffic_far *far; /* heap of the events that are later than the last slot of the wheel */
+    /* heap of the events that are later than the last slot of the wheel */
+    struct traffic_far *far;
     size_t far_room, far_count;
     /* number of events that were ever put on the heap; orders events of the heap that have the same
      * time */

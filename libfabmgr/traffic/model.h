@@ -28,20 +28,25 @@
 #include "libfabmgr/traffic/traffic.h"
 
 #define TRAFFIC_NONE UINT32_MAX
-#define TRAFFIC_BLOCK 64 /* number of bytes of buffer that one credit stands for */
+/* number of bytes of buffer that one credit stands for */
+#define TRAFFIC_BLOCK 64
 #define TRAFFIC_HOPS 64
 #define TRAFFIC_BECN_BYTES 64 /* bytes of a BECN packet, including headers */
-#define TRAFFIC_INPUT_WORDS 4 /* number of 64-bit words in a set of input ports */
+/* number of 64-bit words in a set of input ports */
+#define TRAFFIC_INPUT_WORDS 4
 
 enum traffic_kind {
-    TRAFFIC_ARRIVE,  /* a packet can leave the switch at which it arrived */
-    TRAFFIC_DELIVER, /* the last byte of a packet arrives at an endport */
-    TRAFFIC_CREDIT,  /* credits return to a channel */
-    TRAFFIC_WAKE,    /* a port can send again */
-    TRAFFIC_READY,   /* a flow can send */
+    /* a packet can leave the switch at which it arrived */
+    TRAFFIC_ARRIVE,
+    /* the last byte of a packet arrives at an endport */
+    TRAFFIC_DELIVER,
+    TRAFFIC_CREDIT, /* credits return to a channel */
+    TRAFFIC_WAKE,   /* a port can send again */
+    TRAFFIC_READY,  /* a flow can send */
     /* congestion control delayed an SL, which can send now (arg: endport * 16 + SL) */
     TRAFFIC_SL,
-    TRAFFIC_NOTIFY, /* the receiver of a flow sends a BECN */
+    /* the receiver of a flow sends a BECN */
+    TRAFFIC_NOTIFY,
 };
 
 struct traffic_packet {
@@ -51,12 +56,16 @@ struct traffic_packet {
     /* the channel in whose buffer space the packet is, and whose credits it uses; TRAFFIC_NONE: no
      * channel */
     uint32_t from;
-    uint32_t to;    /* the channel by which the packet leaves, or for which it waits */
-    uint64_t born;  /* time in ps at which the sending endport sent the packet */
+    /* the channel by which the packet leaves, or for which it waits */
+    uint32_t to;
+    /* time in ps at which the sending endport sent the packet */
+    uint64_t born;
     uint16_t bytes; /* including headers */
-    uint8_t in;     /* the input port at the switch where the packet waits */
+    /* the input port at the switch where the packet waits */
+    uint8_t in;
     uint8_t hops;
-    bool marked, becn; /* marked: the packet has FECN; becn: the packet is a BECN */
+    /* marked: the packet has FECN; becn: the packet is a BECN */
+    bool marked, becn;
 };
 struct traffic_fifo {
     uint32_t head, tail;
@@ -64,86 +73,111 @@ struct traffic_fifo {
 struct traffic_channel {
     /* in blocks of 64 bytes: the credits now, and the credits when the buffer is empty */
     uint32_t credits, capacity;
-    uint32_t queued; /* number of bytes that wait for the channel */
-    uint32_t last;   /* the input (port number - 1) whose packet the channel sent last */
+    /* number of bytes that wait for the channel */
+    uint32_t queued;
+    /* the input (port number - 1) whose packet the channel sent last */
+    uint32_t last;
     /* number of packets that the channel sends without FECN before the next packet is marked with
      * FECN */
     uint32_t gap;
-    uint32_t fifos; /* index in fifos[] of the queue of input 0 */
+    /* index in fifos[] of the queue of input 0 */
+    uint32_t fifos;
     /* the next packet had to wait because the channel had no credits */
     bool starved;
     /* bitset of the input ports from which packets wait for the channel */
     uint64_t waiting[TRAFFIC_INPUT_WORDS];
 };
-struct traffic_arbiter { /* state of one VL arbitration table of a port */
-    uint16_t at;         /* the current entry */
-    int32_t left;        /* how many blocks of 64 bytes the present table entry may still send */
+/* state of one VL arbitration table of a port */
+struct traffic_arbiter {
+    uint16_t at; /* the current entry */
+    /* how many blocks of 64 bytes the present table entry may still send */
+    int32_t left;
 };
 struct traffic_port {
-    uint32_t peer; /* port id of the other end; TRAFFIC_NONE: the link is not up */
+    /* port id of the other end; TRAFFIC_NONE: the link is not up */
+    uint32_t peer;
     /* index of the port's endport in endports[]; TRAFFIC_NONE if the port belongs to a switch */
     uint32_t endport;
-    uint64_t ps; /* time in ps that 64 KiB take on the link */
+    /* time in ps that 64 KiB take on the link */
+    uint64_t ps;
     /* in ps: delay of the cable, and of the switch at its other end */
     uint64_t cable, switch_delay;
-    uint64_t free_at; /* time in ps at which the port finishes the packet that it is sending */
+    /* time in ps at which the port finishes the packet that it is sending */
+    uint64_t free_at;
     /* number of packets that wait to leave by this port of a switch */
     uint32_t pending;
     /* If more than this number of bytes waits for a channel, the port marks packets with FECN;
      * UINT32_MAX: it never does. */
     uint32_t limit;
-    uint16_t rate;  /* Marking_Rate */
-    uint16_t least; /* packets of fewer bytes are not marked with FECN */
+    uint16_t rate; /* Marking_Rate */
+    /* packets of fewer bytes are not marked with FECN */
+    uint16_t least;
     /* number of ports of the switch to which the port belongs; 0 if it is an endport */
     uint8_t inputs;
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    bool victim;      /* Victim_Mask: packets that had to wait for credits are marked, too */
+    /* Victim_Mask: packets that had to wait for credits are marked, too */
+    bool victim;
     struct traffic_arbiter high, low;
     /* bytes that the VLs of the high-priority table may send before a packet of low priority may
      * follow */
     int64_t high_left;
 };
-struct traffic_throttle { /* congestion control state of a flow, or of an SL at an endport */
-    uint64_t tick;        /* number of timer periods at the last update of `index` */
-    uint16_t index;       /* CCTI: index of the congestion control table */
+/* congestion control state of a flow, or of an SL at an endport */
+struct traffic_throttle {
+    /* number of timer periods at the last update of `index` */
+    uint64_t tick;
+    uint16_t index; /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
     /* sender and receiver of the flow, as indices into endports[] */
     uint32_t endport, to_endport, dlid, slid;
-    uint32_t throttle;   /* index of throttles[] */
-    uint32_t next;       /* next flow in the queue of flows of the same endport and SL */
-    uint32_t next_becn;  /* next flow in the receiver's queue of BECNs to send */
-    uint8_t sl, back_sl; /* SL of the flow's packets, and of its BECNs */
-    bool becn;           /* the receiver must send a BECN for this flow, and has not yet done so */
-    bool open;           /* the flow has more data to send, and its end time has not passed */
+    uint32_t throttle; /* index of throttles[] */
+    /* next flow in the queue of flows of the same endport and SL */
+    uint32_t next;
+    /* next flow in the receiver's queue of BECNs to send */
+    uint32_t next_becn;
+    /* SL of the flow's packets, and of its BECNs */
+    uint8_t sl, back_sl;
+    /* the receiver must send a BECN for this flow, and has not yet done so */
+    bool becn;
+    /* the flow has more data to send, and its end time has not passed */
+    bool open;
     /* left: bytes of data that the flow has not sent yet. stop: time in ps at which the flow stops
      * sending. */
     uint64_t left, stop;
     /* time in ps that 64 KiB take at the rate configured for the flow; 0: no limit */
     uint64_t pace;
-    uint64_t in_flight; /* number of data packets sent, but not yet delivered or dropped */
+    /* number of data packets sent, but not yet delivered or dropped */
+    uint64_t in_flight;
     struct fab_traffic_flow_stats stats;
 };
 struct traffic_endport {
     uint32_t port;                                   /* id of the port */
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
-    uint64_t phase;             /* random offset of the congestion control timers, in ps */
-    struct traffic_fifo sl[16]; /* for each SL, the queue of the flows that may send now */
-    struct traffic_fifo becns;  /* queue of the flows for which the endport must send a BECN */
-    uint16_t waiting;           /* bitset of the SLs that have flows in sl[] */
-    uint16_t held;              /* bitset of the SLs that congestion control delays at present */
-    uint8_t last_sl;            /* the SL that sent last */
+    /* random offset of the congestion control timers, in ps */
+    uint64_t phase;
+    /* for each SL, the queue of the flows that may send now */
+    struct traffic_fifo sl[16];
+    /* queue of the flows for which the endport must send a BECN */
+    struct traffic_fifo becns;
+    /* bitset of the SLs that have flows in sl[] */
+    uint16_t waiting;
+    /* bitset of the SLs that congestion control delays at present */
+    uint16_t held;
+    uint8_t last_sl; /* the SL that sent last */
 };
 
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    struct fab_vls one; /* the VLs of a fabric with a single VL, for inputs without VLs */
+    /* the VLs of a fabric with a single VL, for inputs without VLs */
+    struct fab_vls one;
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
-    uint64_t adapter; /* time in ps between the arrival of a packet with FECN and the BECN for it */
+    /* time in ps between the arrival of a packet with FECN and the BECN for it */
+    uint64_t adapter;
     struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
@@ -159,7 +193,8 @@ struct fab_traffic {
     struct traffic_throttle *throttles;
     struct traffic_flow *flows;
     uint32_t flow_count;
-    uint32_t *cycle, cycle_count; /* the ports of a deadlock, which fab_traffic_cycle returns */
+    /* the ports of a deadlock, which fab_traffic_cycle returns */
+    uint32_t *cycle, cycle_count;
     /* in ps: present time, and time of the last search for deadlocks */
     uint64_t now, checked;
     struct fab_traffic_totals totals;

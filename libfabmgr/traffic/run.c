@@ -5,7 +5,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* time in ps between two searches for deadlocks */
+/* time in ps between two searches for deadlocks */
+#define CHECK_EVERY (50 * FAB_TRAFFIC_US)
 #define MTU 4096
 #define BUFFER 65536
 #define SWITCH_NS 200

@@ -47,17 +47,22 @@ struct fab_traffic_input {
     const struct fab_congestion *congestion; /* NULL: no congestion control */
     /* if true, congestion control at adapters delays whole SLs, otherwise single flows */
     bool by_sl;
-    uint32_t mtu; /* maximum number of bytes of data in a packet; 0: 4096 */
+    /* maximum number of bytes of data in a packet; 0: 4096 */
+    uint32_t mtu;
     /* input buffer of each port in bytes, divided evenly among the VLs; each VL has space for at
      * least four packets; 0: 65536 */
     uint32_t buffer;
-    uint32_t switch_ns;  /* ns from the arrival of a packet's header to its departure; 0: 200 */
-    uint32_t cable_ns;   /* delay of each cable in ns; 0: 25, which is the delay of 5 m */
-    uint32_t adapter_ns; /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
+    /* ns from the arrival of a packet's header to its departure; 0: 200 */
+    uint32_t switch_ns;
+    /* delay of each cable in ns; 0: 25, which is the delay of 5 m */
+    uint32_t cable_ns;
+    /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
+    uint32_t adapter_ns;
     /* [port_count] length in m of the cable at each port; 0: cable_ns applies; NULL: cable_ns
      * applies to all */
     const uint32_t *cable_m;
-    uint64_t seed; /* seed of the random numbers for marks and timer phases */
+    /* seed of the random numbers for marks and timer phases */
+    uint64_t seed;
 };
 
 /* A flow of data from one endport to another; both have LIDs. Each flow has a send queue of its
@@ -66,10 +71,12 @@ struct fab_traffic_flow {
     uint32_t from, to; /* port ids */
     /* which LID of the destination the packets have: DLID minus base LID, less than 2^LMC */
     uint32_t offset;
-    uint8_t sl;          /* 0..15, or FAB_TRAFFIC_PATH_SL */
-    uint64_t start, end; /* ps: the flow sends packets from time `start` on and before time `end` */
-    uint64_t bytes;      /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
-    uint32_t rate;       /* maximum rate in Mb/s; 0: the rate of the link */
+    uint8_t sl; /* 0..15, or FAB_TRAFFIC_PATH_SL */
+    /* ps: the flow sends packets from time `start` on and before time `end` */
+    uint64_t start, end;
+    uint64_t bytes; /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
+    /* maximum rate in Mb/s; 0: the rate of the link */
+    uint32_t rate;
 };
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered; /* bytes of data */

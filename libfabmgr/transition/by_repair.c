@@ -36,7 +36,8 @@ struct match {
     uint32_t blocks;
     /* bitset of the switches that get their tables in stage EARLY, before links come up */
     uint64_t *early;
-    uint64_t *routed; /* bitset [switch][blocks] of the blocks that stage ROUTES writes */
+    /* bitset [switch][blocks] of the blocks that stage ROUTES writes */
+    uint64_t *routed;
     /* bitset [switch][blocks] of those blocks that stage ROUTES writes and that the repair changes,
      * too */
     uint64_t *found;

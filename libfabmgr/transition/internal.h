@@ -11,8 +11,10 @@
 /* ---- mixture.c: the dependencies of mixtures of old and new entries -------------------------- */
 
 enum fab_transition_mode {
-    FAB_TRANSITION_OLD_ONLY, /* every switch keeps its old entry for the LID */
-    FAB_TRANSITION_ANY,      /* switches may hold old and new entries in every combination */
+    /* every switch keeps its old entry for the LID */
+    FAB_TRANSITION_OLD_ONLY,
+    /* switches may hold old and new entries in every combination */
+    FAB_TRANSITION_ANY,
     /* switches are written such that each packet meets old entries first, and only new entries
      * after its first new entry */
     FAB_TRANSITION_ALONG,
@@ -32,8 +34,9 @@ struct fab_transition_deps {
     /* [count] the dependencies that were added since the caller last set `count` to 0 */
     struct fab_transition_edge *list;
     size_t count, room;
-    bool listing; /* whether added dependencies are also stored in list[] */
-    bool failed;  /* memory ran out */
+    /* whether added dependencies are also stored in list[] */
+    bool listing;
+    bool failed; /* memory ran out */
 };
 /* Makes an empty set of dependencies. Returns OK or NOMEM. */
 int fab_transition_deps_init(struct fab_transition_deps *d, const struct fab_verify_graph *graph,
@@ -44,23 +47,29 @@ void fab_transition_deps_put(struct fab_transition_deps *d, struct fab_transitio
 /* Scratch memory for following packets to one LID together with their SLs. It is needed only if
  * there are several VLs. */
 struct fab_transition_lanes {
-    const struct fab_vls *vls[2]; /* [0]: old SLs and SL-to-VL tables; [1]: new ones; never NULL */
-    uint32_t classes;             /* number of combinations of an old and a new port class */
+    /* [0]: old SLs and SL-to-VL tables; [1]: new ones; never NULL */
+    const struct fab_vls *vls[2];
+    /* number of combinations of an old and a new port class */
+    uint32_t classes;
     /* [2][n][classes] bitset of the SLs of packets that reached each switch, by the class of the
      * port through which they entered. In mode ALONG, seen[1] is for packets that have met a new
      * entry, and seen[0] for all others. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
-    unsigned tables; /* FAB_TRANSITION_OLD, _NEW or both: which SL-to-VL tables switches may hold */
+    /* FAB_TRANSITION_OLD, _NEW or both: which SL-to-VL tables switches may hold */
+    unsigned tables;
 };
-struct fab_transition_column { /* the entries of all switches for one LID */
+/* the entries of all switches for one LID */
+struct fab_transition_column {
     /* Old (was) and new (now) entry of each switch for the LID. The entry of switch s has the index
      * s * FAB_TRANSITION_COLUMNS. */
     const uint8_t *was, *now;
-    uint32_t lid, home; /* home: the switch that delivers packets to the LID */
+    /* home: the switch that delivers packets to the LID */
+    uint32_t lid, home;
     enum fab_transition_mode mode;
-    unsigned sls; /* FAB_TRANSITION_OLD, _NEW or both: which SLs hosts may use */
+    /* FAB_TRANSITION_OLD, _NEW or both: which SLs hosts may use */
+    unsigned sls;
 };
 /* Adds to d the channel dependencies that packets to one LID can have while switches hold the old
  * and new entries of c, in the combinations that c->mode permits. With `lanes` NULL, there is only

@@ -133,7 +133,8 @@ struct fab_transition_state {
     uint32_t sw;
     uint16_t class;
     uint8_t sl;
-    bool is_new; /* in mode ALONG: the packet has met a new entry already */
+    /* in mode ALONG: the packet has met a new entry already */
+    bool is_new;
 };
 
 int fab_transition_lanes_init(struct fab_transition_lanes *l, const struct fab_verify_graph *graph,

@@ -254,7 +254,8 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
     if (t->verdict == FAB_TRANSITION_NOTHING || t->verdict >= FAB_TRANSITION_OLD_CYCLE)
         return FAB_OK;
     if (t->verdict == FAB_TRANSITION_ANY_ORDER && ordered) {
-        t->lost_pairs = 0; /* the plan keeps its own order, and this order loses no working path */
+        /* the plan keeps its own order, and this order loses no working path */
+        t->lost_pairs = 0;
         return FAB_OK;
     }
     int status = fab_transition_replace_writes(in, FAB_STAGE_ROUTES, t, plan);

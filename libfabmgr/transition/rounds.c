@@ -217,8 +217,10 @@ static void find_foreign(struct fab_transition_work *w)
 
 /* The order in which LIDs are tried. */
 enum pass {
-    URGENT,  /* LIDs to which some pairs have no path at present */
-    FOREIGN, /* LIDs whose old dependencies prevent the update of others */
+    /* LIDs to which some pairs have no path at present */
+    URGENT,
+    /* LIDs whose old dependencies prevent the update of others */
+    FOREIGN,
     OTHERS
 };
 

@@ -58,13 +58,15 @@
 
 struct fab_transition_write {
     uint32_t sw, block, step;
-    uint64_t set; /* bit i: entry i of the block gets its new value */
+    /* bit i: entry i of the block gets its new value */
+    uint64_t set;
     /* Bit i: entry i of the block becomes FAB_LFT_NO_ROUTE; a later write sets the entry. */
     uint64_t drain;
 };
 struct fab_transition_input {
     const struct fab_fabric *fabric;
-    const struct fab_lids *lids;   /* the LIDs and their owners, as the new tables have them */
+    /* the LIDs and their owners, as the new tables have them */
+    const struct fab_lids *lids;
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
     /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known; NULL: all of
      * them. Unknown entries are taken for entries that drop packets. */
@@ -76,8 +78,10 @@ struct fab_transition_input {
     uint32_t before_count;
     /* The SLs that hosts use now, and the present SL-to-VL tables. NULL: one VL. */
     const struct fab_vls *old_vls;
-    const struct fab_vls *new_vls; /* new SLs and SL-to-VL tables; NULL: one VL */
-    const struct fab_pool *pool;   /* thread pool; NULL: the calling thread does all the work */
+    /* new SLs and SL-to-VL tables; NULL: one VL */
+    const struct fab_vls *new_vls;
+    /* thread pool; NULL: the calling thread does all the work */
+    const struct fab_pool *pool;
     /* The search for steps visits at most this number of LFT entries and channels. 0 means
      * FAB_TRANSITION_VISITS, which takes some seconds of CPU time. */
     uint64_t visits;
@@ -89,7 +93,8 @@ struct fab_transition_input {
 #define FAB_TRANSITION_VISITS 400000000u
 
 enum fab_transition_verdict {
-    FAB_TRANSITION_NOTHING, /* no entry of a known block changes, so there are no steps */
+    /* no entry of a known block changes, so there are no steps */
+    FAB_TRANSITION_NOTHING,
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
     FAB_TRANSITION_ANY_ORDER,
@@ -131,16 +136,20 @@ struct fab_transition {
     /* The writes, sorted by step, then by block, then by switch. */
     struct fab_transition_write *writes;
     uint32_t step_count, write_count;
-    uint32_t rounds;     /* number of rounds: 1 + the number of steps for which `settle` is set */
-    uint32_t drained;    /* number of LIDs that are drained */
-    uint64_t lost_pairs; /* the largest value of lost_pairs of any step */
+    /* number of rounds: 1 + the number of steps for which `settle` is set */
+    uint32_t rounds;
+    uint32_t drained; /* number of LIDs that are drained */
+    /* the largest value of lost_pairs of any step */
+    uint64_t lost_pairs;
     /* number of LFT blocks, over all switches, whose old entries are not known */
     uint32_t unknown;
-    uint64_t sl_pairs; /* number of pairs (source switch, destination LID) whose SL changes */
+    /* number of pairs (source switch, destination LID) whose SL changes */
+    uint64_t sl_pairs;
     /* The new tables have a cycle as long as some hosts use old SLs while other hosts use new SLs.
      */
     bool stale_sls;
-    bool unproven_lanes; /* a mixture of old and new SL-to-VL tables may have a cycle */
+    /* a mixture of old and new SL-to-VL tables may have a cycle */
+    bool unproven_lanes;
 };
 /* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric;
  * BUSY if in->stopped returned true. */

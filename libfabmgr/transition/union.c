@@ -37,7 +37,8 @@ struct mixing {
     const uint8_t **was, **now;
     uint64_t *changes;
     uint64_t any_change; /* union of changes[] */
-    uint32_t changed;    /* number of switches with changed entries in the present LFT block */
+    /* number of switches with changed entries in the present LFT block */
+    uint32_t changed;
 };
 
 static inline uint64_t load_word(const uint8_t *from)

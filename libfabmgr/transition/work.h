@@ -26,8 +26,9 @@ struct fab_transition_lid {
     uint32_t home;
     /* Number of pairs that may lose their path while the LID is updated in mode ANY. */
     uint32_t loss;
-    uint32_t drained_pairs; /* number of pairs that have no path because the LID is drained */
-    uint8_t progress;       /* enum fab_transition_progress */
+    /* number of pairs that have no path because the LID is drained */
+    uint32_t drained_pairs;
+    uint8_t progress; /* enum fab_transition_progress */
     /* Pairs may lose working paths if the LID is updated in mode ANY, but not if it is updated in
      * mode ALONG. */
     bool along;
@@ -118,8 +119,10 @@ enum fab_transition_tables {
     FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
     /* waiting LIDs: present and new entries, but no mixtures; other LIDs: present entries */
     FAB_TRANSITION_UNMIXED,
-    FAB_TRANSITION_FINAL,      /* all LIDs: new entries, with the SLs that hosts use now */
-    FAB_TRANSITION_FINAL_BOTH, /* all LIDs: new entries, with old and new SLs */
+    /* all LIDs: new entries, with the SLs that hosts use now */
+    FAB_TRANSITION_FINAL,
+    /* all LIDs: new entries, with old and new SLs */
+    FAB_TRANSITION_FINAL_BOTH,
     /* waiting LIDs: only present entries that do not change; other LIDs: present entries */
     FAB_TRANSITION_COMMON
 };

@@ -32,8 +32,10 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
-#define NESTING 64 /* maximum number of switches that resolve() follows along one path */
-#define PORTS 256  /* maximum number of ports of a switch, port 0 included */
+/* maximum number of switches that resolve() follows along one path */
+#define NESTING 64
+/* maximum number of ports of a switch, port 0 included */
+#define PORTS 256
 
 struct fab_verify_batch_walk {
     struct fab_arena arena; /* memory of the arrays */
@@ -53,7 +55,8 @@ struct fab_verify_batch_walk {
     /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
     uint32_t *rep;
-    uint32_t *reps; /* the switches that represent themselves: rep[sw] == sw */
+    /* the switches that represent themselves: rep[sw] == sw */
+    uint32_t *reps;
     uint32_t rep_count;
     /* [switches] whether the switch forwards all LIDs of the batch by one port; valid for switches
      * in reps[] */
@@ -78,7 +81,8 @@ struct fab_verify_batch_walk {
     struct word *word;
     uint32_t words;
 };
-struct word { /* a word of collected[] that is not zero, and its index */
+/* a word of collected[] that is not zero, and its index */
+struct word {
     uint32_t at;
     uint64_t bits;
 };
@@ -380,7 +384,8 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
             return false;
         s->next[sw] = to;
         if (to == b->sw)
-            continue; /* no dependency: the destination switch delivers the packet */
+            /* no dependency: the destination switch delivers the packet */
+            continue;
         uint64_t *bits = bits_of(s, deps, sw);
         if (!s->uniform[to]) {
             if (!note_next(s, b, bits, num, to, 0, b->count))

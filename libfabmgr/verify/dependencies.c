@@ -57,9 +57,12 @@ void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_d
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;          /* at: index of the present word; count: number of words */
-    uint32_t vl_words, vl_count; /* numbers of words of one VL, and of VLs */
-    uint32_t first;              /* port id that bit 0 of the words stands for */
+    /* at: index of the present word; count: number of words */
+    uint32_t at, count;
+    /* numbers of words of one VL, and of VLs */
+    uint32_t vl_words, vl_count;
+    /* port id that bit 0 of the words stands for */
+    uint32_t first;
 };
 
 static bool is_channel(const struct fab_verify_deps *c, uint32_t channel)
@@ -140,7 +143,8 @@ struct search {
     uint32_t count;
     /* [count] number of channels that depend on each channel and have not been removed */
     uint32_t *predecessors;
-    bool *remains;   /* [count] whether the channel has not been removed */
+    /* [count] whether the channel has not been removed */
+    bool *remains;
     uint32_t *queue; /* [count] */
     uint32_t *from;  /* [count] */
 };

@@ -33,8 +33,10 @@ struct check {
      * group_at[g]: index in order[] of the first block of group g. */
     uint32_t *order;
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
-    struct mask *mask; /* [n] port mask of each switch for the current MLID */
-    uint32_t *touched; /* [touches] the switches whose mask for the current MLID is not zero */
+    /* [n] port mask of each switch for the current MLID */
+    struct mask *mask;
+    /* [touches] the switches whose mask for the current MLID is not zero */
+    uint32_t *touched;
     uint32_t touches;
     /* [n] union-find of the switches that the branches of the current MLID join; each switch is its
      * own root before the next MLID begins */
@@ -42,17 +44,18 @@ struct check {
     /* [n] the part of the fabric to which each switch belongs: the lowest id of the switches that
      * links connect with it */
     uint32_t *part;
-    uint32_t
-        /* links count for `part` only if both switches have at least this MulticastFDBCap */
-        part_cap;
+    /* links count for `part` only if both switches have at least this MulticastFDBCap */
+    uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
     /* [n] for each part of the fabric, the multicast tree (root in tree[]) that contains its first
      * receiver; FAB_NONE: the part has no receiver */
     uint32_t *anchor;
-    uint64_t *used; /* bitset of the parts of the fabric with a switch whose mask is not zero */
-    uint64_t *home; /* bitset of the switches to which members of the current MLID are attached */
-    uint32_t
-        *receiver; /* [port_count] 1 + index of the last MLID of which the port is a receiver */
+    /* bitset of the parts of the fabric with a switch whose mask is not zero */
+    uint64_t *used;
+    /* bitset of the switches to which members of the current MLID are attached */
+    uint64_t *home;
+    /* [port_count] 1 + index of the last MLID of which the port is a receiver */
+    uint32_t *receiver;
     /* channel dependencies of multicast packets; NULL: the caller does not want them */
     struct fab_verify_deps *deps;
     struct fab_multicast_verdict v;
@@ -215,11 +218,13 @@ static void check_branch(struct check *c, struct lid_check *l, uint32_t port, ui
     const struct fab_port *p = fab_fabric_port(c->f, port);
     const struct fab_port *peer = fab_fabric_port(c->f, p->peer);
     if (!mask_has(&c->mask[next], peer->num)) {
-        fail(l, FAB_E_UNREACHABLE, port); /* only one of the two ends has the link in its mask */
+        /* only one of the two ends has the link in its mask */
+        fail(l, FAB_E_UNREACHABLE, port);
         return;
     }
     if (port > p->peer)
-        return; /* the two switches were joined when the other end of the link was examined */
+        /* the two switches were joined when the other end of the link was examined */
+        return;
     uint32_t a = find(c->tree, p->node), b = find(c->tree, next);
     if (a == b)
         fail(l, FAB_E_LOOP, port);
@@ -268,7 +273,8 @@ static void check_member(struct check *c, struct lid_check *l,
     c->v.members++;
     fab_base_bits_set(c->home, sw);
     if (c->anchor[part] == FAB_NONE)
-        return; /* no receiver is in this part of the fabric */
+        /* no receiver is in this part of the fabric */
+        return;
     if (c->touches > 0 && !fab_base_bits_get(c->used, part)) {
         c->v.unserved++;
         return;

@@ -31,15 +31,19 @@
 
 #define FAB_VERIFY_MLID_FIRST 0xc000u
 #define FAB_VERIFY_MLIDS 0x3fffu
-#define FAB_VERIFY_MLID_GROUPS 512 /* groups of 32 MLIDs, which share MFT blocks */
+/* groups of 32 MLIDs, which share MFT blocks */
+#define FAB_VERIFY_MLID_GROUPS 512
 
 struct fab_verify_multicast_member {
-    uint64_t guid; /* GUID of the port; members whose port is absent or down do not count */
-    bool receives; /* whether the member receives packets; if not, it only sends */
+    /* GUID of the port; members whose port is absent or down do not count */
+    uint64_t guid;
+    /* whether the member receives packets; if not, it only sends */
+    bool receives;
 };
 struct fab_verify_multicast_lid {
     uint16_t mlid;
-    uint16_t sls; /* bitset of the SLs of packets to this MLID */
+    /* bitset of the SLs of packets to this MLID */
+    uint16_t sls;
     /* the members of this MLID are member[first] to member[first + count - 1]; a port may occur
      * several times */
     uint32_t first, count;
@@ -61,8 +65,9 @@ struct fab_verify_multicast_input {
     const struct fab_verify_input *unicast;
 };
 struct fab_multicast_verdict {
-    uint32_t lids, failed; /* numbers of MLIDs checked, and of those that fail */
-    uint64_t members;      /* number of members checked */
+    /* numbers of MLIDs checked, and of those that fail */
+    uint32_t lids, failed;
+    uint64_t members; /* number of members checked */
     /* number of members that get no packets, because no links of the fabric connect them with the
      * tree */
     uint64_t unserved;

@@ -7,9 +7,12 @@
 #include "libfabmgr/verify/verify.h"
 
 /* The values of hop[] that are not switch ids. */
-#define FAB_HOP_ENDPORT (FAB_NONE - 1) /* the port leads to an adapter or router */
-#define FAB_HOP_SELF (FAB_NONE - 2)    /* the port is port 0 of the switch */
-#define FAB_HOP_DEAD FAB_NONE          /* the port has no link, or the link is down */
+/* the port leads to an adapter or router */
+#define FAB_HOP_ENDPORT (FAB_NONE - 1)
+/* the port is port 0 of the switch */
+#define FAB_HOP_SELF (FAB_NONE - 2)
+/* the port has no link, or the link is down */
+#define FAB_HOP_DEAD FAB_NONE
 
 struct fab_verify_graph {
     struct fab_arena arena; /* memory of the arrays */
@@ -17,8 +20,10 @@ struct fab_verify_graph {
     uint32_t n; /* number of switches */
     /* upper limit of the port ids of switches; the ids are below this number */
     uint32_t ports;
-    uint32_t *first;     /* [n] id of port 0 of each switch */
-    uint16_t *port_room; /* [n] number of ports of the switch, port 0 included */
+    /* [n] id of port 0 of each switch */
+    uint32_t *first;
+    /* [n] number of ports of the switch, port 0 included */
+    uint16_t *port_room;
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */
     uint32_t *hop;

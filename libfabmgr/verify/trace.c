@@ -14,7 +14,8 @@ struct walker {
     const struct fab_verify_input *in;
     uint32_t dlid, owner;
     uint32_t *ports, count;
-    uint64_t *seen; /* bitset of the switches that the packet has passed */
+    /* bitset of the switches that the packet has passed */
+    uint64_t *seen;
 };
 
 static void add_port(struct walker *w, uint32_t port)

@@ -151,7 +151,8 @@ struct fab_verify_steps {
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_walk walk;
-    uint32_t next, pieces; /* number of the next piece of the walk, and number of all pieces */
+    /* number of the next piece of the walk, and number of all pieces */
+    uint32_t next, pieces;
 };
 
 int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret)

@@ -20,11 +20,12 @@
 #include "libfabmgr/target/target.h"
 
 struct fab_witness {
-    int kind;          /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or
-                          FAB_E_INVAL (an entry names a port without a working link, or a port that
-                          does not exist) */
-    uint32_t src, dst; /* port ids of source and destination; FAB_NONE if kind is FAB_E_CYCLE */
-    uint32_t lid;      /* destination LID */
+    /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or FAB_E_INVAL (an
+     * entry names a port without a working link, or a port that does not exist) */
+    int kind;
+    /* port ids of source and destination; FAB_NONE if kind is FAB_E_CYCLE */
+    uint32_t src, dst;
+    uint32_t lid; /* destination LID */
     /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, those of the channels of
      * the cycle */
     uint32_t *ports;
@@ -45,7 +46,8 @@ struct fab_verdict {
     uint64_t unreachable_pairs;
     uint64_t pairs;        /* number of ordered pairs checked */
     uint32_t longest_path; /* number of switches on the longest path */
-    uint64_t dependencies; /* number of edges of the channel dependency graph */
+    /* number of edges of the channel dependency graph */
+    uint64_t dependencies;
     /* number of switches, and of switch ports, that cannot hold or carry what the tables need */
     uint32_t beyond;
     /* The first failure of the checks, which are made in this order: paths, cycles of channel
@@ -56,10 +58,13 @@ struct fab_verify_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    uint32_t max_hops;               /* maximum number of switches on a path; 0: no limit */
-    const struct fab_vls *vls;       /* NULL: one VL */
-    const struct fab_policy *policy; /* NULL if the limits of the devices are not to be checked */
-    const struct fab_pool *pool;     /* thread pool; NULL: the calling thread does all the work */
+    /* maximum number of switches on a path; 0: no limit */
+    uint32_t max_hops;
+    const struct fab_vls *vls; /* NULL: one VL */
+    /* NULL if the limits of the devices are not to be checked */
+    const struct fab_policy *policy;
+    /* thread pool; NULL: the calling thread does all the work */
+    const struct fab_pool *pool;
 };
 /* Proves that the tables are correct, or finds a witness against them. Returns OK if *ret is
  * filled, whether the proof succeeded or not. Returns NOMEM, or INVAL if the tables belong to

@@ -149,7 +149,8 @@ void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_ve
 struct column {
     uint32_t lid;
     uint32_t sw; /* the switch that delivers the LID */
-    uint8_t num; /* the port of sw that leads to the owner of the LID */
+    /* the port of sw that leads to the owner of the LID */
+    uint8_t num;
 };
 
 /* Follows packets of SL `sl` from the endports of switch `from`, until they meet a state (switch,

@@ -11,13 +11,17 @@ struct fab_verify_vl_walk {
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;
-    uint8_t *out_class; /* [ports] class of each port, by which SLtoVLMappingTables choose the VL */
-    uint8_t *in_class;  /* [ports] class of the port at the other end of the link */
-    uint16_t *used;     /* [ports] bitset of the VLs that packets use on the port */
+    /* [ports] class of each port, by which SLtoVLMappingTables choose the VL */
+    uint8_t *out_class;
+    /* [ports] class of the port at the other end of the link */
+    uint8_t *in_class;
+    /* [ports] bitset of the VLs that packets use on the port */
+    uint16_t *used;
     /* [n][classes] bitset of SLs, by switch and port class: packets to the current LIDs with these
      * SLs have entered the switch by a port of this class */
     uint16_t *seen;
-    uint8_t *entry; /* [n] LFT entry (out port) of each switch for the current LIDs */
+    /* [n] LFT entry (out port) of each switch for the current LIDs */
+    uint8_t *entry;
 };
 /* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);

@@ -36,9 +36,11 @@
 /* The LID to which the walk follows paths at present. */
 struct column {
     uint32_t lid;
-    const uint8_t *entry; /* [n] the LFT entry of each switch for the LID */
-    uint32_t sw;          /* the switch that delivers the LID */
-    uint8_t num;          /* the port of sw that leads to the owner of the LID */
+    /* [n] the LFT entry of each switch for the LID */
+    const uint8_t *entry;
+    uint32_t sw; /* the switch that delivers the LID */
+    /* the port of sw that leads to the owner of the LID */
+    uint8_t num;
 };
 
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph)

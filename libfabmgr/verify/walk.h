@@ -19,8 +19,10 @@ struct fab_verify_walk {
     /* the first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
      * switch; bad_lid is 0 if there is no failure */
     uint32_t bad_lid, bad_switch;
-    uint8_t *tiles; /* [4][n][64] the LFT entries of all switches for 256 LIDs */
-    uint8_t *tile;  /* [n][64] the part of `tiles` for the current 64 LIDs */
+    /* [4][n][64] the LFT entries of all switches for 256 LIDs */
+    uint8_t *tiles;
+    /* [n][64] the part of `tiles` for the current 64 LIDs */
+    uint8_t *tile;
     uint8_t *entry; /* [n] the LFT entries for one LID */
     /* [n] number of switches on the path from each switch to the current LID, both ends included;
      * 0: not visited yet */
@@ -45,7 +47,8 @@ void fab_verify_walk_finish(struct fab_verify_walk *w);
 struct fab_verify_batch {
     /* the switch that delivers the LIDs; packets to LID i leave it by port num[i] */
     uint32_t sw;
-    uint32_t at, count; /* first column in the tile, and number of columns */
+    /* first column in the tile, and number of columns */
+    uint32_t at, count;
     const uint8_t *num; /* [count] */
 };
 

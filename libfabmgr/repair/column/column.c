@@ -160,8 +160,9 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
         sw = r->network->peer_sw[channel];
     }
     uint32_t length = passed + beyond;
-    if (length >= r->network->max_hops) /* max_hops limits the number of switches on a path, which
-                                           is one more than its number of hops */
+    /* max_hops limits the number of switches on a path, which is one more than its number of hops
+     */
+    if (length >= r->network->max_hops)
         return FAR;
     for (sw = from; passed > 0; passed--) {
         c->seen[sw] = c->epoch;

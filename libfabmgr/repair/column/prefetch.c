@@ -16,7 +16,8 @@
 #define HOPS 5
 
 struct walker {
-    uint32_t sw, lid; /* sw: the switch reached on the path; FAB_NONE: the path has ended */
+    /* sw: the switch reached on the path; FAB_NONE: the path has ended */
+    uint32_t sw, lid;
 };
 
 static const uint8_t *entry_of(const struct fab_lft *lft, const struct walker *w)

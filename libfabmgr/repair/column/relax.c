@@ -32,7 +32,8 @@ struct relaxation {
     struct fab_repair *r;
     uint64_t *heap; /* [ports] label << 32 | channel, the greatest first */
     uint32_t heap_count;
-    uint32_t *best; /* [n] the best channel of each switch; FAB_NONE: not found yet */
+    /* [n] the best channel of each switch; FAB_NONE: not found yet */
+    uint32_t *best;
 };
 
 /* Adds to the heap those channels to the switch `sw` that have labels below `label`, if no best

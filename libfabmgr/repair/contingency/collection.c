@@ -287,7 +287,8 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     uint32_t port = FAB_NONE;
     for (size_t i = 0; i < r->deads; i++) {
         if (!fab_base_bits_get(r->is_dead, r->dead[i]))
-            return NULL; /* a link came back; contingencies only cover failures */
+            /* a link came back; contingencies only cover failures */
+            return NULL;
     }
     for (size_t i = 0; i < count && port == FAB_NONE; i++)
         port = dead[i] < b->ports && fab_repair_is_living(r, dead[i]) ? dead[i] : FAB_NONE;

@@ -21,7 +21,8 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #define SLOT_BITS 12
-#define MIN_REPEAT 4 /* minimum length in bytes of a repetition that is worth encoding */
+/* minimum length in bytes of a repetition that is worth encoding */
+#define MIN_REPEAT 4
 
 struct compression {
     const uint8_t *raw;
@@ -93,7 +94,8 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    for (; done < count; done += done) /* each copy doubles the number of bytes that exist */
+    /* each copy doubles the number of bytes that exist */
+    for (; done < count; done += done)
         memcpy(to + done, to, done < count - done ? done : count - done);
 }
 

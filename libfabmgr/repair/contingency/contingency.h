@@ -48,7 +48,8 @@ struct fab_repair_stored_plan {
     /* The plan can stay valid after further commits, because it uses the labels of the baseline,
      * and no switch is relabelled. */
     bool lasting;
-    uint64_t was;    /* hash of the old values of the entries that the plan changes */
+    /* hash of the old values of the entries that the plan changes */
+    uint64_t was;
     uint8_t bytes[]; /* [len] the encoded delta (encode.c) */
 };
 struct fab_repair_stored_plan *fab_repair_stored_plan_ref(struct fab_repair_stored_plan *p);
@@ -58,8 +59,9 @@ struct fab_repair_contingency {
     bool is_switch;
     /* this contingency was computed; if false, all other members except `id` are 0 */
     bool known;
-    uint8_t outcome; /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all
-                        members from `entries` on are 0 */
+    /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all members from `entries`
+     * on are 0 */
+    uint8_t outcome;
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
@@ -148,11 +150,14 @@ struct fab_repair_contingencies {
     size_t rows, links;
     /* number of elements of row[] for links that are not dead, and for switches */
     size_t cases;
-    size_t count; /* number of elements of row[] that are `known` */
+    /* number of elements of row[] that are `known` */
+    size_t count;
     /* number of `known` elements that were computed or rechecked for the state `commits` */
     size_t current;
-    size_t plans;                       /* number of elements of row[] that have a stored plan */
-    size_t memory;                      /* size of the collection in memory, in bytes */
+    /* number of elements of row[] that have a stored plan */
+    size_t plans;
+    /* size of the collection in memory, in bytes */
+    size_t memory;
     struct fab_repair_network *network; /* NULL: the collection is empty */
     /* The state of the repair, as its number of commits, to which the collection was last brought
      * (fab_repair_contingencies_follow). Elements with another number of commits were computed for
@@ -256,15 +261,18 @@ int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *
 /* The number of paths over each channel, and by how much the failure under examination changes this
  * number. Functions that work on it are in link_load.c. */
 struct fab_repair_load {
-    uint64_t *load; /* [ports] number of paths over each channel with the active tables */
+    /* [ports] number of paths over each channel with the active tables */
+    uint64_t *load;
     /* [ports] number of paths that the failure adds to each channel, modulo 2^64; so a decrease by
      * 1 is UINT64_MAX */
     uint64_t *change;
-    uint32_t *order;  /* [channels] port ids of all channels, those with the most paths first */
-    uint32_t *marked; /* [marks] channels whose `change` was modified; a channel may occur several
-                         times */
+    /* [channels] port ids of all channels, those with the most paths first */
+    uint32_t *order;
+    /* [marks] channels whose `change` was modified; a channel may occur several times */
+    uint32_t *marked;
     size_t marks, mark_room, channels;
-    uint32_t *index; /* [n] index of each switch's change for the current LID, or FAB_NONE */
+    /* [n] index of each switch's change for the current LID, or FAB_NONE */
+    uint32_t *index;
     uint32_t *stack; /* [n] scratch memory of link_load.c */
     /* paths to the LIDs from this one on are not counted yet; fab_repair_load_count counts one
      * block of LIDs after the other */

@@ -12,8 +12,9 @@ struct fab_repair_touched {
     uint64_t since;
     /* bitset of the LIDs with changes; NULL: there are none yet, or memory ran out */
     uint64_t *lid;
-    uint64_t *channel; /* bitset of the channels over which changed entries forward packets */
-    bool any;          /* fab_repair_contingency_follow has recorded a change */
+    /* bitset of the channels over which changed entries forward packets */
+    uint64_t *channel;
+    bool any; /* fab_repair_contingency_follow has recorded a change */
 };
 
 struct fab_repair_contingency_maker {
@@ -26,11 +27,13 @@ struct fab_repair_contingency_maker {
     size_t rows, links, cases; /* as in struct fab_repair_contingencies */
     /* [queued] the rows of the failures to examine, in the order in which they are examined */
     uint32_t *queue;
-    size_t queued, next; /* next: index in queue[] of the failure that is examined next */
+    /* next: index in queue[] of the failure that is examined next */
+    size_t queued, next;
     /* [likelies] ports of the links that are likely to fail, which are examined first */
     uint32_t *likely;
     size_t likelies;
-    bool ordered; /* queue[] was filled for the present state of the repair */
+    /* queue[] was filled for the present state of the repair */
+    bool ordered;
     struct fab_repair_touched touched;
     uint32_t untouched; /* what fab_repair_contingency_untouched returns */
     const int *stop;

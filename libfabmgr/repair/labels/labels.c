@@ -140,9 +140,10 @@ struct chains {
     /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
     uint32_t *rank;
     uint32_t *queue; /* [n] scratch memory of rank_by_root */
-    uint32_t *far;   /* [n] scratch memory of rank_by_root: position of each switch in breadth-first
-                        order */
-    uint64_t *heap;  /* heap of channels, ordered by rank (see push) */
+    /* [n] scratch memory of rank_by_root: position of each switch in breadth-first order */
+    uint32_t *far;
+    /* heap of channels, ordered by rank (see push) */
+    uint64_t *heap;
     uint32_t heap_count;
 };
 
@@ -243,7 +244,8 @@ static void rank_by_root(struct chains *c, uint32_t root)
     far[root] = 0;
     queue[tail++] = root;
     for (uint32_t next = 0; head < tail || next < b->n;) {
-        if (head == tail) { /* `next` belongs to a component that the search has not reached yet */
+        /* `next` belongs to a component that the search has not reached yet */
+        if (head == tail) {
             if (far[next] == FAB_NONE) {
                 far[next] = 0;
                 queue[tail++] = next;
@@ -258,7 +260,8 @@ static void rank_by_root(struct chains *c, uint32_t root)
             far[b->peer_sw[port]] = 0;
             queue[tail++] = b->peer_sw[port];
         }
-        far[sw] = head++; /* position of the switch in the breadth-first order from the root */
+        /* position of the switch in the breadth-first order from the root */
+        far[sw] = head++;
     }
     for (uint32_t port = 0; port < b->ports; port++) {
         if (b->peer_sw[port] == FAB_NONE)

@@ -17,11 +17,13 @@
 struct fab_repair_baseline {
     struct fab_arena arena; /* holds the memory of the arrays below */
     uint32_t nodes, switches, ports;
-    uint64_t *guid;  /* [nodes] */
-    uint32_t *first; /* [nodes + 1] port id of port 0 of each node */
-    uint32_t *peer;  /* [ports] the port at the other end of a link that was up, or FAB_NONE */
-    uint32_t *lid;   /* [ports] */
-    uint8_t *lmc;    /* [ports] */
+    uint64_t *guid; /* [nodes] */
+    /* [nodes + 1] port id of port 0 of each node */
+    uint32_t *first;
+    /* [ports] the port at the other end of a link that was up, or FAB_NONE */
+    uint32_t *peer;
+    uint32_t *lid; /* [ports] */
+    uint8_t *lmc;  /* [ports] */
 };
 
 static uint32_t live_peer(const struct fab_fabric *f, uint32_t port)

@@ -25,9 +25,11 @@ uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t 
 
 /* Maps node and port ids of the present fabric to those of the baseline's fabric, and back. */
 struct fab_repair_idmap {
-    bool same;              /* both fabrics have the same ids */
-    uint32_t now, baseline; /* number of nodes in the present fabric, and in the baseline's */
-    uint32_t *to_baseline;  /* [now] the baseline's id of each present node */
+    bool same; /* both fabrics have the same ids */
+    /* number of nodes in the present fabric, and in the baseline's */
+    uint32_t now, baseline;
+    /* [now] the baseline's id of each present node */
+    uint32_t *to_baseline;
     /* [baseline] the present id of each of the baseline's nodes; FAB_NONE: the node is absent */
     uint32_t *to_current;
     /* [deads] one port id, in the baseline's fabric, for each ISL of the baseline that is not up

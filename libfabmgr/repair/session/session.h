@@ -16,13 +16,16 @@
 #include "libfabmgr/repair/repair.h"
 #include "libfabmgr/repair/session/idmap.h"
 
-struct fab_repair_session { /* the session is empty if `state` is NULL */
+/* the session is empty if `state` is NULL */
+struct fab_repair_session {
     struct fab_repair *state;
     /* describes the baseline's fabric, whose ids `state` uses */
     struct fab_repair_baseline *baseline;
-    struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
-    struct fab_lft lft; /* the active tables by the ids of the baseline; empty while idmap.same,
-                           because the target's tables have the same ids then */
+    /* maps between ids of the present fabric and the baseline */
+    struct fab_repair_idmap idmap;
+    /* the active tables by the ids of the baseline; empty while idmap.same, because the target's
+     * tables have the same ids then */
+    struct fab_lft lft;
     /* The changes that the last fab_repair_session_update made. Their writes are in an order
      * (fab_repair_order) in which the tables never have a loop or a cycle of channel dependencies.
      * Switch ids are those of the present fabric; FAB_NONE: the switch is not in the present

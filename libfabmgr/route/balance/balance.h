@@ -27,16 +27,23 @@ struct fab_balancer {
     /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
-    uint64_t *cost; /* [n] cost of each switch's path to the destination */
-    uint32_t *pick; /* [n] the port that the switch uses, as index of the graph's ports */
-    bool *climbs;   /* [n] whether the port pick[] leads up, in the order of up/down routing */
+    /* [n] cost of each switch's path to the destination */
+    uint64_t *cost;
+    /* [n] the port that the switch uses, as index of the graph's ports */
+    uint32_t *pick;
+    /* [n] whether the port pick[] leads up, in the order of up/down routing */
+    bool *climbs;
     /* [n] number of hosts whose packets to the current LID pass through the switch; all 0 while no
      * LID is being routed */
     uint64_t *flow;
-    uint32_t *length; /* [n] number of hops of each switch's path to the destination */
-    bool *settled;    /* [n] whether a path from the switch is already chosen */
-    uint32_t *aside;  /* the switches that are on no shortest path of a host to the current LID */
-    uint32_t *number; /* [port ids of switches] index of each port among the ports of the graph */
+    /* [n] number of hops of each switch's path to the destination */
+    uint32_t *length;
+    /* [n] whether a path from the switch is already chosen */
+    bool *settled;
+    /* the switches that are on no shortest path of a host to the current LID */
+    uint32_t *aside;
+    /* [port ids of switches] index of each port among the ports of the graph */
+    uint32_t *number;
 };
 /* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
  * NOMEM if there is no memory. */

@@ -141,8 +141,8 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
 /* Computes (number / divider) mod count, the index of the D-mod-k candidate, for one number after
  * another. The numbers are mostly consecutive, so that few divisions are needed. */
 struct cyclic {
-    uint32_t divider, count; /* divider: how many consecutive numbers have the same candidate;
-                                count: number of candidates */
+    /* divider: how many consecutive numbers have the same candidate; count: number of candidates */
+    uint32_t divider, count;
     uint32_t number, part, at;
 };
 

@@ -17,8 +17,8 @@ struct fab_updown_ports {
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
-    uint64_t *load;      /* [ports] pairs of hosts routed over the port so far, multiplied by
-                            slow[] */
+    /* [ports] pairs of hosts routed over the port so far, multiplied by slow[] */
+    uint64_t *load;
 };
 
 /* State of the choice of ports, for the destination switch that is being routed. The caller fills
@@ -31,9 +31,12 @@ struct fab_least_loaded {
     /* [n][DLIDs at once] number of hosts whose packets to each DLID arrive at the switch; all 0
      * while no destination is being routed */
     uint32_t *flow;
-    uint8_t *column; /* [n] lengths of the legal paths to the destination (legal_paths.h) */
-    uint32_t *far;   /* [n] switches, the farthest from the destination first */
-    uint64_t *least; /* [n] lower bound of the loads of the ports that lead up from the switch */
+    /* [n] lengths of the legal paths to the destination (legal_paths.h) */
+    uint8_t *column;
+    /* [n] switches, the farthest from the destination first */
+    uint32_t *far;
+    /* [n] lower bound of the loads of the ports that lead up from the switch */
+    uint64_t *least;
 };
 /* Initialises *s with loads of 0. It keeps pointers to g and o, which must outlive s. Returns NOMEM
  * if there is no memory. */

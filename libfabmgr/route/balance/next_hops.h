@@ -15,8 +15,10 @@ struct fab_next_hops {
      * array */
     uint32_t *next;
     uint32_t *hops; /* [n] number of hops to the destination */
-    uint32_t *far;  /* [n] switches, the farthest from the destination first */
-    uint64_t *flow; /* [n] number of hosts whose packets pass through the switch */
+    /* [n] switches, the farthest from the destination first */
+    uint32_t *far;
+    /* [n] number of hosts whose packets pass through the switch */
+    uint64_t *flow;
     /* [ports] number of pairs of hosts routed over the port so far, multiplied by port_slow */
     uint64_t *load;
     uint32_t *count; /* [n + 2] scratch memory */

@@ -9,7 +9,8 @@
 struct fab_shortest {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
-    uint32_t reached; /* number of switches that have a path, the destination included */
+    /* number of switches that have a path, the destination included */
+    uint32_t reached;
     /* [reached] the switches that have a path, nearest first; at[0] is the destination */
     uint32_t *at;
     /* [n] number of hops from each switch to the destination; FAB_NONE: no path */
@@ -18,7 +19,8 @@ struct fab_shortest {
      * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
-    bool *used;      /* [n] whether the switch has hosts, or is on a shortest path from a host */
+    /* [n] whether the switch has hosts, or is on a shortest path from a host */
+    bool *used;
     /* number of switches that have a path, but used[] is false; the destination is not counted */
     uint32_t unused;
 };

@@ -13,13 +13,16 @@ struct fab_cdg_counts {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    uint32_t *sw;      /* [channels] the switch that has the port */
-    uint32_t *channel; /* [port ids] the channel of the port, or FAB_NONE */
+    uint32_t *sw; /* [channels] the switch that has the port */
+    /* [port ids] the channel of the port, or FAB_NONE */
+    uint32_t *channel;
     /* [channels + 1] index in count[] of the first dependency of each channel; a channel has one
      * dependency for each port of the switch that it leads to */
     size_t *first;
-    uint32_t *count; /* [dependencies] number of paths that cause the dependency */
-    uint8_t *state;  /* [channels] state in the depth-first search: NEW, OPEN or DONE */
+    /* [dependencies] number of paths that cause the dependency */
+    uint32_t *count;
+    /* [channels] state in the depth-first search: NEW, OPEN or DONE */
+    uint8_t *state;
     /* [channels] index of the dependency at which the depth-first search continues when it returns
      * to the channel */
     uint32_t *next;

@@ -27,14 +27,18 @@ struct layers {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
-    uint32_t now;     /* the current layer */
-    uint8_t *layer;   /* the result; ret_layer of the caller's call */
-    uint8_t *tile;    /* [n][64] the LFT entries for 64 LIDs */
-    uint32_t *home;   /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
-    uint32_t *lid;    /* the LIDs, sorted by the switch that they are attached to */
-    uint32_t *lid_at; /* [n + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] -
-                         1] */
-    uint32_t *stack;  /* [n] */
+    uint32_t now; /* the current layer */
+    /* the result; ret_layer of the caller's call */
+    uint8_t *layer;
+    /* [n][64] the LFT entries for 64 LIDs */
+    uint8_t *tile;
+    /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
+    uint32_t *home;
+    /* the LIDs, sorted by the switch that they are attached to */
+    uint32_t *lid;
+    /* [n + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] - 1] */
+    uint32_t *lid_at;
+    uint32_t *stack; /* [n] */
 };
 
 static void fini(struct layers *l)

@@ -11,7 +11,8 @@ struct fab_layers_input {
     const struct fab_fabric *fabric;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* the tables, which must be free of loops */
+    /* the tables, which must be free of loops */
+    const struct fab_lft *lft;
 };
 /* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */

@@ -14,23 +14,26 @@ struct fab_global_link {
 struct fab_groups {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n, count;
-    uint32_t *of;    /* [n] group of each switch; groups are numbered in the order of their lowest
-                        switch ids */
-    bool *spine;     /* [n] dragonfly+: whether the switch is a spine, which is linked to other
-                        groups */
-    uint32_t *first; /* [count + 1] where each group begins in all[] */
-    uint32_t *all;   /* [n] the switches of group i, by id: all[first[i]] to all[first[i + 1] -
-                        1] */
+    /* [n] group of each switch; groups are numbered in the order of their lowest switch ids */
+    uint32_t *of;
+    /* [n] dragonfly+: whether the switch is a spine, which is linked to other groups */
+    bool *spine;
+    /* [count + 1] where each group begins in all[] */
+    uint32_t *first;
+    /* [n] the switches of group i, by id: all[first[i]] to all[first[i + 1] - 1] */
+    uint32_t *all;
     /* [count * count + 1] where the links of each pair of groups begin in link[] */
     uint32_t *at;
-    struct fab_global_link *link; /* the links from group a to b begin at link[at[a * count + b]] */
+    /* the links from group a to b begin at link[at[a * count + b]] */
+    struct fab_global_link *link;
     /* Pivots are switches (in a dragonfly+, leaves) that have all their links inside their group.
      * If a link of the group is missing, paths go around it over a pivot. Each group i has two
      * lists of pivots: list 2 * i for packets that enter the group or stay in it, and list 2 * i +
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
-    uint32_t *hub;      /* [hubs] groups that are linked to all other groups */
+    /* [hubs] groups that are linked to all other groups */
+    uint32_t *hub;
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };

@@ -30,8 +30,10 @@ struct dfsssp {
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
-    uint32_t needed; /* number of VLs that the last attempt needs */
-    uint32_t least;  /* number of VLs that the attempt with the fewest VLs needs */
+    /* number of VLs that the last attempt needs */
+    uint32_t needed;
+    /* number of VLs that the attempt with the fewest VLs needs */
+    uint32_t least;
     /* text for the operator which says what determines the layer of a path, for example the
      * destination LID */
     const char *by;

@@ -28,8 +28,10 @@ struct given {
      * has it now */
     uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [n] */
-    uint32_t *seen;   /* [n] the LID for which a path through this switch was last followed */
-    uint32_t unknown; /* number of switches of the file that are not in the fabric */
+    /* [n] the LID for which a path through this switch was last followed */
+    uint32_t *seen;
+    /* number of switches of the file that are not in the fabric */
+    uint32_t unknown;
     char *why;
     size_t why_len;
 };
@@ -127,7 +129,8 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            return FAB_OK; /* if this node is not the LID's owner, the proof will fail */
+            /* if this node is not the LID's owner, the proof will fail */
+            return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
             return refuse(g, s, lid, what);

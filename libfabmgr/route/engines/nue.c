@@ -61,7 +61,8 @@ struct nue {
     /* [n][n] slot[i * n + s] names the first hop from switch s to sequence[i]: the index of the
      * next switch among the neighbours of s */
     uint8_t *slot;
-    uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than a shortest path */
+    /* number of pairs of hosts whose path is longer than a shortest path */
+    uint64_t detour_pairs;
     struct fab_lft lft;
 };
 #define NO_LANE 0xff

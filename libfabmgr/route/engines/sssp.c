@@ -58,7 +58,8 @@ struct sssp {
      * sequence[batch] and the 63 after it */
     uint8_t *paths;
     uint32_t batch;
-    bool legal; /* LIDs of hosts, too, must use legal paths of up/down routing */
+    /* LIDs of hosts, too, must use legal paths of up/down routing */
+    bool legal;
     /* on how many different sets of paths the hosts of a switch are distributed, or
      * FAB_SSSP_PER_LID (sssp.h) */
     uint32_t shared;
@@ -263,7 +264,8 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        s.lft = *lft; /* borrows the tables of the caller, and changes them in place */
+        /* borrows the tables of the caller, and changes them in place */
+        s.lft = *lft;
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
             count_switch(&s, index);

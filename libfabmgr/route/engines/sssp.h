@@ -9,8 +9,9 @@
 
 /* The load by which the engine chooses among shortest paths. */
 enum fab_sssp_weight {
-    FAB_SSSP_NEXT_LINK,  /* the load of the next link alone */
-    FAB_SSSP_WHOLE_PATH, /* the sum of the loads along the path */
+    FAB_SSSP_NEXT_LINK, /* the load of the next link alone */
+    /* the sum of the loads along the path */
+    FAB_SSSP_WHOLE_PATH,
     /* like FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of the engine updn */
     FAB_SSSP_LEGAL_PATH,
 };

@@ -48,7 +48,8 @@ struct torus {
     uint32_t rings;
     /* [rings] the dimensions with rings; bit r of the SL belongs to dimension ring[r] */
     uint32_t ring[RINGS_MAX];
-    bool turns_back; /* some path turns back to an earlier dimension */
+    /* some path turns back to an earlier dimension */
+    bool turns_back;
 };
 
 static const char *name(const struct torus *t, uint32_t sw)

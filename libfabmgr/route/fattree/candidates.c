@@ -37,7 +37,8 @@ struct choice {
      * if none is missing */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
-    bool is[256];      /* whether neighbour updown.at[s] + i is a candidate */
+    /* whether neighbour updown.at[s] + i is a candidate */
+    bool is[256];
     /* at least one candidate has a higher rank than the switch; the D-mod-k slot then selects the
      * port */
     bool upward;

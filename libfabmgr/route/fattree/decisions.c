@@ -124,7 +124,8 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    struct nbr_runs x; /* the arrays of x are not cleared, because they are large */
+    /* the arrays of x are not cleared, because they are large */
+    struct nbr_runs x;
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
     if (b->descends[s])

@@ -10,9 +10,12 @@
 
 struct fab_dmodk_dlid {
     uint32_t lid;
-    uint32_t number; /* D-mod-k number of the endport that owns the LID */
-    uint8_t offset;  /* the LID minus the owner's base LID */
-    uint8_t port;    /* port of the destination switch that leads to the owner */
+    /* D-mod-k number of the endport that owns the LID */
+    uint32_t number;
+    /* the LID minus the owner's base LID */
+    uint8_t offset;
+    /* port of the destination switch that leads to the owner */
+    uint8_t port;
 };
 /* The slot of each DLID at all switches that have the same divider and the same number of slots.
  * The slots are computed once for each such pair that occurs, so that entries need no divisions. */
@@ -22,8 +25,10 @@ struct fab_dmodk_slots {
 };
 /* The DLIDs of one destination switch. */
 struct fab_dmodk_dest {
-    uint32_t at, count; /* index of the first element in fab_dmodk.dlid[], and number of DLIDs */
-    uint32_t run, lid;  /* the first `run` DLIDs have consecutive LIDs, which begin with `lid` */
+    /* index of the first element in fab_dmodk.dlid[], and number of DLIDs */
+    uint32_t at, count;
+    /* the first `run` DLIDs have consecutive LIDs, which begin with `lid` */
+    uint32_t run, lid;
 };
 struct fab_dmodk {
     /* count: number of DLIDs; dests: number of switches that have DLIDs */
@@ -31,8 +36,9 @@ struct fab_dmodk {
     /* [count] all DLIDs, sorted by destination switch. Within a switch, DLIDs of endports are
      * sorted by LID, and those of port 0 come last. */
     struct fab_dmodk_dlid *dlid;
-    struct fab_dmodk_dest *dest; /* [dests] the destination switches, sorted by their lowest LID */
-    uint32_t *sw;                /* [dests] node ids of the destination switches */
+    /* [dests] the destination switches, sorted by their lowest LID */
+    struct fab_dmodk_dest *dest;
+    uint32_t *sw; /* [dests] node ids of the destination switches */
     uint32_t slots_count;
     /* [slots_count] one element for each pair of divider and number of slots that occurs; element 0
      * is for switches that have no slots */

@@ -47,8 +47,8 @@ struct fab_batch {
     const struct fab_dmodk *dmodk;
     const struct fab_slot_patterns *patterns;
     const struct fab_lft *lft;
-    uint32_t first, count; /* the destinations are dmodk->sw[first] to dmodk->sw[first + count -
-                              1] */
+    /* the destinations are dmodk->sw[first] to dmodk->sw[first + count - 1] */
+    uint32_t first, count;
     /* [n][64] path lengths from each switch to the 64 destinations, as fab_route_legal_rows() wrote
      * them. Those of switch s are paths[64 * row_of[s]] and the 63 elements after it. */
     uint8_t *paths;

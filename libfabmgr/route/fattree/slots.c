@@ -75,7 +75,8 @@ struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links, but at most `parallel` of those to each neighbour */
     uint32_t usable;
-    uint8_t slowest, fastest; /* port_slow of the slowest and of the fastest link */
+    /* port_slow of the slowest and of the fastest link */
+    uint8_t slowest, fastest;
 };
 
 static struct above links_above(const struct fab_tree *t, uint32_t s)

@@ -86,7 +86,8 @@ static uint64_t hash_slots(const void *ctx, uint32_t s)
 
 struct full_class {
     const struct fab_tree *t;
-    const uint32_t *port_class; /* [n] representative of each switch's port class */
+    /* [n] representative of each switch's port class */
+    const uint32_t *port_class;
     bool upper;
 };
 static uint32_t row_class_of(const struct full_class *w, uint32_t s)

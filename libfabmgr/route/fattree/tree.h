@@ -27,18 +27,21 @@ struct fab_tree {
     const struct fab_order *o;
     const struct fab_updown *updown;
     struct fab_nbr_ports ports;
-    uint32_t levels;       /* number of ranks */
-    uint32_t pods;         /* number of pods: groups of leaves that share upper switches */
-    uint32_t rails;        /* number of rails (rails.c); 1: no rails */
-    uint8_t parallel[256]; /* by rank: usual number of parallel links from a switch to a switch one
-                              rank above */
+    uint32_t levels; /* number of ranks */
+    /* number of pods: groups of leaves that share upper switches */
+    uint32_t pods;
+    /* number of rails (rails.c); 1: no rails */
+    uint32_t rails;
+    /* by rank: usual number of parallel links from a switch to a switch one rank above */
+    uint8_t parallel[256];
     /* By rank: the lowest port number that leads to a higher rank (first_up), and to a lower rank
      * (first_down), at any switch of the rank. */
     uint8_t first_up[256], first_down[256];
     uint32_t irregular; /* number of irregular switches (slots.c) */
     /* number of slots without a link, summed over all switches */
     uint32_t empty_slots;
-    uint32_t first_host; /* lowest port number with a host at any leaf */
+    /* lowest port number with a host at any leaf */
+    uint32_t first_host;
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
     /* [n] number of each switch among the switches of its rank; switches of one group have
@@ -58,7 +61,8 @@ struct fab_tree {
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
     uint32_t *slot_at; /* [n + 1] */
-    uint8_t *slot_num; /* [slots] port, or 0: the link is missing */
+    /* [slots] port, or 0: the link is missing */
+    uint8_t *slot_num;
     /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
     uint8_t *slot_nbr;
     /* [neighbours] 0xff if neighbour updown.nbr[i] has a higher rank than the switch, otherwise 0
@@ -66,15 +70,18 @@ struct fab_tree {
     uint8_t *higher;
     /* [neighbours] the port to the neighbour, if there is a single link to it; otherwise 0 */
     uint8_t *single_port;
-    uint8_t *slot_nbrs; /* [n] number of distinct neighbours to which slots lead */
+    /* [n] number of distinct neighbours to which slots lead */
+    uint8_t *slot_nbrs;
     /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches with the same [0] have the same port
      * numbers towards upper neighbours, and equally many lower neighbours. Switches with the same
      * [1] have the same port numbers towards all neighbours. */
     uint32_t *port_class;
     /* [n][2] like port_class, but switches of a class have the same neighbours on the same ports */
     uint32_t *full_class;
-    bool *whole;            /* [n] whether all slots of the switch have a port */
-    bool *irregular_switch; /* [n] whether the switch is irregular (slots.c) */
+    /* [n] whether all slots of the switch have a port */
+    bool *whole;
+    /* [n] whether the switch is irregular (slots.c) */
+    bool *irregular_switch;
 };
 /* Finds the positions, numbers, slots and classes of a tree. *ret keeps pointers to f, g, o and
  * updown, which must outlive it. Returns NOMEM if there is no memory. */

@@ -13,8 +13,10 @@
 #define SLOWEST 64 /* greatest value of port_slow */
 
 struct isl {
-    uint32_t peer;     /* id of the switch at the other end */
-    uint32_t parallel; /* index of the link among the links to this switch */
+    /* id of the switch at the other end */
+    uint32_t peer;
+    /* index of the link among the links to this switch */
+    uint32_t parallel;
     uint32_t rate;
     uint8_t num;
 };

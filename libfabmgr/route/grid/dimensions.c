@@ -37,24 +37,30 @@ struct classes {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    uint32_t *edge; /* [neighbours] number of the link, equal for both directions */
-    uint32_t *set;  /* [edges] disjoint sets of links (sets.h), which the search joins */
+    /* [neighbours] number of the link, equal for both directions */
+    uint32_t *edge;
+    /* [edges] disjoint sets of links (sets.h), which the search joins */
+    uint32_t *set;
     /* [edges] the row of each link, as the root of the link's set. Saved after the links of
      * triangles were joined, and before the links of squares are joined. */
     uint32_t *row;
-    bool *square; /* [edges] whether the link is a side of a square */
+    /* [edges] whether the link is a side of a square */
+    bool *square;
     /* [n] 1 + id of the corner from which the search last reached the switch in two hops; 0: not
      * reached yet. (Corner: a switch of a square of four links.) */
     uint32_t *seen;
-    uint32_t *first; /* [n] the first of the two hops of seen[], as index of g->nbr */
-    uint32_t *then;  /* [n] the second of the two hops of seen[], as index of g->nbr */
+    /* [n] the first of the two hops of seen[], as index of g->nbr */
+    uint32_t *first;
+    /* [n] the second of the two hops of seen[], as index of g->nbr */
+    uint32_t *then;
     /* [n] 1 + id of the corner of which the switch was last found to be a neighbour; 0: not found
      * yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
     size_t words;
-    uint64_t *cross; /* [count][words] for each class, the bitset of the classes that cross it */
+    /* [count][words] for each class, the bitset of the classes that cross it */
+    uint64_t *cross;
     /* [count] disjoint sets (sets.h) of the classes that have the same dimension */
     uint32_t *dim;
 };

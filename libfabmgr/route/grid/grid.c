@@ -34,9 +34,11 @@ struct slices {
     /* [size][words] for each slice, a bitset of the slices that are linked to it */
     uint64_t *linked;
     size_t words;
-    uint32_t links;     /* number of pairs of slices that are joined by links */
-    uint32_t *number;   /* [size] coordinate of each slice */
-    uint32_t *sequence; /* [size] the slices in the order of their coordinates */
+    /* number of pairs of slices that are joined by links */
+    uint32_t links;
+    uint32_t *number; /* [size] coordinate of each slice */
+    /* [size] the slices in the order of their coordinates */
+    uint32_t *sequence;
     enum fab_grid_kind kind;
     /* Of the switches that differ from the anchor (switch 0) only in this dimension, the lowest id;
      * FAB_NONE: there is none. */

@@ -11,8 +11,10 @@
 enum fab_grid_kind {
     /* all pairs of switches of a row are linked: HyperX, and all dimensions of size 2 or 3 */
     FAB_GRID_CLIQUE,
-    FAB_GRID_PATH, /* 3 or more switches in a line: a mesh */
-    FAB_GRID_RING, /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
+    /* 3 or more switches in a line: a mesh */
+    FAB_GRID_PATH,
+    /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
+    FAB_GRID_RING,
 };
 struct fab_grid_dim {
     enum fab_grid_kind kind;

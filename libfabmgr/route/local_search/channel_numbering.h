@@ -11,19 +11,22 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 struct fab_channel_numbering {
-    struct fab_arena arena;    /* memory of the arrays */
-    const struct fab_graph *g; /* a channel is a port of this graph */
+    struct fab_arena arena; /* memory of the arrays */
+    /* a channel is a port of this graph */
+    const struct fab_graph *g;
     const struct fab_vls *vls; /* NULL: one VL */
     /* the numbers follow from an order of the switches, so that they ascend on every up/down path
      * by this order */
     bool by_order;
-    uint32_t lanes;   /* number of VLs */
-    uint32_t *number; /* [channels][lanes] the number of each channel on each VL */
+    uint32_t lanes; /* number of VLs */
+    /* [channels][lanes] the number of each channel on each VL */
+    uint32_t *number;
     /* [channels] classes of ports (struct fab_vls): of the port that receives on the channel (in),
      * and of the port that sends (out) */
     uint8_t *in, *out;
-    uint32_t *by_port; /* [port ids of switches] the channel that leaves the port, or FAB_NONE */
-    uint32_t *stack;   /* [n] scratch */
+    /* [port ids of switches] the channel that leaves the port, or FAB_NONE */
+    uint32_t *by_port;
+    uint32_t *stack; /* [n] scratch */
 };
 /* Makes a numbering that ascends on all paths of the tables. If prng is NULL, this is the numbering
  * that suits up/down routing or has the shortest chains; otherwise a random one of those that the

@@ -31,13 +31,15 @@ struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
-    struct fab_arena arena;    /* memory of the arrays */
-    const struct fab_graph *g; /* a channel is a port of this graph */
+    struct fab_arena arena; /* memory of the arrays */
+    /* a channel is a port of this graph */
+    const struct fab_graph *g;
     uint32_t ends, runs, channels;
     /* [ends] the endports; in the shift by k, endport i of this array sends to endport i + k,
      * modulo `ends` */
     struct fab_link_load_endport *end;
-    struct fab_link_load_run *run; /* [runs] the runs of endports, in the order of end[] */
+    /* [runs] the runs of endports, in the order of end[] */
+    struct fab_link_load_run *run;
     /* [ends][n] the channel by which each switch sends to the endport; FAB_NONE at the endport's
      * own switch, or if there is no path */
     uint32_t *next;
@@ -54,7 +56,8 @@ struct fab_link_load {
      * channels of the amounts by which the bounds are exceeded (over_load, over_flows). */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    uint32_t *over; /* [channels] how much each channel contributes to over_flows */
+    /* [channels] how much each channel contributes to over_flows */
+    uint32_t *over;
     /* Cache: the ranges of counters of the runs whose packets to endport upstream_end pass switch
      * upstream_sw. If the cache is invalid, upstream_end is FAB_NONE. */
     uint32_t upstream_end, upstream_sw, upstream_count;
@@ -96,7 +99,8 @@ static inline const uint8_t *fab_route_link_load_cells(const struct fab_link_loa
  * leave. taken[]: the channels that they take instead, up to the switch where both paths join. */
 struct fab_local_move {
     uint32_t end, sw, channel;
-    uint32_t flow; /* number of endports that send to `end` through `sw` */
+    /* number of endports that send to `end` through `sw` */
+    uint32_t flow;
     uint32_t left_count, taken_count;
     uint32_t left[FAB_LINK_LOAD_HOPS], taken[FAB_LINK_LOAD_HOPS];
 };

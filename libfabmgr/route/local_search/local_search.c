@@ -57,13 +57,15 @@ struct search {
     struct fab_channel_numbering numbering;
     struct fab_link_load burden;
     struct fab_prng prng;
-    uint32_t *tail; /* [channels] the switch that sends on the channel */
+    /* [channels] the switch that sends on the channel */
+    uint32_t *tail;
     /* [ends][n] number of the step before which each entry must not be changed again */
     uint32_t *until;
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
-    uint32_t weight; /* cost of a move = change of over_load + weight * change of over_flows */
+    /* cost of a move = change of over_load + weight * change of over_flows */
+    uint32_t weight;
     struct step *steps;
     size_t step_count, step_room;
     struct fab_local_move trial, best;

@@ -23,20 +23,24 @@ struct fab_nue {
     struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* borrowed */
     struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
-    uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to
-                                  (acyclic_cdg.h) */
+    /* [ports] slot of the arc that the port belongs to (acyclic_cdg.h) */
+    uint8_t *port_slot;
     /* [n] the arc of each switch towards the root of the escape tree; FAB_NONE for the root */
     uint32_t *escape_arc;
     /* [arcs] number of pairs of hosts that use the arc, on the paths found so far */
     uint64_t *load;
     /* The result: the paths to the switch `home`, which were found last. */
-    uint32_t home, count;  /* the destination switch; the number of switches that have a path */
-    uint32_t *by_distance; /* [count] the switches that have a path, nearest first */
+    /* the destination switch; the number of switches that have a path */
+    uint32_t home, count;
+    /* [count] the switches that have a path, nearest first */
+    uint32_t *by_distance;
     /* [n] length of each switch's path in hops (during a search: in levels), or
      * FAB_NUE_UNREACHED */
     uint16_t *hops;
-    uint8_t *slot;         /* [n] slot of the first arc on each switch's path */
-    uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
+    /* [n] slot of the first arc on each switch's path */
+    uint8_t *slot;
+    /* number of hosts whose path is longer than the shortest possible */
+    uint64_t detour_hosts;
     /* Scratch memory. */
     /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
      * arc counts as one hop */
@@ -44,22 +48,28 @@ struct fab_nue {
     /* heads of the lists of arcs that are evaluated at a later level of the search, by level modulo
      * FAB_NUE_LEVELS */
     uint32_t delayed[FAB_NUE_LEVELS];
-    uint32_t *next_delayed; /* [arcs] next arc in the same list of delayed[] */
+    /* [arcs] next arc in the same list of delayed[] */
+    uint32_t *next_delayed;
     uint32_t delayed_count;
-    uint16_t *min_hops; /* [n] number of hops of the shortest path over the links */
+    /* [n] number of hops of the shortest path over the links */
+    uint16_t *min_hops;
     /* [n] number of hops from each switch that must use the escape tree; FAB_NUE_UNREACHED for the
      * others */
     uint16_t *forced;
     /* [n] for each switch on the path from home to the root of the escape tree, the slot of the arc
      * back towards home */
     uint8_t *down;
-    uint32_t *best;                    /* [n] the best arc of each switch at the current level */
-    uint64_t *cost;                    /* [n] sum of the loads along each switch's path to `home` */
+    /* [n] the best arc of each switch at the current level */
+    uint32_t *best;
+    /* [n] sum of the loads along each switch's path to `home` */
+    uint64_t *cost;
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
-    uint64_t *flow;         /* [n] number of hosts that send through the switch */
-    uint64_t *alternatives; /* [n][words] bitset of the slots of all arcs that the switch may use */
+    /* [n] number of hosts that send through the switch */
+    uint64_t *flow;
+    /* [n][words] bitset of the slots of all arcs that the switch may use */
+    uint64_t *alternatives;
 };
 /* Initialises *d. *d keeps pointers to g and o, which must outlive it. Returns NOMEM if there is no
  * memory. */

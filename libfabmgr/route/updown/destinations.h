@@ -10,9 +10,12 @@
 /* A destination LID (DLID) of an endport, or of port 0, at a switch. */
 struct fab_dlid {
     uint32_t lid;
-    uint32_t number; /* number for D-mod-k: position of the endport in the topology */
-    uint8_t port;    /* port of the destination switch that leads to the endport */
-    bool loaded;     /* hosts send to the LID, so its paths count for the link loads */
+    /* number for D-mod-k: position of the endport in the topology */
+    uint32_t number;
+    /* port of the destination switch that leads to the endport */
+    uint8_t port;
+    /* hosts send to the LID, so its paths count for the link loads */
+    bool loaded;
 };
 /* maximum number of DLIDs (destination LIDs) at one switch with the same offset: one for each port
  */
@@ -20,12 +23,13 @@ struct fab_dlid {
 
 struct fab_destinations {
     const struct fab_route_input *in; /* borrowed */
-    uint32_t *sequence;               /* [switches] destination switches in the order in which they
-                                         are routed */
+    /* [switches] destination switches in the order in which they are routed */
+    uint32_t *sequence;
     /* the first `edges` switches of sequence[] are those that have hosts */
     uint32_t edges;
     uint32_t leaf_size; /* greatest number of hosts at one switch */
-    uint32_t lids_each; /* number of LIDs in the largest LMC range */
+    /* number of LIDs in the largest LMC range */
+    uint32_t lids_each;
 };
 /* Lists the destination switches in the order of leaf_sequence.h. Returns NOMEM if there is no
  * memory. */

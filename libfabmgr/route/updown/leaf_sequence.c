@@ -21,10 +21,13 @@
 struct numbering {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t count;         /* number of switches with hosts */
-    uint32_t *edge;         /* [count] ids of the switches with hosts, ascending */
-    uint8_t *distance;      /* [count][count] number of hops between two of these switches */
-    uint32_t *order;        /* [count] indices into edge[], in the new order */
-    uint32_t *scratch;      /* [count] scratch memory */
+    /* [count] ids of the switches with hosts, ascending */
+    uint32_t *edge;
+    /* [count][count] number of hops between two of these switches */
+    uint8_t *distance;
+    /* [count] indices into edge[], in the new order */
+    uint32_t *order;
+    uint32_t *scratch; /* [count] scratch memory */
 };
 
 static int measure(const struct fab_graph *g, const struct fab_updown *updown, struct numbering *n)

@@ -27,7 +27,8 @@ struct fab_updown {
     /* [n][2] class ids, 0..2n-1. Element [0] is equal for switches with the same upper neighbours,
      * element [1] for switches with the same upper and the same lower neighbours. */
     uint32_t *row_class;
-    uint32_t *lower_class;  /* [n] the lowest switch with the same lower neighbours */
+    /* [n] the lowest switch with the same lower neighbours */
+    uint32_t *lower_class;
     uint32_t lower_classes; /* number of lower classes */
     /* [lower_classes] the representatives of the lower classes, the lowest in the order first */
     uint32_t *lower_class_rep;

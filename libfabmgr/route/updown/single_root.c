@@ -31,7 +31,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* maximum number of leaves that are tried as roots */
+/* maximum number of leaves that are tried as roots */
+#define TRIALS 64
 
 /* Marks of switches in the proof at the top of this file. PLAIN: the switch is in neither set.
  * ABOVE: it is in B. BESIDE: it is in U, above g, and a descendant of B. */

@@ -30,7 +30,8 @@
 /* If more than 1 / WITHIN_RANK_SHARE of the links join switches of the same rank, the topology is
  * no tree. */
 #define WITHIN_RANK_SHARE 20
-#define CENTRES 16 /* maximum number of switches that are tried as the central switch */
+/* maximum number of switches that are tried as the central switch */
+#define CENTRES 16
 
 static int order_init(struct fab_order *o, uint32_t n)
 {
@@ -102,7 +103,8 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
     search_ranks(g, o->rank, o->at);
     for (uint32_t s = 0; s < g->n; s++) {
         if (o->rank[s] == RANK_NONE)
-            o->rank[s] = 0; /* all switches of a component without hosts get rank 0 */
+            /* all switches of a component without hosts get rank 0 */
+            o->rank[s] = 0;
     }
 }
 

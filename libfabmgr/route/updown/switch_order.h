@@ -11,7 +11,8 @@
 struct fab_order {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
-    uint8_t *rank; /* [n] rank of each switch; 0 for leaves */
+    /* [n] rank of each switch; 0 for leaves */
+    uint8_t *rank;
     bool *leaf;    /* [n] whether the switch is a leaf */
     uint32_t *at;  /* [n] switch ids, lowest first */
     uint32_t *pos; /* [n] position of each switch in at[] */
@@ -19,7 +20,8 @@ struct fab_order {
      * the product of the numbers of upper neighbours of the switches that it passes. The divider is
      * the greatest of these products. */
     uint32_t *divider;
-    const char *origin; /* text for the operator which says how the order was found */
+    /* text for the operator which says how the order was found */
+    const char *origin;
     /* root switch of the connected component to which switch 0 belongs, or FAB_NONE */
     uint32_t root;
 };
