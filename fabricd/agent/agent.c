@@ -16,7 +16,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* If the transport is busy, the agent tries again after this time, or earlier if a MAD arrives. */
+/* Time in us after which the agent tries again if the transport was busy; it tries earlier if a
+ * MAD arrives. */
 #define BUSY_RETRY_US 1000
 
 struct agent {
@@ -24,16 +25,18 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    /* time, on the manager's clock, at which the timer fires; valid only if it is set */
+    /*
+     * time in us, on the manager's clock, at which the timer fires; valid only if the timer is set
+     */
     uint64_t timer_at;
     agent_unsolicited *unsolicited;
     void *ctx;
-    /* management class of general services; 0: this agent is for SMPs */
+    /* the agent's management class of general services; 0: the agent is for SMPs */
     uint8_t mgmt_class;
     struct transport_mad out; /* the next MAD to be sent */
     bool held;                /* `out` waits because the transport was busy */
     bool pumping;
-    /* the last send failed, and the failure was logged */
+    /* true: the transport failed to send the last MAD, and this was logged */
     bool io_failed;
 };
 
@@ -45,8 +48,8 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Passes a->out to the transport. Returns false if the transport is busy or failed, so that no
- * further MAD can be sent now. */
+/* Passes the MAD in a->out to the transport. Returns false if the transport is busy or failed,
+ * so that no further MAD can be sent now. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);

@@ -10,7 +10,8 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* Receives MADs that are not answers to requests of this agent: requests, traps and reports. */
+/* A function that receives MADs which are not answers to requests of this agent: requests, traps
+ * and reports. */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 /* Creates an agent for SMPs, at QP0. Returns NOMEM. */
@@ -26,8 +27,8 @@ struct fab_mads *agent_mads(struct agent *a);
 /* Sends the MADs that the session permits now. Call this function after submitting requests to the
  * session. */
 void agent_pump(struct agent *a);
-/* Sends an answer to the sender of `to`. The bytes are sent unchanged. Returns BUSY if the
- * transport cannot send it now, or IO. */
+/* Sends an answer to the sender of the MAD `to`. The bytes are sent unchanged. Returns BUSY if
+ * the transport cannot send it now, or IO. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

@@ -31,7 +31,7 @@ struct waiting {
 
 struct bus {
     uint64_t last_seq;
-    /* by event id: how often the event was emitted */
+    /* [event id] how often the event was emitted */
     uint64_t counted[EVENT_IDS];
     struct subscriber *subscribers;
     size_t count;
@@ -77,8 +77,8 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* Marks the entry of a subscriber as unused. The entry stays in the list, because hand_out may be
- * walking the list. */
+/* Removes a subscriber: marks its entry as unused. The entry stays in the list, because hand_out
+ * may be walking the list. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -86,8 +86,8 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* Queues an event that was published while another event is passed to the subscribers. Returns
- * false if memory ran out; the caller then passes the event on at once. */
+/* Queues an event that a subscriber published while another event is passed to the subscribers.
+ * Returns false if memory ran out; the caller then passes the event on at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -100,7 +100,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    /* a subscriber added by a handler gets only later events */
+    /* only the present subscribers: one that a handler adds gets later events only */
     size_t count = b->count;
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);

@@ -26,17 +26,18 @@ struct event_field {
     const char *name;
     enum event_field_kind kind;
     const char *text; /* value of a field of kind EVENT_TEXT */
-    /* value of a field of any other kind */
+    /* value of the field, if it is not a text */
     uint64_t number;
 };
 
 struct event {
-    /* Number of the event, assigned by bus_publish in ascending order, without gaps, also after a
-     * restart (see bus_new). 0: the event has severity debug, and is not stored. */
+    /* Number of the event. bus_publish assigns numbers in ascending order without gaps, also
+     * after a restart (see bus_new). 0: the event has severity debug, and is not stored. */
     uint64_t seq;
     int64_t time_us; /* Unix time in microseconds, assigned by bus_publish */
     enum event_severity severity;
-    /* Type from events.def; a stored event may have a type of another version of fabricd. */
+    /* type of the event, such as "link-up" (events.def); a stored event may have a type of
+     * another version of fabricd */
     const char *type;
     /* what the event is about, for example "leaf-3/12" */
     const char *subject;
@@ -53,17 +54,17 @@ size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 
 struct bus;
-/* Creates a bus. last_seq is the number of the newest event in the journal; the next event gets the
+/* Creates a bus. last_seq is the number of the newest stored event; the next event gets the
  * number after it. Returns NULL if memory ran out. */
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
-/* Returns the number of the newest event, or last_seq of bus_new. */
+/* Returns the number of the newest event; before the first event, last_seq of bus_new. */
 uint64_t bus_last_seq(const struct bus *b);
 typedef void bus_handler(void *ctx, const struct event *e);
 /* Subscribes a handler until bus_unsubscribe or bus_free. Returns NOMEM. */
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
-/* Sets seq and time_us of the event, and passes the event to all subscribers, in the order in which
- * they subscribed. */
+/* Publishes an event: sets its members seq and time_us, and passes it to all subscribers, in the
+ * order in which they subscribed. */
 void bus_publish(struct bus *b, const struct event *e);
 #endif

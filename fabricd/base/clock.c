@@ -8,10 +8,10 @@
 
 #include <time.h>
 
-/* Unix time in us of 2026-01-01T00:00:00Z */
+/* Unix time at which virtual time begins: that of 2026-01-01T00:00:00Z, in us */
 #define VIRTUAL_EPOCH_US INT64_C(1767225600000000)
 
-/* virtual time of this thread; 0: real time */
+/* virtual time of this thread, in us; 0: the thread uses real time */
 static _Thread_local uint64_t virtual_now;
 
 static int64_t microseconds(clockid_t clock)

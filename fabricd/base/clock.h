@@ -8,7 +8,7 @@
 
 uint64_t clock_now_us(void); /* returns the monotonic clock in microseconds */
 int64_t clock_unix_us(void); /* returns the Unix time in microseconds */
-/* returns the processor time of this thread in ns; never virtual */
+/* returns the CPU time of this thread in ns; always real, never virtual */
 uint64_t clock_cpu_ns(void);
 
 bool clock_is_virtual(void); /* returns whether this thread has virtual time */

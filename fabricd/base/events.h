@@ -24,8 +24,8 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* One struct for each event, with the values of its fields. subject NULL means "". guid and port
- * are 0 if the event has none. */
+/* A struct for each event, with the values of its fields. subject == NULL means "". guid and
+ * port are 0 if the event is not about a port. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -54,7 +54,9 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* Publishes the event `id` with the values that follow: .name = value, ... */
+/*
+ * Emits the event `id` (a row of events.def); the values of its fields follow as .name = value, ...
+ */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
 /* The values that every link event has. `x` points to a struct with place[2] (names), guid[2] and
@@ -64,23 +66,24 @@ enum event_id {
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
 #define EVENT_LINK(x) EVENT_LINK_FROM(x, 0)
 
-/* A row of the table of events. A FORM row has another message for the event `of`; its type,
- * meaning, cause and remedy are NULL. */
+/* A row of the table of events. An event can have several messages: its EVENT row has the first,
+ * and each FORM row has a further one. In a FORM row, the members type, meaning, cause and
+ * remedy are NULL. */
 struct event_row {
     const char *type;
     /* the EVENT row of this event; for an EVENT row, the row itself */
     enum event_id of;
     enum event_severity severity;
     const char *about;
-    /* The fields, without values; the last entry has the name NULL. */
+    /* fields of the event, without values; the last entry has the name NULL */
     const struct event_field *fields;
     const char *message; /* format of the message, for event_format */
     const char *meaning, *cause, *remedy;
 };
 extern const struct event_row event_rows[EVENT_IDS];
 
-/* bus_count counts that an event was emitted. bus_counted returns how often an event was
- * emitted. */
+/* bus_count adds 1 to the number of times that the event was emitted. bus_counted returns this
+ * number. */
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* maximum length of a line in bytes, with prefix and newline */
+/* maximum length in bytes of a line of the log, with prefix and newline */
 #define LINE_MAX_BYTES 4096
 
 static struct {
@@ -33,9 +33,9 @@ static struct {
     bool journal;
 } state = {LOG_LEVEL_INFO, false};
 
-/* Returns whether stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the stream
- * that journald reads. If a shell has redirected stderr to a file, fabricd still inherits the
- * variable. So these numbers are compared with those of stderr. */
+/* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the
+ * stream that journald reads. If a shell has redirected stderr to a file, fabricd still inherits
+ * the variable. So these numbers are compared with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -69,7 +69,9 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /* not a continuation byte; also true for the NUL */
+        /*
+         * a byte that does not continue the UTF-8 sequence, such as the NUL at the end of the text
+         */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
@@ -80,7 +82,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Returns whether a terminal may act on this character: C1 controls, zero-width and direction
+/* Returns true if a terminal may act on this character: C1 controls, zero-width and direction
  * marks, line and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
@@ -89,8 +91,9 @@ static bool acts_on_terminals(uint32_t code)
            code == 0xfeff;
 }
 
-/* Returns the length of the printable character at `s`. Returns 0 if its first byte must be
- * escaped. */
+/*
+ * Returns the length in bytes of the printable character at `s`; 0: the first byte must be escaped.
+ */
 static size_t printable(const unsigned char *s)
 {
     uint32_t code = 0;
@@ -160,6 +163,6 @@ void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     used += log_clean(message, line + used, room - used);
     used += (size_t)sprintf(line + used, wanted >= (int)sizeof(message) ? " ...\n" : "\n");
     ssize_t written = write(STDERR_FILENO, line, used);
-    /* an error of stderr cannot be reported anywhere */
+    /* if writing to stderr fails, the error cannot be reported anywhere */
     (void)written;
 }

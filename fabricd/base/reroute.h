@@ -11,23 +11,26 @@
 struct reroute {
     /* generation of the resulting view, which identifies the reroute */
     uint64_t generation;
-    /* Unix time in microseconds of the trap, or of the start if no trap came. */
+    /*
+     * Unix time in us at which the reroute began: of the trap, or of its start if no trap caused it
+     */
     int64_t time_us;
-    /* for example "trap 128 from leaf-3", "light sweep", "request" */
+    /* what caused the reroute, for example "trap 128 from leaf-3", "light sweep", "request" */
     char cause[96];
     char engine[32];
-    /* When each step ended, in microseconds after time_us; 0: the reroute did not have this step.
-     * known: the manager knew what had changed in the fabric. computed, proved: the tables were
-     * computed and proved. first_write: the first LFT write was sent. last_write: the last LFT
-     * write was acknowledged. */
+    /* When each step of the reroute ended, in us after time_us; 0: the reroute did not have this
+     * step. known: the manager knew what had changed in the fabric. computed, proved: the tables
+     * were computed and proved. first_write: the first LFT write was sent. last_write: the last
+     * LFT write was acknowledged. */
     uint64_t known_us, computed_us, proved_us, first_write_us, last_write_us;
-    /* Numbers of LFT entries changed, LFT blocks acknowledged, and switches written. */
+    /* entries: number of changed LFT entries. blocks: number of acknowledged LFT blocks.
+     * switches: number of switches that were written. */
     uint32_t entries, blocks, switches;
-    /* number of failed writes, which a later reroute repeats */
+    /* number of LFT writes that failed; a later reroute repeats them */
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
-    /* Number of pairs of endports that may have had no path while tables changed, although they
-     * have one before and after, and for how long. */
+    /* lost_pairs: number of pairs of endports that may have had no path while tables changed,
+     * although they have one before and after. lost_us: for how long, in us. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

@@ -20,7 +20,7 @@ struct taking {
     struct report *report;
     struct fab_classes *to;
     const struct fab_partitions *partitions; /* the configured partitions; NULL: none */
-    /* Path of the class in the configuration: "qos.classes[1]". */
+    /* Path of the class in fabricd.yaml, such as "qos.classes[1]", for error messages. */
     char path[PATH_LEN];
 };
 
@@ -72,7 +72,7 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Returns whether partitions.conf defines the group or partition that a rule names. */
+/* Returns true if partitions.conf defines the group or partition that a rule names. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
@@ -83,7 +83,8 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* Checks the names in the groups from index `first` on, which a rule has just added. */
+/* Checks the names of groups and partitions in a rule that was just added. `first`: index of the
+ * first group that the rule added. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

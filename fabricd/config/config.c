@@ -28,8 +28,8 @@
 
 /* ---- defaults ---- */
 
-/* Returns a directory with `rest` appended: the first directory in systemd's environment variable
- * or, if the variable is not set, the directory `otherwise`. */
+/* Returns a path: the first directory in the environment variable `variable`, which systemd
+ * sets, or the directory `otherwise` if it is not set; then `rest`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -78,7 +78,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* The path is too long for a socket, so the operator must configure an address. */
+    /* the path of the default socket is too long for the system, so the operator must configure
+     * an address */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
@@ -147,7 +148,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     int rc = add_listen(c, address, expected, sizeof(expected));
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
-    /* nothing was added, so the earlier addresses stay */
+    /* the address was not added, so the earlier addresses stay */
     else if (replace)
         *c = kept;
     log_clean(address, clean, sizeof(clean));
@@ -161,7 +162,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    /* The raw list is NULL both if the file does not have the key and if its list is empty. */
+    /* the list is NULL both if the file does not have the key and if its list is empty */
     if (!place_has(report, "listen"))
         return FAB_OK;
     drop_listen(c);
@@ -293,8 +294,9 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* Sets *ret to the index of a word in a NULL-terminated list. If `word` is NULL, *ret stays
- * unchanged. Returns RANGE if the list does not have the word. */
+/* Sets *ret to the index of `word` in a NULL-terminated list of words. If `word` is NULL (the
+ * key is not in the file), *ret stays unchanged. Returns RANGE if the list does not have the
+ * word. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -430,8 +432,8 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns whether a TLS file is not configured. path[] then has the key that needs the file, and
- * *ret_missing is "cert", "key" or "ca". */
+/* Returns true if a TLS address is configured without one of its files. path[] then has the key
+ * that needs the file, and *ret_missing is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -476,8 +478,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* No partition may have the P_Key of the quarantine partition, because its members would reach
- * quarantined hosts. */
+/* Checks that no partition has the P_Key of the quarantine partition, because its members would
+ * reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;
@@ -510,8 +512,9 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and reports its error with the place of the key in the file. A message about
- * the policy begins with the name of a field of the policy; the key is found by this name. */
+/* Calls config_check, and reports its error with the line and column of the key in the file. A
+ * message about the policy begins with the name of a field of the policy; the key is found by
+ * this name. */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

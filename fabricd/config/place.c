@@ -174,7 +174,8 @@ bool place_has(const struct report *r, const char *path)
 
 /* ---- loading ---- */
 
-/* Advances the mark by one byte of the text. Columns count characters, as in editors. */
+/* Advances a position in the text (libyaml's mark: line and column) by one byte. Columns count
+ * characters, as in editors. */
 static void step(const char *text, yaml_mark_t *mark)
 {
     char byte = text[mark->index++];
@@ -186,8 +187,8 @@ static void step(const char *text, yaml_mark_t *mark)
     }
 }
 
-/* Returns the line and column of the byte at `offset`. For encoding errors, libyaml reports only
- * this offset. */
+/* Returns the line and column of the byte at `offset`. For errors of the character encoding,
+ * libyaml reports only this offset. */
 static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -196,8 +197,8 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* Returns the byte at a mark. The index in a mark of libyaml counts characters and not bytes, so
- * this function finds the byte by line and column. */
+/* Returns the byte at a position in the text (libyaml's mark). The index in a mark counts
+ * characters and not bytes, so this function finds the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};
@@ -250,8 +251,8 @@ static int check_mapping(struct report *r, yaml_node_t *map)
     return rc;
 }
 
-/* Rejects a value with an escaped NUL character ("\0"), because a C string would end at this
- * character. */
+/* Rejects a value with an escaped NUL character ("\0"), because the value becomes a C string,
+ * which would end there. */
 static int check_scalar(struct report *r, const yaml_node_t *node)
 {
     if (memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL)

@@ -11,7 +11,8 @@
 
 struct place_document;
 
-/* Where error messages are written: why[] gets "NAME:LINE:COLUMN: ...". */
+/* The error message of a configuration file: why[] gets "NAME:LINE:COLUMN: ...". Also has the
+ * parsed text, to find the line and column. */
 struct report {
     const char *name;
     struct place_document *document;
@@ -24,19 +25,19 @@ struct report {
  * the message. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
-/* Returns whether the configuration file is empty or has only comments. */
+/* Returns true if the configuration file is empty or has only comments. */
 bool place_is_empty(const struct report *report);
 bool place_has(const struct report *report, const char *path);
 
-/* The report_ functions write one error message and return FAB_E_FORMAT. If the place is not known,
- * the message has only the file name. */
+/* The functions report_... write one error message and return FAB_E_FORMAT. If the position of
+ * the error is not known, the message has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes a message with the place of the key; the other report_ functions give the place of the
+/* Writes a message with the line and column of the key; the other functions give those of the
  * value. */
 int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes "PATH is 'VALUE', expected EXPECTED" with the place of the value. */
+/* Writes "PATH is 'VALUE', expected EXPECTED", with the line and column of the value. */
 int report_value(struct report *report, const char *path, const char *expected);
 /* Writes the same message as report_value, for the value at this line and column. Both are counted
  * from 1. */

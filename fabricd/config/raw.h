@@ -120,8 +120,9 @@ struct raw {
     struct raw_journal *journal;
 };
 
-/* Checks the text of the file against the schema and returns its values. *ret is NULL if the file
- * sets nothing. Returns NOMEM or FORMAT; for FORMAT, the report has the message. */
+/* Checks the text of the file against the schema (keys and types) and returns its values. *ret
+ * is NULL if the file sets nothing. Returns NOMEM or FORMAT; for FORMAT, the report has the
+ * message. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
@@ -131,8 +132,8 @@ struct config;
 /* Returns a text that says what a key such as "subnet.lmc" accepts, for example "a number from 0 to
  * 7". The text is either constant or in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Sets the members of *c from all keys except those whose values are lists. Returns NOMEM, RANGE or
- * INVAL; for RANGE and INVAL, the report has the message. */
+/* Checks all keys except those whose values are lists, and stores their values in *c. Returns
+ * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
 /* Returns the path of the key with which a message of fab_policy_validate begins: "subnet.lmc" for
  * "lmc is ...". Returns NULL if the message does not begin with a key. */

@@ -24,7 +24,7 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
-/* maximum number of traffic classes, with the default class */
+/* maximum number of traffic classes, which includes the default class */
 #define CLASSES_MAX 16
 #define MATCH_MAX 1024
 #define TEXT_MAX 4096 /* maximum length of a value in bytes */
@@ -37,7 +37,9 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A group of keys may be null. In YAML a group is null if all its keys are commented out. */
+/*
+ * A mapping of keys, which may also be null: in YAML it is null if all its keys are commented out.
+ */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -257,11 +259,11 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* a key that is not in the schema; "": the error is another */
+    /* the unknown key, if this is the error; "": it is another error */
     char unknown_key[64];
-    /* names of the keys, outermost first, for example "subnet.lmc" */
+    /* path of the key with the error, outermost name first, for example "subnet.lmc" */
     char path[128];
-    /* place of the innermost value, from 1; 0: not known */
+    /* line and column of the innermost value, counted from 1; 0: not known */
     size_t line, column;
 };
 
@@ -339,8 +341,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* The place of the key is not found if the key is in an element of a list, because the path
-     * does not say in which element. The parser's line and column are reported then. */
+    /* if the key is in an element of a list, it cannot be found by its path, which does not say
+     * which element; the parser's line and column are reported then */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

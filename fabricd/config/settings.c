@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 
 enum kind {
-    /* unsigned integer of `size` bytes; values from `least` to `most` */
+    /* unsigned integer of `size` bytes, with a value from `least` to `most` */
     KIND_NUMBER,
     /* the name of a log level, stored as enum log_level */
     KIND_LEVEL,
@@ -27,7 +27,7 @@ enum kind {
     KIND_GUID,
     /* a key, stored as uint64_t; 0 if the value is the word "generated" */
     KIND_KEY,
-    /* as KIND_KEY, but the word "derived" is accepted, too */
+    /* like KIND_KEY, but the word "derived" is accepted, too */
     KIND_M_KEY,
     /* bool: the value is the word "generated" or "derived" */
     KIND_GENERATED,
@@ -40,7 +40,7 @@ enum kind {
     KIND_AUTO,
     /* index of the word in the list `expected` */
     KIND_CHOICE,
-    /* A list or group that another file reads. The row only has `expected`. */
+    /* a list or mapping that another source file reads; the row only has `expected` */
     KIND_ELSEWHERE
 };
 
@@ -53,10 +53,10 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    /* Byte offset of the group's pointer in struct raw, and byte offset of the key's pointer in the
-     * group. */
+    /* group: byte offset in struct raw of the pointer to the mapping, such as `subnet`. from:
+     * byte offset of the key's pointer in this mapping. */
     size_t group, from;
-    /* byte offset of the member in struct config, and its size in bytes */
+    /* to: byte offset of the member in struct config. size: its size in bytes. */
     size_t to, size;
     uint64_t least, most;
     /* The accepted values, for error messages. For a number: NULL, or a note that follows the
@@ -321,7 +321,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the PortInfo code, from 1 to 5, that stands for `value`. Returns 0 if no code does. */
+/* Returns the code of PortInfo, from 1 to 5, whose meaning is `value`; 0: there is no such code. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -363,7 +363,8 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
-/* Returns whether the text of a key setting asks fabricd to make the key. */
+/* Returns true if the value of a key setting is "generated" or "derived", so that fabricd makes
+ * the key. */
 static bool is_made(const char *text)
 {
     return strcmp(text, GENERATED) == 0 || strcmp(text, DERIVED) == 0;

@@ -20,7 +20,7 @@ struct metrics_input {
     struct sm *sm;
     const struct pm *pm;
     const struct cc *cc;
-    /* NULL: a replay, which has no subnet administration */
+    /* subnet administration; NULL in a replay, which has none */
     const struct sa *sa;
     const struct config *config;
 };

@@ -236,7 +236,7 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     counter(to, "links_gained", s->links_gained, "Links that came up or could be reached again.");
 }
 
-/* Adds a label. Quotes and backslashes in its value are escaped. */
+/* Writes a label of a metric, NAME="VALUE". Quotes and backslashes in the value are escaped. */
 static void add_label(struct fab_text *to, const char *name, const char *value)
 {
     fab_base_text_addf(to, "%s=\"", name);
@@ -263,8 +263,8 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     }
 }
 
-/* Writes rows only for links with recent errors. The number of rows is then limited even in a large
- * fabric. */
+/* Writes the counters of links with recent errors only, so that the page stays short even in a
+ * large fabric. */
 static void errors(struct fab_text *to, const struct pm *pm)
 {
     struct pm_status s;
@@ -346,8 +346,8 @@ static void administration(struct fab_text *to, const struct sa *sa)
             "Subscriptions that the manager ended.");
 }
 
-/* Returns whether an earlier row of the event table has the same type and severity as row i. The
- * sample of this earlier row then includes the events of row i. */
+/* Returns true if an earlier row of the event table has the same type and severity as row i. The
+ * sample of that row then includes the events of row i. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;

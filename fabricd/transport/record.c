@@ -29,14 +29,14 @@ struct recorder {
     struct transport *to;
     struct bus *bus;
     struct loop_timer *flush_timer;
-    /* the file being written; NULL: the recording has stopped */
+    /* the file of the recording; NULL: the recording has stopped */
     struct tape *tape;
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
-    /* the receivers are handling a batch of incoming MADs */
+    /* true: the receivers are handling a batch of incoming MADs */
     bool in_batch;
-    /* 1 + number of MADs sent since the batch began */
+    /* number of MADs sent since the batch began, plus 1 */
     unsigned batch_out;
     uint64_t now_us;
 };
@@ -64,8 +64,8 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Returns memory for an entry of `size` bytes. Returns NULL if the recording has stopped, which may
- * happen in this call. */
+/* Returns memory for an entry of `size` bytes. Returns NULL if the recording has stopped; this
+ * call may stop it. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;

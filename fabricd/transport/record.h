@@ -6,17 +6,19 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/transport/transport.h"
 
-/* Opens a recorder. It takes over the receive callback of the transport `to`, which the caller
- * must close after the recorder. `limit` is the maximum size of the file in bytes; 0: no limit.
+/*
+ * Opens a recorder, which takes over the receive callback of the transport `to`. The caller must
+ * close `to` after the recorder. `limit` is the maximum size of the file in bytes; 0: no limit.
  *
  * When the file is full, or the disk fails or is too slow, recording stops with the event
  * recording-stopped; MADs are still passed on. Returns NOMEM, IO, DENIED or NOT_FOUND, with a
- * sentence in why[]. */
+ * sentence in why[].
+ */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* Record what a run depends on besides MADs: a LID lease, a disabled port, a name that is pinned to
- * a node, and the text of the settings file (unless it is longer than 64 KiB). Call these functions
- * before the first MAD. */
+/* These functions record what a run of the manager depends on besides MADs: a LID lease, a
+ * disabled port, a name that is pinned to a node, and the text of the settings file (unless it
+ * is longer than 64 KiB). Call them before the first MAD. */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_pin(struct transport *t, uint64_t node_guid, const char *name);

@@ -14,10 +14,10 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of differences of each kind that are logged */
+/* maximum number of differences between recording and run that are logged, of each kind */
 #define SHOWN 10
 #define WINDOW 64
-/* maximum number of MADs; a larger batch is passed on in parts */
+/* maximum number of MADs that are passed on together; a larger batch is divided */
 #define BATCH 2048
 
 struct replay {
@@ -25,7 +25,7 @@ struct replay {
     struct loop_timer *timer;
     uint64_t timer_at;
     struct fab_recording_player *player;
-    /* called at the end of the recording; NULL: was called already */
+    /* function to call at the end of the recording; NULL: it was called already */
     loop_fn *done;
     void *done_ctx;
     uint32_t shown;

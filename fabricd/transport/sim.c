@@ -34,9 +34,9 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    /* loop's time in microseconds at which the timer fires, if it is set */
+    /* time of the event loop, in us, at which the timer fires, if it is set */
     uint64_t timer_at;
-    /* loop's time at which the simulator's time was 0 */
+    /* time of the event loop, in us, at which the simulator's time was 0 */
     uint64_t epoch;
     uint32_t node;
     uint8_t port;
@@ -48,7 +48,7 @@ static bool is_subnet_management(const uint8_t *mad)
     return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Sets the timer to time `at`, unless it is already set to an earlier time. */
+/* Sets the timer to fire at time `at` (loop time in us), unless it fires earlier anyway. */
 static void ring_at(struct sim_transport *t, uint64_t at)
 {
     uint64_t now = clock_now_us();
@@ -83,8 +83,8 @@ static struct transport_mad *gather(struct sim_transport *t)
     return m;
 }
 
-/* Takes MADs for this transport's port from the outbox while the batch has room. Discards MADs for
- * other ports. */
+/* Takes MADs for this transport's port from the simulator's outbox while the batch has room.
+ * Discards MADs for other ports. */
 static void take_mail(struct sim_transport *t)
 {
     struct fab_sim_delivery mail;
@@ -112,7 +112,7 @@ static void deliver(void *ctx)
     transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
-        ring_at(t, 0); /* the batch was full, so the outbox may have more MADs */
+        ring_at(t, 0); /* the batch was full, so the outbox may have more MADs; continue at once */
     ring_when_due(t);
 }
 
@@ -257,8 +257,8 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     return tail;
 }
 
-/* Logs how many nodes of the simulated fabric the manager cannot reach, and therefore cannot
- * manage. */
+/* Logs how many nodes of the simulated fabric the manager cannot manage, because no path leads
+ * to them. */
 static void tell_islands(const struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);

@@ -51,8 +51,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* Waits for the next full buffer and returns it. Returns NULL if the queue is empty and the thread
- * must end. The caller holds the lock. */
+/* Waits until the queue has a full buffer and returns it. Returns NULL if the queue is empty and
+ * the thread must end. The caller holds the lock. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -126,7 +126,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Returns an empty buffer, which the thread gave back or which is new. Returns NULL if a write
+/* Returns an empty buffer: one that the thread gave back, or a new one. Returns NULL if a write
  * failed, if there are MOST_PIECES buffers, or if memory ran out. */
 static struct piece *take_empty(struct tape *t)
 {

@@ -17,12 +17,12 @@ struct tape;
 /* Creates or replaces the file. Returns NOMEM, IO, DENIED or NOT_FOUND, with a sentence in
  * why[]. */
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
-/* Returns memory for the next n bytes, at most TAPE_PIECE. The caller fills in the bytes, and
- * tape_advance appends them. Returns NULL if the disk is far behind, if a write failed (see
- * tape_error), or if memory ran out. */
+/* Returns memory for the next n bytes of the file, at most TAPE_PIECE. The caller fills in the
+ * bytes and calls tape_advance to append them. Returns NULL if the disk is far behind, if a
+ * write failed (see tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
-/* passes all bytes so far to the thread */
+/* passes all bytes that were appended so far to the thread */
 void tape_flush(struct tape *t);
 /* returns errno of the first failed write; 0: none failed */
 int tape_error(struct tape *t);

@@ -17,19 +17,22 @@
 
 struct transport_mad {
     struct fab_mad_addr addr;
-    /* number of the queue pair: 0 or 1 */
+    /* number of the queue pair, which is 0 (SMPs) or 1 (general services) */
     uint8_t qp;
-    /* A request of this manager came back, because it could not be delivered or was not
-     * answered. */
+    /*
+     * true: this MAD is a request of this manager that could not be delivered or was not answered
+     */
     bool failed;
     uint16_t len;
     uint8_t bytes[FAB_MAD_SIZE];
 };
-/* Receives a batch of MADs. The transport reuses the memory of the MADs after the call. */
+/* A function that receives a batch of MADs. The transport reuses the memory of the MADs after
+ * the call. */
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
 struct transport;
-/* The receiver of one class of general services. A transport has at most TRANSPORT_TAKERS. */
+/* The receiver of the MADs of one management class of general services. A transport has at most
+ * TRANSPORT_TAKERS of them. */
 #define TRANSPORT_TAKERS 4
 struct transport_taker {
     uint8_t mgmt_class;
@@ -47,14 +50,15 @@ struct transport_ops {
     /* Sets or clears IsSM in the CapabilityMask of the port. Returns DENIED, IO or INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
-    /* Sends a MAD header, followed by all data of a long answer, at QP1. Returns the errors of
-     * `send`, or NOMEM. The pointer is NULL unless the kernel implements RMPP. */
+    /* Sends a long answer at QP1: a MAD header and all data, which the kernel divides into RMPP
+     * segments. Returns the errors of `send`, or NOMEM. The pointer is NULL unless the kernel
+     * implements RMPP. */
     int (*send_long)(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                      size_t len);
 };
 struct transport {
     const struct transport_ops *ops;
-    /* for example "mlx5_0:1" or "sim:demo.net" */
+    /* name for messages, for example "mlx5_0:1" or "sim:demo.net" */
     char name[64];
     uint64_t port_guid;
     uint32_t window_max; /* maximum number of MADs in flight */
@@ -67,11 +71,11 @@ static inline int transport_send(struct transport *t, const struct transport_mad
 {
     return t->ops->send(t, m);
 }
-/* Sets the receiver of all MADs, except MADs of classes that have their own receiver. fn NULL:
- * these MADs are dropped. */
+/* Sets the receiver of all MADs, except those of classes with a receiver of their own. fn ==
+ * NULL: these MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
-/* Sets the receiver of all MADs (requests and answers) of one class of general services. fn NULL
- * removes the receiver. Returns LIMIT if there are more than TRANSPORT_TAKERS classes. */
+/* Sets the receiver of all MADs (requests and answers) of one class of general services. fn ==
+ * NULL removes it. Returns LIMIT if more than TRANSPORT_TAKERS classes have a receiver. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
 /* Passes the MADs of a batch to their receivers, in order. Each transport calls this function with
  * the MADs that it received. */

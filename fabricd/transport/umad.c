@@ -36,23 +36,26 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/sa.h"
 
-/* default depth of a MAD send queue in the kernel */
+/* maximum number of requests in flight on hardware: the default depth of a MAD send queue in the
+ * kernel */
 #define WINDOW_HARDWARE 128
-/* Maximum number of requests in flight if the sockets queue few datagrams. */
+/* maximum number of requests in flight on a simulated port if the system's Unix sockets queue
+ * only few datagrams */
 #define WINDOW_SIM_SMALL 64
-/* Maximum number of requests in flight otherwise; a socket buffer holds 166. */
+/* maximum number of requests in flight on a simulated port otherwise; a socket buffer holds 166
+ * MADs */
 #define WINDOW_SIM 160
-/* After this time without any MAD, the requests in flight are taken to be lost. */
+/* Time in us without any incoming MAD after which all requests in flight are taken to be lost. */
 #define SWALLOWED_US 10000000u
-/* maximum number of MADs passed on at a time */
+/* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
-/* maximum size of a umad header and a MAD */
+/* size in bytes of the memory for a umad header and a MAD */
 #define UMAD_BYTES 512
 
-/* The classes that the manager uses. Requests of other nodes arrive as SMPs and as MADs of subnet
- * administration. */
+/* The umad agents of the manager, one for each management class. Requests of other nodes arrive
+ * as SMPs and as MADs of subnet administration. */
 enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
@@ -71,9 +74,9 @@ struct umad_transport {
     struct loop_watch *watch;
     /* waits for MADs; NULL unless the port is simulated */
     struct waiter *waiter;
-    /* requests in flight; counted on simulated ports only */
+    /* number of requests in flight; counted on simulated ports only */
     uint32_t owed;
-    /* When the last MAD arrived, or when the first of the requests in flight was sent. */
+    /* time in us at which the last MAD arrived, or the first of the requests in flight was sent */
     uint64_t heard_us;
     struct transport_mad batch[BATCH];
 };
@@ -94,7 +97,7 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Returns whether the maximum number of requests to the simulator is in flight. */
+/* Returns true if the maximum number of requests is in flight on a simulated port. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -114,7 +117,7 @@ static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 
 static void note_answer(struct umad_transport *t, const struct transport_mad *mad)
 {
-    /* the response bit of the method (IBA 13.4.5) */
+    /* bit of the method that marks a response (IBA 13.4.5) */
     const uint8_t response = 0x80;
     if (t->owed > 0 && (mad->failed || (mad->len > 3 && mad->bytes[3] & response)))
         t->owed--;
@@ -157,8 +160,8 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     return r;
 }
 
-/* Opens or closes the issm device. While it is open, the kernel sets IsSM in the port's
- * CapabilityMask. */
+/* Opens or closes the issm device (/dev/infiniband/issm*). While it is open, the kernel sets
+ * IsSM in the port's CapabilityMask. */
 static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -182,8 +185,8 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Returns whether the manager uses this agent. Returns false for agents that register_to_drop
- * registered. */
+/* Returns true if the manager uses this umad agent. Returns false for the agents of
+ * register_to_drop, whose MADs are dropped. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)
@@ -202,7 +205,7 @@ static void drop_long(struct umad_transport *t, int len)
     free(umad);
 }
 
-/* Reads one MAD into the slot without waiting. Returns 1 if a MAD was read, 0 if none is waiting,
+/* Reads one MAD into *slot without waiting. Returns 1 if a MAD was read, 0 if none is waiting,
  * or -1 if the device failed. */
 static int read_mad(struct umad_transport *t, struct transport_mad *slot)
 {
@@ -227,8 +230,8 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     return 1;
 }
 
-/* Passes on at most one batch of waiting MADs. The loop calls this function again for the remaining
- * MADs, after other work. */
+/* Passes at most one batch of waiting MADs to the receivers. The loop calls this function again
+ * for the remaining MADs, after other work. */
 static void on_readable(void *ctx)
 {
     struct umad_transport *t = ctx;
@@ -424,7 +427,7 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
                  denied ? "; fabricd needs read and write access to /dev/infiniband/umad*" : "");
         return denied ? FAB_E_DENIED : FAB_E_IO;
     }
-    /* The descriptors of the preload library are not known to the kernel. */
+    /* ibsim's preload library returns descriptor numbers that the kernel does not know */
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0;
     t->base.window_max = window_for(t);
     t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* how often the thread checks whether it must stop */
+/* interval in ms in which the thread checks whether it must stop */
 #define POLL_MS 200
 
 struct waiter {

@@ -13,7 +13,8 @@ struct waiter;
  * threads ran out. */
 struct waiter *waiter_new(int umad_port);
 void waiter_free(struct waiter *w); /* w may be NULL */
-/* Returns a descriptor that is readable from the first MAD until waiter_rearm is called. */
+/* Returns a descriptor that is readable from the arrival of the first MAD until waiter_rearm is
+ * called. */
 int waiter_fd(const struct waiter *w);
 /* Makes the thread wait for the next MAD. Call this function after all MADs were read. */
 void waiter_rearm(struct waiter *w);

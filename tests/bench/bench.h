@@ -9,7 +9,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns CPU time, so that other processes on the machine do not count. */
+/* Returns the CPU time of this process in s; other processes on the machine do not count. */
 static inline double cpu_s(void)
 {
     struct timespec t;

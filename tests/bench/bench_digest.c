@@ -153,12 +153,12 @@ static void print_run(const struct fab_fabric *f, const struct fab_policy *p, co
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
-/* The kinds of damage: how many links are missing, and the policy for the engines. */
+/* The kinds of damage: how many of the links are missing, and the policy for the engines. */
 static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    /* this damage is also applied to large fabrics */
+    /* true: this damage is tested on large fabrics, too */
     bool large;
     uint8_t lmc, max_op_vls;
 } damages[] = {
@@ -199,7 +199,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     struct fab_policy p;
     char what[80];
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* the fabric has too few links for this damage */
+        return; /* this fabric has too few links for this kind of damage */
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);

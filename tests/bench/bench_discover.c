@@ -40,7 +40,8 @@ static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
     return 0;
 }
 
-/* Measures the simulator alone: the same Get of PortInfo again and again, three hops away. */
+/* Measures the time of the simulator alone: repeats the same Get of PortInfo to a node three
+ * hops away. */
 static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };
@@ -55,7 +56,8 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
     print_time("sim: LFT Set", cpu_s() - from, TIMES);
 }
 
-/* Pulls a cable between a leaf and the level above. Both switches send a trap. */
+/* Measures a targeted discovery: pulls a cable between a leaf and the level above, so that both
+ * switches send a trap. */
 static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
                           uint8_t port)
 {
@@ -79,7 +81,7 @@ static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32
     return status;
 }
 
-/* Brings all links to Active. Otherwise each link would count as just trained. */
+/* Brings all links to Active. Otherwise the discovery would treat each link as just trained. */
 static int activate(struct drive *r, struct fab_fabric **fabric)
 {
     int status = drive_program(r, *fabric);

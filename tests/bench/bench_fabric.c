@@ -47,7 +47,7 @@ static void must(int status)
         exit(EXIT_FAILURE);
 }
 
-/* Measures the step from one snapshot to the next, as in a targeted discovery: one link is lost. */
+/* Measures the time to make the next snapshot when one link is lost, as in a targeted discovery. */
 static void run_change(struct round *r, const struct fab_fabric *f)
 {
     struct fab_fabric *next = NULL, *clone = NULL, *island = NULL;
@@ -123,7 +123,7 @@ static void bench(uint32_t radix)
 
 int main(int argc, char **argv)
 {
-    /* keep freed memory, as a long-running daemon does */
+    /* malloc keeps freed memory, as in a long-running daemon */
     if (getenv("BENCH_KEEP_MEMORY") != NULL) {
         mallopt(M_MMAP_THRESHOLD, 1 << 30);
         mallopt(M_TRIM_THRESHOLD, INT32_MAX);

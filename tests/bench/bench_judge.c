@@ -83,8 +83,8 @@ struct cable {
     uint8_t num;   /* port of a */
 };
 
-/* Puts the links into random order, and removes the last ones, except those that keep the fabric
- * connected. */
+/* Removes per_mille of 1000 links, chosen at random, except links that keep the fabric
+ * connected. Writes the result. */
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
     struct fab_fabric *f = load(path), *rest;

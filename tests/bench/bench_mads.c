@@ -128,7 +128,7 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* In each round, fills the window with requests and answers all of them. */
+/* Measures a session: in each round, sends `window` requests and answers all of them. */
 static void bench_session(uint64_t count, uint32_t window)
 {
     static uint8_t wire[4096][FAB_MAD_SIZE];

@@ -73,7 +73,8 @@ struct state {
     struct fab_blocks held;
 };
 
-/* Carries out a plan. Afterwards, the switches hold what was read or written. */
+/* Carries out a plan of MFT writes. Afterwards, the state of the switches is what was read or
+ * written. */
 static void carry_out(struct state *s, const struct fab_plan_mft *p)
 {
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];

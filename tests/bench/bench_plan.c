@@ -78,7 +78,7 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     fab_plan_observed_fini(&at);
 }
 
-/* Measures the failure of the link at `port`, or of all links of its switch. */
+/* Measures the plan after the failure of the link at `port`, or of all links of its switch. */
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {
@@ -101,8 +101,8 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     fab_fabric_builder_free(b);
 }
 
-/* Returns a port of a switch of this rank that leads up; for the highest rank, a port that leads
- * down. */
+/* Returns a port of a switch of this rank whose link leads to a higher rank; for the highest
+ * rank, a port whose link leads down. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {

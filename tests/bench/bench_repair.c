@@ -203,7 +203,7 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* Lists the link of the port `fault`, or all links of its switch. */
+/* Lists the links that fail: the link of port `fault`, or all links of its switch. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = fab_fabric_port(w->f, fault)->node;
@@ -239,8 +239,8 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
 
 #define EACH 4000
 
-/* Measures the failure of each single link: how many are repaired with no entry lost, and how long
- * the repair takes. */
+/* Measures the repairs of the failure of each single link: how many lose no entry, and how long
+ * they take. */
 static void run_each(struct world *w, uint32_t *fault)
 {
     struct times *t = calloc(EACH, sizeof(*t)), back;
@@ -256,7 +256,8 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    /* the first links are those of a tree's root switch */
+    /* the first 300 links are always measured, because some are links of a tree's root switch,
+     * whose repairs take longer; the others are chosen at random */
     if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
@@ -287,7 +288,7 @@ static uint8_t highest_rank(const struct world *w)
     return highest;
 }
 
-/* Lists the ports of the links that lead up from a rank. */
+/* Lists the ports of a rank whose links lead to a higher rank. */
 static size_t links_up(const struct world *w, uint8_t rank, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;
@@ -324,7 +325,8 @@ static void evict_caches(void)
         other[i]++;
 }
 
-/* Returns the time from the known cause until all writes are encoded. */
+/* Returns the time to take a stored contingency plan: from the known cause of the fault until
+ * all writes are encoded. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;
@@ -348,11 +350,11 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Number of plans to be measured. Each is measured alone, because a commit invalidates the others.
- */
+/* Number of plans that are measured. Each is measured alone, because carrying out one
+ * invalidates the others. */
 #define PLANS 32
 
-/* Names links of all levels as likely to fail, so that the contingencies of links come first. */
+/* Marks links of all levels as likely to fail, so that their contingencies are computed first. */
 static void put_links_first(const struct world *w, struct fab_repair_contingency_maker *m)
 {
     uint32_t *link = malloc(w->f->port_count * sizeof(*link)), likely[2 * PLANS];
@@ -382,8 +384,8 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* The first leaf is the root switch of a tree, and repairs of its links take twice as long.
-         */
+        /* the first leaf is the root switch of a tree, and repairs of its links take twice as
+         * long, so only some of them are measured */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);
             ready = now_us();
@@ -391,7 +393,7 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        /* all links are back, so the plan is one of the present state */
+        /* all links are back, so that the plan fits the present state */
         c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
@@ -420,8 +422,8 @@ enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };
 
 #define READERS 10
 
-/* Makes the next versions of fabric and tables for the failure of a link, and returns the time that
- * this takes without plan, proof and order. */
+/* Makes the next versions of fabric and tables after the failure of a link. Returns the time
+ * that this takes, without plan, proof and order of writes. */
 static double next_version(struct world *w, struct fab_fabric **f, const uint32_t *dead,
                            size_t count)
 {
@@ -443,8 +445,9 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     return took;
 }
 
-/* Ten links fail one after the other. A reader keeps the versions before each failure until
- * `readers` more links have failed. Prints the times, and the memory at the end. */
+/* Measures versions of fabric and tables: ten links fail one after the other, and a reader keeps
+ * the versions before each failure until `readers` more links have failed. Prints the times, and
+ * the memory at the end. */
 static void run_versions(struct world *w, const uint32_t *port, size_t ports, uint32_t readers)
 {
     struct fab_lft lft[READERS] = {{0}};

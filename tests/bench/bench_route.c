@@ -113,7 +113,7 @@ static void time_plan(const struct fab_fabric *f, const struct fab_policy *p,
     fab_plan_observed_fini(&observed);
 }
 
-/* Returns false if the engine refuses the fabric. */
+/* Measures one run of an engine. Returns false if the engine does not support the fabric. */
 static bool run_once(const struct fab_route_engine *engine, const struct fab_fabric *f,
                      const struct fab_policy *p, struct times *t, bool print, bool quick)
 {
@@ -157,7 +157,7 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     return true;
 }
 
-/* Removes the link of a port, and counts what a reroute would write. */
+/* Removes the link of a port, and counts the entries and blocks that a reroute would write. */
 static void pull(const struct fab_route_engine *engine, const struct fab_fabric *f,
                  const struct fab_policy *p, uint32_t port)
 {
@@ -211,7 +211,8 @@ static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which
     return cable;
 }
 
-/* Removes one link of a switch with hosts, and one link of a switch without hosts. */
+/* Measures two faults: removes one link of a switch with hosts, and one link of a switch without
+ * hosts. */
 static void pull_some(const struct fab_route_engine *engine, const struct fab_fabric *f,
                       const struct fab_policy *p)
 {
@@ -226,8 +227,7 @@ static void pull_some(const struct fab_route_engine *engine, const struct fab_fa
     }
 }
 
-/* Measures memset of the same number of bytes, to compare the engines with the speed of the memory.
- */
+/* Measures memset of as many bytes as the LFTs have, which shows the speed of the memory. */
 static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;
@@ -260,7 +260,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
         pull_some(engine, f, p);
 }
 
-/* Frees f. Returns the fabric without n of 1000 links between switches. */
+/* Returns the fabric without n of 1000 links between switches, and frees f. */
 static struct fab_fabric *damage(struct fab_fabric *f, uint32_t per_mille, uint64_t seed)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

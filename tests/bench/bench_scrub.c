@@ -25,7 +25,7 @@ static double cpu_s(void)
 
 static struct lab lab;
 
-/* Runs the loop for some seconds. `ends`: prints the requests sent since the first call. */
+/* Runs the manager for some seconds. `ends`: prints the number of requests since the first call. */
 static void measure(int seconds, bool ends)
 {
     static uint64_t most, sent, passed;
@@ -44,8 +44,8 @@ static void measure(int seconds, bool ends)
 
 /* ---- what the manager sends ---- */
 
-/* A request of the first turn over the VL tables. The turn has ended when this request is sent
- * again. */
+/* A request of the first turn of the scrub over the VL tables. The turn has ended when this
+ * request is sent again. */
 struct item {
     uint32_t node, mod;
     uint16_t attr_id;
@@ -55,11 +55,11 @@ static struct {
     void *receive_ctx;
     const struct transport_ops *ops;
     uint8_t *in_flight; /* [node_count] */
-    /* maximum number of requests in flight to one device */
+    /* greatest number of requests that were in flight to one device at the same time */
     uint8_t most;
     struct item first;
     uint64_t lanes, turns;
-    /* begin and end of the last complete turn over the VL tables, in s */
+    /* begin and end of the last complete turn of the scrub over the VL tables, in s */
     double began, ended;
     uint64_t turn_reads;
     uint64_t mfts; /* reads of MFT blocks */
@@ -195,7 +195,8 @@ START_TEST(the_cost)
 }
 END_TEST
 
-/* Runs inside of a Check test, because the lab uses assertions of Check. */
+/* the benchmark runs inside a Check test, because the simulated manager of the tests uses
+ * assertions of Check */
 int main(int argc, char **argv)
 {
     Suite *s = suite_create("scrub");

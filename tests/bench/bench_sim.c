@@ -52,8 +52,8 @@ struct kind {
     bool of_switches;
 };
 
-/* Number of different requests, to nodes all over the fabric, which are built before the
- * measurement. */
+/* Number of different requests that are built before the measurement; they go to nodes all over
+ * the fabric. */
 #define DIFFERENT 4096u
 static void make(const struct fab_fabric *f, const struct fab_path *paths, const struct kind *k,
                  uint8_t (*mads)[FAB_MAD_SIZE], uint16_t *dlids)
@@ -105,7 +105,9 @@ static const struct kind kinds[] = {
     {"Set(LFT), directed", FAB_ATTR_LFT, FAB_CLASS_SMP_DIRECTED, FAB_METHOD_SET, true},
 };
 
-/* Writes to every page of the devices' memory, as switching on all devices does. */
+/*
+ * Measures the memory of the devices: writes to every page of it, as switching on all devices does.
+ */
 static int weigh(uint32_t radix)
 {
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};

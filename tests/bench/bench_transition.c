@@ -118,7 +118,8 @@ static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
     return seal(b);
 }
 
-/* faults: the number of links that the old tables avoid and the new tables use again. */
+/* Measures one transition. faults: number of links that the old tables avoid and the new tables
+ * use again. */
 static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
                     uint32_t faults)
 {

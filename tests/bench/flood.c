@@ -69,7 +69,7 @@ static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
     }
 }
 
-/* Sends as many requests as the window and the socket permit. */
+/* Sends requests until the window is full or the socket is. */
 static void fill(struct run *r, const struct settings *s)
 {
     uint8_t packet[PACKET];
@@ -84,7 +84,7 @@ static void fill(struct run *r, const struct settings *s)
     }
 }
 
-/* Runs in a process of its own; writes its counts to `out`. */
+/* Runs one client, in a process of its own. Writes its counts to the pipe `out`. */
 static void flood(const struct settings *s, int out)
 {
     uint8_t packets[BATCH][PACKET];

@@ -53,7 +53,7 @@ static void make_trap_64(const struct host *h, uint64_t n, struct mad *ret)
 
 static void make_trap_128(const struct host *h, uint64_t n, struct mad *ret)
 {
-    /* traps with the source LIDs of other hosts */
+    /* trap 128 with the source LID of another host */
     make_trap(h, 128, (uint16_t)(1 + n % 600), ret);
 }
 
@@ -92,7 +92,7 @@ static void make_table(const struct host *h, uint64_t n, struct mad *ret)
 {
     (void)h;
     (void)n;
-    /* SubnAdmGetTable of all NodeRecords; the response needs RMPP */
+    /* SubnAdmGetTable of all NodeRecords: the response is long and needs RMPP */
     make_sa(0x12, FAB_SA_NODE_RECORD, ret);
 }
 

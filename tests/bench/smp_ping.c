@@ -36,7 +36,7 @@ static void fill(uint8_t *packet, uint32_t tid)
     memset(packet + 32, 0xff, 4);
 }
 
-/* Returns the round trip in microseconds, or -1. */
+/* Sends one SMP. Returns its round trip in us, or -1 if no answer came. */
 static long long ping(int fd, uint32_t tid)
 {
     uint8_t sent[PACKET], got[PACKET];

@@ -19,9 +19,9 @@ struct counts {
     _Atomic uint64_t sent;       /* all MADs */
     _Atomic uint64_t gets, sets; /* SubnGet, SubnSet */
     _Atomic uint64_t lft_sets;   /* forwarding table blocks */
-    /* CLOCK_REALTIME of the last write of a forwarding table block */
+    /* CLOCK_REALTIME in ns of the last write of a forwarding table block */
     _Atomic uint64_t last_lft_ns;
-    /* CLOCK_REALTIME of the last SubnSet of any attribute */
+    /* CLOCK_REALTIME in ns of the last SubnSet of any attribute */
     _Atomic uint64_t last_set_ns;
     _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
     _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last such answer */

@@ -14,7 +14,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 2 + FAB_SMP_DATA, WINDOW = 16, NODES = 64, PORTS = 2000 };
-/* a discovery with more requests than this does not end */
+/* greatest number of requests that the discovery of this fabric may need; with more it would not
+ * end */
 #define QUESTIONS (3 * NODES + 3 * PORTS)
 
 static struct fab_fabric *new_base(void)

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Takes the MADs that are due, and advances the time a little. */
+/* Receives the MADs that the player delivers now, and advances the time a little. */
 static void receive(struct fab_recording_player *p, uint64_t *now)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -19,7 +19,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* a function of Check: the lab uses assertions of Check, which otherwise work only in tests */
+/* function of the test library Check: the simulated manager of the tests uses assertions of
+ * Check, which otherwise work only in tests */
 void setup_messaging(void);
 static struct lab lab;
 
@@ -35,8 +36,8 @@ static void bring_up(void)
     lab_run(&lab, 10, lab_is_ready, "bring-up");
 }
 
-/* Writes the header of a common MAD, so that the fuzzer need not find it. Choice 0 leaves the
- * header unchanged. */
+/* Writes the header of a frequent kind of MAD, so that the fuzzer need not find it. Choice 0
+ * leaves the header unchanged. */
 static void set_header(uint8_t mad[FAB_MAD_SIZE], uint8_t choice)
 {
     static const struct {

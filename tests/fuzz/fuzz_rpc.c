@@ -40,7 +40,7 @@ static void gone(struct call *c, void *data)
     ((struct waiting *)data)->call = NULL;
 }
 
-/* Sends messages without end, as long as the client reads. */
+/* Sends messages without end to a client that reads them. */
 static void drain(struct call *c, void *data)
 {
     (void)data;

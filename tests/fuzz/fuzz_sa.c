@@ -128,8 +128,8 @@ static void try_rmpp(const uint8_t *data, size_t size)
     rmpp_receiver_fini(&r);
 }
 
-/* What happens to a MAD of a transfer. A byte selects it: the MAD arrives, is lost, arrives twice,
- * or the next byte replaces a byte of its RMPP header. */
+/* What happens to a MAD of an RMPP transfer, as a byte of the input selects: the MAD arrives, is
+ * lost, arrives twice, or the next byte replaces a byte of its RMPP header. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;
@@ -144,7 +144,7 @@ static uint8_t next_byte(struct wire *w)
     return *w->data++;
 }
 
-/* Returns how many copies of the MAD arrive. */
+/* Applies a fault from the input to the MAD. Returns how many copies of the MAD arrive. */
 static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
 {
     uint8_t what = next_byte(w);

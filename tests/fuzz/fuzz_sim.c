@@ -27,7 +27,9 @@ static struct fab_sim *new_sim(void)
     return s;
 }
 
-/* Uses the bits that fault() does not use: advances the time, and causes faults that last. */
+/*
+ * Uses the bits of `what` that fault() does not use: advances the time, and causes lasting faults.
+ */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {
     const struct fab_sim_impairments foul = {

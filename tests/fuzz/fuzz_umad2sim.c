@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PACKET, CONTROL, LINE, KINDS };
 enum { MAGIC = 0x10, EXACT_LENGTH = 0x20, RIGHT_PID = 0x40 };
 
-/* An owner of the hub that accepts a limited number of packets and notes the open channels. */
+/* The owner of the hub (cli/sim/hub.h) for this test. It accepts a limited number of packets and
+ * stores which clients are connected. */
 struct owner {
     unsigned room;
     bool is_open[HUB_CLIENTS];

@@ -14,7 +14,7 @@
 
 #define LEAF UINT64_C(0x0002c90100000001) /* leaf-001 */
 #define HOST UINT64_C(0x0002c90200000000) /* host-0001 */
-/* a GUID that no node of the fabric has */
+/* GUID of a device that has left the fabric: no node has it */
 #define GONE UINT64_C(0x0002c9ffffffffff)
 
 struct cc {
@@ -47,7 +47,7 @@ int fake_cc_new(struct loop *loop, const struct config *config, struct cc **ret)
         return FAB_E_NOMEM;
     cc->config = config;
     cc->timer = loop_timer_new(loop, on_computed, cc);
-    /* Ports 1, 9 and 254 of the switch marked packets of two flows. */
+    /* ports 1, 9 and 254 of the switch marked packets, and the log has two flows */
     cc->of_leaf = (struct fab_congestion_log){
         .read_us = 5000000,
         .events = 12,
@@ -154,7 +154,7 @@ uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *
     return count;
 }
 
-/* One adapter was throttled for LID 1, three for LID 3. */
+/* Reports that one adapter was throttled on paths to LID 1, and three on paths to LID 3. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids)
 {
     (void)cc;

@@ -105,7 +105,7 @@ static struct fab_view *make_view(const struct fake_sm *how)
     return fab_view_new(1, f, t, &p, &verdict);
 }
 
-/* Makes all contingencies, but plans only for the first half of them. */
+/* Makes the contingencies of the fabric, with local repairs for the first half of them only. */
 static int look_ahead(struct sm *s)
 {
     const struct fab_target *t = s->view->target;
@@ -150,8 +150,9 @@ static int make_groups(struct sm *s)
     return rc;
 }
 
-/* Pins the names of host-0001, of a host that left, and of two adapters that have the same name.
- * For each reason to wait, a node waits for its name; one of these nodes has a pinned name. */
+/* Pins the names of host-0001, of a host that left the fabric, and of two adapters that have the
+ * same name. Then, for each reason of enum fab_pin_wait, makes a node that waits for an
+ * approval; one of these nodes has a pinned name. */
 static int make_pins(struct sm *s)
 {
     const uint64_t host = 0x0002c90200000000;
@@ -286,7 +287,8 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
-/* Returns generations 300 to 3; all records are equal. */
+/* Returns the reroutes of generations 300 down to 3, newest first. Except for the generation,
+ * all records are equal. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
 {
     uint32_t count = 0;
@@ -311,7 +313,7 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Returns one link, which can be released at its port 3. */
+/* Returns one flapping link, which can be released at its port 3. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     (void)s;
@@ -395,8 +397,8 @@ bool sm_is_quiet(const struct sm *s)
     return s != NULL;
 }
 
-/* Returns the isolated link with its counter, and a link whose discards increased below the
- * threshold. */
+/* Returns two links: the isolated link with its counter, and a link whose discards increased by
+ * less than the threshold. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
 {
     (void)pm;
@@ -554,7 +556,7 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
     return s->unapproved;
 }
 
-/* Takes over the baseline, and compares the fabric with this baseline. */
+/* Makes `set` the baseline of devices, takes it over, and compares the fabric with it. */
 static int set_baseline(struct sm *s, struct fab_baseline *set)
 {
     struct fab_unapproved *list = NULL;

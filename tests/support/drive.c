@@ -117,8 +117,8 @@ struct programming {
     int status; /* the first failure */
 };
 
-/* Returns the path to a port: the path to its node, or for adapters the path that ends at this
- * port. */
+/* Returns the directed route to a port: for a switch that to its node, for an adapter the one
+ * that ends at this port. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
     const struct fab_port *at = fab_fabric_port(p->f, port);
@@ -151,7 +151,7 @@ static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t
                       fab_fabric_port(p->f, port)->num, data));
 }
 
-/* Returns the port that owns the node's LID, or FAB_NONE. */
+/* Returns the id of the port that has the node's LID, or FAB_NONE. */
 static uint32_t lid_owner(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t first = f->nodes[node].first_port;

@@ -11,18 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fails the test unless `text` equals the content of the file. file: relative to the source tree.
- */
+/* Fails the Check test unless `text` equals the content of the golden file. file: path relative
+ * to the source tree. */
 void golden_compare(const char *file, const char *text);
-/* Returns whether they are equal, for tests that do not use Check. path: of the file. */
+/* Returns true if `text` equals the content of the golden file, for tests that do not use Check.
+ * path: of the file. */
 bool golden_same(const char *path, const char *text);
-/* Writes the path of a file in the source tree. */
+/* Writes the path of a file in the source tree into ret[]. file: relative to the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
 
-/* FNV-1a, to shorten long tables to one number. Begin with GOLDEN_HASH. */
+/* The hash FNV-1a, with which tests shorten long tables to one number. The first call gets
+ * GOLDEN_HASH. */
 #define GOLDEN_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t golden_hash(uint64_t hash, const void *bytes, size_t len);
-/* The same on machines of any byte order. */
+/* Like golden_hash, for numbers. The hash is the same on machines of any byte order. */
 uint64_t golden_hash_numbers(uint64_t hash, const uint64_t *number, size_t count);
 
 #endif

@@ -25,11 +25,12 @@
 struct choice {
     const char *scenario, *fabric, *who;
     uint32_t seeds, first, size;
-    /* size of a buffer in KiB, and delay of an adapter in ns; 0: the default of the model */
+    /* buffer: size of the buffers of a port in KiB. adapter_ns: delay of an adapter in ns. 0:
+     * the default of the traffic model. */
     uint32_t buffer, adapter_ns;
     bool course, list;
 };
-/* the time series of a run: Gb/s in each step */
+/* the time series of a run, for each role: rate in Gb/s in each time step */
 struct course {
     double *of[ROLES];
     uint32_t bins;
@@ -39,7 +40,7 @@ struct run {
     const struct plan *plan;
     struct fab_traffic *traffic;
     struct course course;
-    /* [flows] bytes of each flow in the last third of the congestion */
+    /* [flows] bytes that each flow sent in the last third of the congestion */
     double *steady;
     double seconds;
 };
@@ -140,8 +141,8 @@ static double smooth(const struct course *c, enum role role, uint32_t bin)
     return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
 }
 
-/* Returns the time in us until the rate of the background flows stays within a tenth of its final
- * value. */
+/* Returns the time in us after which the rate of the background flows stays within a tenth of
+ * its final value. */
 static double converges(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -152,8 +153,8 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* Returns the time in us until the remaining sender has nine tenths of `goal` Gb/s; -1: this does
- * not happen before the end. */
+/* Returns the time in us after which the last remaining sender reaches nine tenths of `goal`
+ * Gb/s; -1: not before the end of the run. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -166,7 +167,8 @@ static double recovers(const struct run *r, double goal)
     return -1;
 }
 
-/* Returns the oscillation in the last third: (max - min) / mean of the smoothed rate. */
+/* Returns the oscillation of the rate in the last third of the congestion: (max - min) / mean of
+ * the smoothed rate. */
 static double wave(const struct run *r, enum role role)
 {
     const struct plan *p = r->plan;
@@ -196,7 +198,7 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Returns the share of the bandwidth of the incast's endports that is used, from time `from` on. */
+/* Returns the used share (0..1) of the bandwidth of the incast's endports, from time `from` on. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
@@ -204,7 +206,8 @@ static double hot(const struct run *r, uint64_t from)
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
-/* Returns, for bursts, the shortest possible duration divided by the actual duration. */
+/* For incasts of bursts, returns the shortest possible duration of a burst divided by the actual
+ * duration. */
 static double swift(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -256,8 +259,8 @@ static void leave_alone(struct plan *p)
     p->count = kept;
 }
 
-/* *goal: the final rate of the sender LAST without congestion control. This reference run comes
- * before the others. */
+/* Runs one scenario with one set of settings, and prints the figures. The run without congestion
+ * control comes first and sets `goal`, the final rate of the sender LAST. */
 static void run_one(const struct scenario *x, struct scene *s, enum who who, const struct choice *o,
                     uint64_t seed, double *goal)
 {
@@ -296,8 +299,8 @@ static bool is_chosen(const char *choice, const char *name)
     return choice == NULL || strcmp(choice, name) == 0;
 }
 
-/* Returns whether a combination is run. Settings of zeros mark no packets, so one fabric is enough
- * for them. */
+/* Returns true if the scenario is run with these settings. Settings of zeros mark no packets, so
+ * one fabric is enough for them. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;
@@ -308,7 +311,7 @@ static bool is_tried(const struct scenario *x, enum who who)
     return who != TOLD || x->one_end;
 }
 
-/* Returns whether the comma-separated list contains the name. */
+/* Returns true if the comma-separated list contains the name. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);

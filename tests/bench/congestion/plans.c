@@ -12,7 +12,7 @@
 #define LINE 100.0 /* Gb/s */
 #define PAYLOAD (4096.0 / 4122)
 #define FROM (200 * US)
-/* the time at which most scenarios with background traffic end */
+/* time in the model at which most scenarios with background traffic end */
 #define AFTER (10000 * US)
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -44,8 +44,8 @@ void plan_fini(struct plan *p)
 
 /* ---- who is beside whom ---------------------------------------------------------------------- */
 
-/* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns whether
- * one of its ports is marked. */
+/* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns true if
+ * an incast uses one of its ports. */
 static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *of_incast,
                   bool mark)
 {
@@ -62,7 +62,7 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
     }
 }
 
-/* Returns an array [port_count] that marks the ports that carry traffic of an incast. */
+/* Returns an array [port_count]: true for ports that carry traffic of an incast. */
 static bool *incast_ports(const struct scene *s, const struct plan *p)
 {
     bool *of_incast = calloc(s->fabric->port_count, sizeof *of_incast);
@@ -159,8 +159,8 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Adds two incasts to endports of one leaf. Half of the senders send to each, and a quarter to
- * both. The second incast starts later. */
+/* Adds two incasts to endports of one leaf. Half of the senders send to each of the two, and a
+ * quarter to both. The second incast starts later. */
 static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), a = order[0],
@@ -248,9 +248,10 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(order);
 }
 
-/* The endports of the first eighth of the leaves are storage. Each other endport sends continuously
- * to an endport of the next leaf, and every millisecond also `size` KiB to a storage endport. Each
- * storage endport receives from about seven others. */
+/* Adds traffic of applications that write checkpoints. The endports of the first eighth of the
+ * leaves are storage. Each other endport sends continuously to an endport of the next leaf, and
+ * every millisecond also `size` KiB to a storage endport. Each storage endport receives from
+ * about seven others. */
 static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { BURSTS = 4 };
@@ -285,7 +286,8 @@ static void full_shift(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(none);
 }
 
-/* Adds `size` flows from each endport and to each endport, with 10 Gb/s each. */
+/* Adds light traffic: `size` flows from each endport, and as many to each endport, with 10 Gb/s
+ * each. */
 static void light_load(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     times(p, s->ends > 1000 ? 300 : 1500);

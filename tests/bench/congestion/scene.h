@@ -20,7 +20,7 @@ struct scene {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
-    /* [ends] port ids of the endports, leaf by leaf */
+    /* [ends] ids of the ports of the endports, leaf by leaf */
     uint32_t *end, ends;
     uint32_t leaf; /* endports of a leaf */
 };
@@ -38,7 +38,7 @@ enum role {
     /* a flow that is not part of an incast and uses none of its links */
     FAR,
     SENDER, /* a sender of the incast */
-    /* the sender that continues when the other senders have stopped */
+    /* the sender of an incast that continues when the others have stopped */
     LAST,
     ROLES,
 };
@@ -46,11 +46,11 @@ struct plan {
     struct fab_traffic_flow *flow;
     uint8_t *role; /* enum role */
     uint32_t count, room;
-    /* the incast lasts from `from` to `until`; the run ends at `end` */
+    /* time in the model: the incast lasts from `from` to `until`, and the run ends at `end` */
     uint64_t from, until, end;
-    /* rate that all targets of the incasts can receive together; 0: there is no incast */
+    /* rate in Gb/s that all targets of the incasts can receive together; 0: there is no incast */
     double hot_gbps;
-    /* for incasts of bursts: the shortest possible time of one burst; 0: no bursts */
+    /* for incasts of bursts: the shortest possible time of one burst, in us; 0: no bursts */
     double burst_us;
 };
 struct scenario {
@@ -71,16 +71,18 @@ enum who {
     ZEROS,
     PLUGIN,
     OPA,
-    /* fabricd's profile "balanced" without a configured fan-in */
+    /* fabricd's settings with profile "balanced", without a configured fan-in */
     OURS,
     INCAST, /* fabricd's other two profiles */
     COLLECTIVE,
-    /* fabricd's profile "balanced" with the configured fan-in */
+    /* fabricd's settings with profile "balanced", with the number of senders as the configured
+     * fan-in */
     TOLD,
     WHOS
 };
 extern const char *const who_names[WHOS];
-/* Makes the settings of a manager. For a manager without congestion control, makes none. */
+/* Makes the congestion control settings of a manager (OFF and ALONE: none). senders: number of
+ * senders to one endport. */
 void settings(struct scene *s, enum who who, uint32_t senders, struct fab_congestion *ret);
 
 #endif
