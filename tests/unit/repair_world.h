@@ -21,13 +21,16 @@ struct world {
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
-    bool *dead;     /* [count] */
-    bool looked_at; /* the tables are checked after every single write */
+    bool *dead; /* [count] */
+    /* the tables are checked after every single write */
+    bool looked_at;
     /* every change starts from the baseline, and the test checks that it changes no more entries
      * than necessary */
     bool lone;
-    bool spoiled;       /* the test damages deltas, and checks that the proof detects this */
-    bool sets_compared; /* the test compares each plan with those of all other sets of labels */
+    /* the test damages deltas, and checks that the proof detects this */
+    bool spoiled;
+    /* the test compares each plan with those of all other sets of labels */
+    bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;
 };

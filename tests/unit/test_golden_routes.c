@@ -216,8 +216,9 @@ static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    bool repairs;     /* the repairs of single faults are made, too */
-    bool rooted;      /* the last two switches are root switches */
+    /* the repairs of single faults are made, too */
+    bool repairs;
+    bool rooted; /* the last two switches are root switches */
     uint8_t lmc, max_op_vls;
 } damages[] = {
     {.name = "whole", .repairs = true},
@@ -260,7 +261,8 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* without so many links, the fabric would not be connected */
+        /* without so many links, the fabric would not be connected */
+        return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);

@@ -158,7 +158,8 @@ START_TEST(a_new_name_waits_only_if_it_gains_something)
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\", \"b-*\";\nTwo=0x2: \"a-*\", \"?-1\";\n");
     call(&d, d.host[0], "a-1");
     update(&d);
-    call(&d, d.host[0], "b-1"); /* the pattern b-* does not match its pinned name */
+    /* the pattern b-* does not match its pinned name */
+    call(&d, d.host[0], "b-1");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), FAB_PIN_CHANGED);
     ck_assert_str_eq(pinned(&d, 0), "a-1");
@@ -214,7 +215,8 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH; /* the other adapters are not in the fabric yet */
+    /* the other adapters are not in the fabric yet */
+    d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH;
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);
     call(&d, d.host[0], "a-1 mlx5_0");

@@ -10,11 +10,13 @@
 #define SM_LID 5
 
 struct world {
-    struct fab_fabric *f; /* the fabric, with the attributes that the simulated devices hold */
+    /* the fabric, with the attributes that the simulated devices hold */
+    struct fab_fabric *f;
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
-    bool forgetful; /* the simulated devices do not keep timers and thresholds */
+    /* the simulated devices do not keep timers and thresholds */
+    bool forgetful;
 };
 
 static struct fab_plan_input input_of(const struct world *w)

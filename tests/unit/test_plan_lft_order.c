@@ -18,11 +18,13 @@ struct change {
     struct fab_target *target;
     struct fab_observed at; /* the tables that the switches hold */
     struct fab_plan plan;
-    uint32_t from, to; /* range of the table writes in the plan */
+    /* range of the table writes in the plan */
+    uint32_t from, to;
 };
 struct tally {
-    bool backwards; /* applies the writes in reverse, against the order of the plan */
-    bool proved;    /* libfabmgr/transition orders the plan */
+    /* applies the writes in reverse, against the order of the plan */
+    bool backwards;
+    bool proved; /* libfabmgr/transition orders the plan */
     uint32_t drained, replaced, unproved;
     uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
 };
@@ -69,7 +71,8 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
  * taken effect. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
-    bool behind = false; /* whether a barrier comes after write k, up to write i */
+    /* whether a barrier comes after write k, up to write i */
+    bool behind = false;
     for (uint32_t k = i + 1; k-- > c->from;) {
         if (behind && c->plan.ops[k].awaited && !done[k])
             return false;

@@ -22,7 +22,8 @@ struct world {
     struct fab_target *t;
     struct fab_observed known;
     struct devices d;
-    uint32_t dumb; /* node id of a device that does not accept writes; 0: all accept them */
+    /* node id of a device that does not accept writes; 0: all accept them */
+    uint32_t dumb;
 };
 
 static void power_on(struct world *w, uint32_t node)
@@ -390,7 +391,8 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    set_lanes(&w, BY_OUT, 4); /* the target has the same tables as before */
+    /* the target has the same tables as before */
+    set_lanes(&w, BY_OUT, 4);
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
 }

@@ -605,7 +605,8 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
             continue;
         }
         change(w, dead, deads);
-        w->all.current = 0; /* no plan has been checked for this state yet */
+        /* no plan has been checked for this state yet */
+        w->all.current = 0;
         for (size_t row = 0; row < w->all.rows; row++)
             if (w->all.row[row].known && !is_listed(dead, deads, &w->all.row[row]))
                 take(w, &w->all.row[row], dead, deads, prng, k);

@@ -18,7 +18,8 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_reallocarray(void *p, size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
 
-static unsigned countdown; /* 0: all allocations succeed; 1: the next one fails */
+/* 0: all allocations succeed; 1: the next one fails */
+static unsigned countdown;
 
 static bool fails(void)
 {
@@ -49,7 +50,8 @@ struct job {
     struct fab_fabric *f;
     const char *engine;
     struct fab_policy policy;
-    struct fab_target *target; /* tables that pass the proof, for the later jobs */
+    /* tables that pass the proof, for the later jobs */
+    struct fab_target *target;
     /* tables whose channel dependencies have a cycle, so that the proof searches for a witness */
     struct fab_target *cyclic;
 };

@@ -183,7 +183,8 @@ START_TEST(ports_without_a_link_are_not_read)
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 2);
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], before - 2);
     ck_assert_uint_eq(count_tables(&in), bound - 2 - blocks_of(&w, port) - blocks_of(&w, peer));
-    w.f->self_port = port; /* the manager's own port needs no link */
+    /* the manager's own port needs no link */
+    w.f->self_port = port;
     read_turn(&w, 1000, count);
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 1);
     world_fini(&w);
@@ -218,8 +219,9 @@ END_TEST
 struct field {
     const char *name;
     size_t at, size;
-    bool endports_only; /* the attribute is not compared at port 0 */
-    bool secret;        /* messages do not show the value */
+    /* the attribute is not compared at port 0 */
+    bool endports_only;
+    bool secret; /* messages do not show the value */
 };
 #define FIELD(name, member, endports_only, secret)                                                 \
     {                                                                                              \

@@ -397,7 +397,8 @@ START_TEST(a_ring_needs_vls)
     v = judged(f, t);
     assert_good(f, &v, "ring");
     fab_verify_verdict_fini(&v);
-    memset(t->vls.of_lid, 0, t->lids.top + 1); /* puts the paths to all LIDs on one VL */
+    /* puts the paths to all LIDs on one VL */
+    memset(t->vls.of_lid, 0, t->lids.top + 1);
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     fab_verify_verdict_fini(&v);

@@ -180,7 +180,8 @@ START_TEST(guarantees_are_those_of_the_tables)
     urgent.limit = 0; /* one packet of each priority in turn */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
-    urgent.limit = 3; /* after three times 4096 bytes, one packet of low priority follows */
+    /* after three times 4096 bytes, one packet of low priority follows */
+    urgent.limit = 3;
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 2, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 750);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 0, 4096), 1000);

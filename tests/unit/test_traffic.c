@@ -6,7 +6,8 @@
 
 #define US FAB_TRAFFIC_US
 #define EVER FAB_TRAFFIC_FOREVER
-#define MTU_PS (4122 * 80) /* time in ps that a packet of maximum size takes at 100 Gb/s */
+/* time in ps that a packet of maximum size takes at 100 Gb/s */
+#define MTU_PS (4122 * 80)
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
@@ -307,7 +308,8 @@ START_TEST(test_becns_that_wait)
     measure(s, 2000 * US, 6000 * US, got);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     printf("# fairness %.3f\n", jain(got, 12));
-    ck_assert(jain(got, 12) > 0.99); /* the value would be 0.945 if waiting BECNs were lost */
+    /* the value would be 0.945 if waiting BECNs were lost */
+    ck_assert(jain(got, 12) > 0.99);
     scene_free(s);
 }
 END_TEST
@@ -484,7 +486,8 @@ START_TEST(test_deadlock)
     uint32_t count = 0;
     const uint32_t *cycle = fab_traffic_cycle(s->traffic, &count);
     ck_assert_uint_eq(count, RING);
-    for (uint32_t i = 0; i < count; i++) /* each port of the cycle leads to the next switch */
+    /* each port of the cycle leads to the next switch */
+    for (uint32_t i = 0; i < count; i++)
         ck_assert_uint_eq(fab_fabric_peer_node(s->fabric, cycle[i]),
                           fab_fabric_port(s->fabric, cycle[(i + 1) % count])->node);
     ck_assert(fab_traffic_is_consistent(s->traffic));

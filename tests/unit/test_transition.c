@@ -113,7 +113,8 @@ struct world {
     const struct tables *was, *is;
     const struct fab_transition *t;
     struct fab_lft at;
-    uint32_t *owners; /* [switches] number of LID owners at each switch */
+    /* [switches] number of LID owners at each switch */
+    uint32_t *owners;
     /* [switches][top + 1] whether packets from the switch reach the LID: before, after, and during
      * the transition */
     bool *before, *after, *now;
@@ -302,7 +303,8 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
         ck_assert_mem_eq(fab_target_lft_row(&w->at, sw), fab_target_lft_row(&w->is->lft, sw),
                          w->is->lids.top + 1);
-    ck_assert(!judge(w, &w->was->vls).cycle); /* neither with the old SLs nor with the new ones */
+    /* neither with the old SLs nor with the new ones */
+    ck_assert(!judge(w, &w->was->vls).cycle);
     ck_assert(!judge(w, &w->is->vls).cycle);
     check_union_of_sls(w, tally);
 }

@@ -68,7 +68,8 @@ START_TEST(each_switch_gets_an_aggregation_node)
         ck_assert_uint_eq(n->info.device_id, 0xcf09);
         ck_assert_str_eq(n->desc, "Mellanox Technologies Aggregation Node");
     }
-    assert_same_fabric(f, again); /* switches that have an aggregation node do not get another */
+    /* switches that have an aggregation node do not get another */
+    assert_same_fabric(f, again);
     fab_fabric_unref(plain);
     fab_fabric_unref(f);
     fab_fabric_unref(again);

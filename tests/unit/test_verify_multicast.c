@@ -198,8 +198,9 @@ static void add_multicast(struct naive_vls *n, const struct world *w, const stru
 
 struct findings {
     unsigned cyclic; /* fabrics with a cycle */
-    unsigned alone;  /* fabrics in which multicast packets alone have a cycle */
-    unsigned vls;    /* fabrics whose paths use several VLs */
+    /* fabrics in which multicast packets alone have a cycle */
+    unsigned alone;
+    unsigned vls; /* fabrics whose paths use several VLs */
 };
 
 /* Compares the proof with a walk of all packets. Returns whether the dependencies of unicast and
@@ -271,7 +272,8 @@ START_TEST(agrees_about_dependencies)
         if (i % 8 != 5)
             switches_leave(&w);
         bool cycle = compare(&w, "updn", &one);
-        ck_assert(i % 8 != 1 || !cycle); /* a fat tree has no cycle if only hosts are members */
+        /* a fat tree has no cycle if only hosts are members */
+        ck_assert(i % 8 != 1 || !cycle);
         if (i % 3 == 0)
             compare(&w, "dfsssp", &several);
         world_fini(&w);

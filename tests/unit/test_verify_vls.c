@@ -385,9 +385,11 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    by_class(&r, r.back[0]); /* packets that travel forward come in by this port */
+    /* packets that travel forward come in by this port */
+    by_class(&r, r.back[0]);
     assert_ring_good(&r);
-    by_class(&r, r.on[3]); /* packets that travel back come in by this port, and go no farther */
+    /* packets that travel back come in by this port, and go no farther */
+    by_class(&r, r.on[3]);
     assert_cycle(&r, 0);
     ring_free(&r);
 }
@@ -484,7 +486,8 @@ START_TEST(lanes_out_of_range_are_refused)
     struct fab_vls *v = &r.t->vls;
     v->vl[0][0][1] = 15;
     assert_refused(&r);
-    v->vl[0][0][1] = 2; /* VL 2 does not exist, because there are two VLs */
+    /* VL 2 does not exist, because there are two VLs */
+    v->vl[0][0][1] = 2;
     assert_refused(&r);
     v->vl[0][0][1] = 1;
     assert_ring_good(&r);
@@ -507,7 +510,8 @@ START_TEST(lanes_out_of_range_are_refused)
     v->port_class[r.on[0]] = 2;
     assert_refused(&r);
     v->port_class[r.on[0]] = 0;
-    v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1; /* port 0 of a switch must be of class 0 */
+    /* port 0 of a switch must be of class 0 */
+    v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1;
     assert_refused(&r);
     ring_free(&r);
 }
