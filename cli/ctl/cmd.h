@@ -16,7 +16,7 @@
 /* Exit codes, as documented in fabricctl(1). */
 enum exit_code {
     EXIT_OK = 0,
-    /* the manager refused the request, or an error occurred */
+    /* exit code: the manager refused the request, or an error occurred */
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
@@ -31,12 +31,12 @@ struct session {
     /* number of arguments after the noun and the verb */
     int argc;
     char **argv;
-    /* The node name that parse_port found; owned by the session. */
+    /* Memory of the node name that parse_port returns; owned by the session. */
     char *node;
     uint32_t count; /* option -n: maximum number of items */
-    /* Option --after: sequence number of an event; 0: not given. */
+    /* option --after: sequence number of the event after which the list begins; 0: not given */
     uint64_t after;
-    /* option --severity, as the number that the API uses */
+    /* option --severity: least severity of the events to list, as the number that the API uses */
     int severity;
     /* options --hosts, --job and --engine; NULL: not given */
     const char *hosts, *job, *engine;
@@ -59,14 +59,14 @@ struct session {
 struct cmd {
     /* verb is NULL if the command consists of the noun alone */
     const char *noun, *verb;
-    /* arguments as the help shows them, such as "NODE/PORT" */
+    /* the arguments of the command as the help shows them, such as "NODE/PORT" */
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* Letters of the options that this command takes besides the common ones. own_options in main.c
-     * lists these options. */
+    /* Letters of the options that this command takes besides the common ones, as in own_options
+     * of main.c. */
     const char *options;
-    /* the command may take minutes on a large fabric */
+    /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
     /* the option -o names a file and not an output format */
     bool writes_file;
@@ -95,13 +95,13 @@ int ask(struct session *s, const char *method, const ProtobufCMessage *request,
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
 void free_reply(void *message); /* message may be NULL */
-/* These two functions print a message on standard error. They return the exit code for the
- * error. */
+/* These functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses the first argument of the command, "NODE/PORT". *ret_node is valid until the session ends.
- * On an error prints the reason. Returns the exit code. */
+/* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.
+ * *ret_node is valid until the session ends. On an error prints the reason. Returns the exit
+ * code. */
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number);
 
 #endif

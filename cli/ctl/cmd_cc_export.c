@@ -36,7 +36,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* number of key columns, which come first; all other columns are values */
+/* number of columns at the beginning of the table that identify the port; all others are values */
 #define PORT_KEYS 3
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},
@@ -173,9 +173,9 @@ static void say_sonic(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_note(s->out, OUT_PLAIN, "}");
 }
 
-/* Prints the settings of an adapter for mlx5_ib. The driver's byte counter is turned off, because
- * it has only 15 bits and the timer expires first anyway. The driver expects the gain as 1024 * (1
- * - g), where g is the gain with which DCQCN updates alpha. */
+/* Prints the settings of an adapter for mlx5_ib. The driver's byte counter is turned off,
+ * because it has only 15 bits and the timer expires first anyway. The driver expects the gain as
+ * 1024 * (1 - g), where g is the gain with which DCQCN updates alpha. */
 static void say_mlx5_adapter(struct out *o, const Fabric__V1__RoceSetting *r)
 {
     unsigned gain = number_of(r, "inverse_gain");

@@ -15,8 +15,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* The columns of a live table, which prints each row at once. The labels must be as wide as the
- * columns. */
+/* The columns of `event watch`. Each row is printed at once, so the widths are not known in
+ * advance, and the labels must be as wide as the columns. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -51,8 +51,8 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_row_end(o);
 }
 
-/* Pages of events. The manager sends the page with the newest events first. fabricctl stores all
- * pages, and prints the oldest events first. */
+/* The pages of a list of events. The manager sends the newest events first. fabricctl stores all
+ * pages, and then prints the oldest events first. */
 struct pages {
     Fabric__V1__ListEventsResponse **page;
     size_t count;

@@ -39,8 +39,8 @@ static const struct format certificate_format[] = {
     {NULL, 0},
 };
 
-/* Returns the format with this name, or the first format if `name` is NULL. If the format is
- * unknown, prints an error and returns NULL. */
+/* Returns the export format with this name, or the first one if `name` is NULL. If there is no
+ * such format, prints an error and returns NULL. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
     char all[100] = "";
@@ -58,7 +58,7 @@ static const struct format *find_format(const struct format *formats, const char
 
 struct sink {
     FILE *to;
-    /* temporary name of the file; "": the output is not a regular file */
+    /* temporary name of the output file; "": the output is not a regular file */
     char part[PATH_MAX];
     /* errno of the first write that failed; 0: none failed */
     int error;
@@ -77,8 +77,8 @@ static int sink_open(struct sink *s, const char *file)
     return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* Closes the file. `rc` is the exit code so far; if it is EXIT_OK, renames the file to its final
- * name. Returns the exit code. */
+/* Closes the output file. `rc` is the exit code so far; if it is EXIT_OK, renames the file to
+ * its final name. Returns the exit code of the command. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->to == stdout)
@@ -86,7 +86,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* the program that reads the pipe, such as head, has ended */
+        return EXIT_OK; /* not an error: the program that reads the pipe, such as head, has ended */
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)

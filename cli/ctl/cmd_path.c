@@ -10,7 +10,7 @@ static const struct out_column columns[] = {
     {"hop", "HOP", true},
     {"from", "OUT OF", false},
     {"to", "INTO", false},
-    /* The table has the column VL only if the routes use several VLs. */
+    /* the column VL follows only if the routes use several VLs */
     {"rate", "RATE", false},
     {"virtual_lane", "VL", true},
 };

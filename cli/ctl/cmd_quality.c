@@ -65,7 +65,8 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_passed;
-    /* Notes below the table: why engines failed, and which traffic classes would share VLs. */
+    /* Notes to print below the table: why engines failed, and which traffic classes would share
+     * VLs. */
     char lines[16384];
 };
 

@@ -23,8 +23,8 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    /* A standby manager has the role "standby" and the state "standby". Text output prints the word
-     * only once. */
+    /* the role and the state of a standby manager are both "standby"; text output prints the
+     * word only once */
     bool same = strcmp(role, s->state) == 0;
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);

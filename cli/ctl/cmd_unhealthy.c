@@ -140,7 +140,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* Returns whether the port has this number, and its node has this name or GUID. */
+/* Returns true if the port has this number, and its node has this name or GUID. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&
@@ -157,7 +157,7 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
 }
 
 /* Finds the link of a port in `links` if the user named the node by a LID or by the beginning of
- * its name. The manager resolves such names. On an error prints the reason. Returns the exit
+ * its name, which only the manager can resolve. On an error prints the reason. Returns the exit
  * code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,

@@ -13,7 +13,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-/* maximum number of lost endports that text output names */
+/* maximum number of endports without a path that text output names */
 #define NAMED 6
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
@@ -139,7 +139,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* Adds the arguments of the command to the failures given with --fail. */
+/* Adds the arguments of the command to the list of failures, after those given with --fail. */
 static int add_arguments(struct session *s)
 {
     char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);

@@ -34,8 +34,9 @@ static bool append(struct job *job, const char *name, size_t len)
     return job->names[job->count] != NULL && ++job->count > 0;
 }
 
-/* The parts of a name that ends in a number. For "node07", prefix is 4 (bytes), number is 7 and
- * digits is 2. For "node[03-07]", they describe the last host, node07; `list` is true. */
+/* The parts of a host name that ends in a number. For "node07", prefix is 4 (its length in
+ * bytes), number is 7 and digits is 2. For "node[03-07]", the parts are those of the last host,
+ * node07, and `list` is true. */
 struct numbered {
     size_t prefix, digits;
     unsigned long first_at, number;
@@ -54,7 +55,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    /* job_add has formed this name: prefix[first-last] */
+    /* the previous name is a range prefix[first-last] that job_add has made */
     if (n.list) {
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
@@ -101,7 +102,7 @@ bool job_split(struct job *job, const char *list)
     }
 }
 
-/* Adds the host of a line of the file. A line holds one host; # begins a comment. */
+/* Adds the host in a line of the file to the job. Each line has one host; # begins a comment. */
 static bool add_line(struct job *job, const char *line)
 {
     line += strspn(line, " \t");

@@ -10,16 +10,17 @@ struct job {
     char **names;
     size_t count, room;
 };
-/* Fills in *ret from the options --hosts, --job, --samples and --seed. The names in *ret belong to
- * `job`. On an error prints the reason. Returns the exit code. */
+/* Fills in the request's options *ret from the options --hosts, --job, --samples and --seed of
+ * the command line. The names in *ret belong to `job`. On an error prints the reason. Returns
+ * the exit code. */
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 
-/* Adds the names in a list, which is split at commas outside of [...]. Returns false if memory ran
- * out. Public for tests. */
+/* Adds the names in a comma-separated list to the job. Commas inside of [...] do not separate.
+ * Returns false if memory ran out. Public for tests. */
 bool job_split(struct job *job, const char *list);
-/* Adds one name. If its number follows the number of the name before, both names become one range,
- * such as "node[01-16]". Returns false if memory ran out. */
+/* Adds a name to the job. If its number follows that of the name before, both names become one
+ * range, such as "node[01-16]". Returns false if memory ran out. */
 bool job_add(struct job *job, const char *name, size_t len);
 
 #endif

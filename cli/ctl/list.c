@@ -27,7 +27,7 @@ static size_t count_of(const ProtobufCMessage *m, const char *name)
     return *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
 }
 
-/* Prints the rows of a page and returns their number. */
+/* Prints the elements of a page as rows of the table, and returns their number. */
 static size_t say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
 {
     void **items = *(void ***)field_of(page, list->items);

@@ -7,22 +7,23 @@
 
 struct list {
     const char *method; /* method of FabricService, such as "ListNodes" */
-    /* Descriptor of the reply, which must have the fields `items` and next_page_token. */
+    /* Descriptor of the reply. The reply must have a field with the rows (its name is in
+     * `items`) and the field next_page_token. */
     const ProtobufCMessageDescriptor *reply;
     /* Name of the field with the rows, such as "nodes". It is also the key in JSON. */
     const char *items;
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    /* text to print if the list is empty; NULL: nothing */
+    /* text to print if the list is empty; NULL: no text */
     const char *none;
     /* maximum number of rows to print without the option -n; 0: all */
     size_t count;
-    /* Prints the text after the table. NULL: there is no text. */
+    /* Prints a text below the table; NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);
 };
-/* Requests and prints all pages. `query` is the request, which must have the fields page_token and
- * page_size. Returns the exit code. */
+/* Requests and prints the list page by page. `query` is the request, which must have the fields
+ * page_token and page_size. Returns the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
 
 #endif

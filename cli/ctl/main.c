@@ -60,7 +60,7 @@ struct options {
     bool timeout_given, help, version;
     /* Argument of -o: an output format, or a file if the command writes a file. */
     const char *output;
-    /* letters of the options of own_options that the user gave */
+    /* letters of those options in own_options that the user gave */
     char given[16];
     struct session session;
 };
@@ -152,12 +152,12 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    /* OPT_OWN + letter stands for an option of own_options */
+    /* the option of own_options with this letter has the number OPT_OWN + letter */
     OPT_OWN,
 };
 
-/* Options that only some commands take. `options` in struct cmd has the letters of those that a
- * command takes. */
+/* Options that only some commands take. `options` in struct cmd has the letters of the options
+ * that a command takes. */
 static const struct {
     char letter;
     const char *name;
@@ -427,8 +427,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Returns whether standard output is a pipe whose reader (such as head) has ended. This is not an
- * error, but other failures to write, such as a full disk, are. */
+/* Returns true if standard output is a pipe whose reader (such as head) has ended. This is not
+ * an error, but other failures to write, such as a full disk, are. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -499,11 +499,11 @@ int main(int argc, char **argv)
                    .ca = getenv("FABRICCTL_TLS_CA"),
                    .cert = getenv("FABRICCTL_TLS_CERT"),
                    .key = getenv("FABRICCTL_TLS_KEY")},
-        /* by default events of severity info and above are listed */
+        /* the default of --severity: events of severity info and above */
         .session.severity = 2,
     };
     signal(SIGPIPE, SIG_IGN);
-    /* getopt begins its error messages with this name */
+    /* getopt begins its error messages with the program name argv[0] */
     argv[0] = (char *)(uintptr_t) "fabricctl";
     int rc = obey(&o, argc, argv);
     free(o.session.fails);

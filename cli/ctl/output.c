@@ -105,7 +105,7 @@ void out_millis(struct out *o, const char *key, const char *label, enum out_tone
 void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
               unsigned decimals)
 {
-    /* long enough for the text of any double */
+    /* room for the text of any double */
     char text[340];
     snprintf(text, sizeof text, "%.*f", (int)decimals, value);
     o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});

@@ -33,11 +33,12 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
  * some output is missing because memory ran out. */
 int out_close(struct out *o);
 
-/* Begin and end a record. The output of a command is a record, which is an object in JSON. In text,
- * a record within a row adds those of its values to the row that have a label. */
+/* These functions begin and end a record, which is an object in JSON. The whole output of a
+ * command is a record. If a record is inside a row of a table, text output adds those of its
+ * values to the row that have a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
-/* Write a value in a record or in a row. */
+/* These functions write a value in a record or in a row. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
@@ -51,20 +52,21 @@ void out_real(struct out *o, const char *key, const char *label, enum out_tone t
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
 /* Writes null in JSON and "-" in text. */
 void out_none(struct out *o, const char *key, const char *label);
-/* Begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a value for each
- * column, in the order of `columns`. A value without a label appears only in JSON. If `live` is
- * true, each row is printed at once: in text in columns of fixed width, in JSON as one line. */
+/* These functions begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a
+ * value for each column, in the order of `columns`. A value without a label appears only in
+ * JSON. If `live` is true, each row is printed at once: in text in columns of fixed width, in
+ * JSON as one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live);
 void out_row(struct out *o);
 void out_row_end(struct out *o);
 void out_table_end(struct out *o);
-/* Writes a formatted value, in text output only. */
+/* Writes a value formatted as by printf, in text output only. */
 void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes a text that may have several lines, in JSON output only. */
 void out_lines(struct out *o, const char *key, const char *text);
-/* Returns whether writing has failed, so that the caller can stop. */
+/* Returns true if writing has failed, so that the caller can stop. */
 bool out_broken(const struct out *o);
 /* Writes a line, in text output only. */
 void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)

@@ -37,13 +37,13 @@ struct out {
     const struct out_column *columns;
     size_t column_count;
     bool in_row, failed;
-    /* Only the text format uses the members below. */
-    /* [cell_count] cells of the table, row by row */
+    /* Only the text format uses the members from here on. */
+    /* [cell_count] cells of the present table, row by row */
     struct cell *cells;
     size_t cell_count, cell_room, row_cell;
-    /* Only the JSON format uses the members below. */
+    /* Only the JSON format uses the members from here on. */
     unsigned depth;
-    /* nothing was written yet at this depth of nesting */
+    /* true: nothing was written yet at this depth of nesting, so no comma is needed */
     bool first;
 };
 

@@ -88,7 +88,7 @@ static void value(struct out *o, const struct value *v)
     fputc('\n', o->to);
 }
 
-/* Prints one line of cells. The last column is not padded. */
+/* Prints one row of a table. The last column is not padded with spaces. */
 static void put_row(struct out *o, const struct cell *cells, const size_t *widths)
 {
     for (size_t i = 0; i < o->column_count; i++) {
@@ -130,7 +130,7 @@ static void row(struct out *o)
     o->row_cell = o->cell_count;
 }
 
-/* Ends a row. If memory ran out, drops the incomplete row. */
+/* Ends a row of a table. If memory ran out, drops the incomplete row. */
 static void row_end(struct out *o)
 {
     while (o->failed && o->cell_count > o->row_cell)

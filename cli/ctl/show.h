@@ -13,7 +13,7 @@
 
 #define SHOW_LEN 96
 
-/* Returns a name such as "Active", or "?" if the state is unknown. */
+/* Returns the name of a port state, such as "Active"; "?" if the state is unknown. */
 const char *show_port_state(Fabric__V1__PortState state);
 enum out_tone tone_port_state(Fabric__V1__PortState state);
 const char *show_physical_state(Fabric__V1__PhysicalState state);
@@ -33,18 +33,18 @@ void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */
 
-/* Write fields of an API message unchanged, with the field names as keys. out_keys writes to JSON
- * only; `names` has the field names, separated by spaces. The arguments of out_fields are pairs of
- * a field name and a label, followed by NULL. */
+/* These functions write fields of an API message as they are, with the field names as keys.
+ * out_keys writes to JSON only; `names` has the field names, separated by spaces. The arguments
+ * of out_fields are pairs of a field name and a label, followed by NULL. */
 void out_keys(struct out *o, const ProtobufCMessage *m, const char *names);
 void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((sentinel));
 
-/* Write a port or a rate to a row or record. The keys of the port begin with `prefix`, such as
- * "from_". */
+/* These functions write a port or a rate to a row or record, in JSON output only. The keys of
+ * the port begin with `prefix`, such as "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
-/* Write a port, a rate or a time, as show_port, show_rate and show_time format it. In text output
- * only. */
+/* These functions write a port, a rate or a time as show_port, show_rate and show_time format
+ * it, in text output only. */
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);
 void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate);
 void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t);

@@ -9,13 +9,14 @@
 /* Writes all quality figures to a record or row, in JSON output only. The keys begin with `prefix`,
  * such as "before_". */
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
-/* Writes the quality figures as text lines, and the tables "hops" and "worst". */
+/* Writes the quality figures as text lines, and as the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);
-/* show_verdict returns the word for a verdict, such as "sound". tone_verdict returns its tone. */
+/* show_verdict returns a word for the result of a verification, such as "sound". tone_verdict
+ * returns the tone (output.h) in which it is shown. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
-/* Writes which traffic classes would have to share VLs if this engine made the routes. Text output
- * prints them after the label; label NULL: in JSON output only. */
+/* Writes which traffic classes would have to share VLs if this engine made the routes. Text
+ * output prints them after the label; label == NULL: JSON output only. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

@@ -13,8 +13,8 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    /* The arguments, which the usage message prints after "fabsim NAME ". May have several
-     * lines. */
+    /* arguments of the command, which the usage message prints after "fabsim NAME "; may have
+     * several lines */
     const char *usage;
     const char *summary;      /* description in one line */
     void (*help)(FILE *file); /* prints further help; NULL: there is none */

@@ -13,7 +13,7 @@
 
 struct counts {
     uint32_t hosts, aggregation, routers, isls, components;
-    /* [n]: number of switches that have n ports */
+    /* [n] number of switches that have n ports */
     uint32_t radix[256];
 };
 
@@ -43,8 +43,8 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* Returns the representative of the connected component to which node n belongs (union-find with
- * path compression). */
+/* Returns the representative of the connected component of node n (union-find with path
+ * compression). of[n]: another node of the same component. */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

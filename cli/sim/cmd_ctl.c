@@ -23,7 +23,9 @@
 /* maximum time to wait for an answer, in seconds */
 #define PATIENCE_S 30
 
-/* Connects to the server and returns the socket. On an error prints the reason and returns -1. */
+/*
+ * Connects to `fabsim serve` and returns the socket. On an error prints the reason and returns -1.
+ */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -47,7 +49,8 @@ static int reach(const char *base)
     return -1;
 }
 
-/* Prints the answer and returns the exit code, which is the first character of the answer. */
+/* Prints the server's answer without its first character, which is the exit code, and returns
+ * the exit code. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';
@@ -70,7 +73,7 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    /* the answer with the server's refusal can still be read */
+    /* the connection is reset after a refusal, but the answer with the reason can still be read */
     if (got < 0 && errno == ECONNRESET)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)

@@ -50,7 +50,7 @@ static int complain(int status)
     return CMD_FAILED;
 }
 
-/* Seals the builder into a fabric. Frees the builder, even on an error. */
+/* Makes the fabric that was put together in the builder. Frees the builder, even on an error. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
     int status = fab_fabric_builder_seal(b, ret);
@@ -90,8 +90,8 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_vari
     return result;
 }
 
-/* Returns the file name of a plane, such as "fabric-plane2.net" for "fabric.net". The caller frees
- * it. Returns NULL if memory ran out. */
+/* Returns the file name for a plane of a fabric with several planes, such as "fabric-plane2.net"
+ * for "fabric.net". The caller frees it. Returns NULL if memory ran out. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;

@@ -14,11 +14,11 @@
 #include "libfabmgr/recording/recording.h"
 
 #define AT_SMP_DATA 64
-/* bytes of the largest struct of an attribute */
+/* size in bytes of the largest struct of an attribute */
 #define LONGEST_STRUCT 512
 
-/* Prints a name. Unprintable bytes are printed as "?", because they can control a terminal and the
- * file is not trusted. */
+/* Prints a name. Unprintable bytes are printed as "?", because they could control the terminal;
+ * the file is not trusted. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);
@@ -59,7 +59,7 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    /* the attribute of a Get has no data */
+    /* the attribute in a Get request has no contents to print */
     if (verbose && e->bytes[3] != FAB_METHOD_GET)
         print_fields(e->bytes);
 }

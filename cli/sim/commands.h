@@ -13,15 +13,15 @@
 #include "cli/sim/console.h"
 
 #define COMMANDS_SESSIONS 16
-/* maximum bytes of a command or an answer */
+/* greatest size in bytes of a command packet or an answer */
 #define COMMANDS_PACKET_MAX 65536
 
 struct commands {
     struct console *console; /* owned by the caller */
     int listening;           /* the socket that accepts connections; -1: closed */
-    /* sockets of the open sessions; -1: this entry is free */
+    /* sockets of the open sessions (connections of `fabsim ctl`); -1: this entry is free */
     int sessions[COMMANDS_SESSIONS];
-    /* standard input is a terminal and needs a prompt */
+    /* true: standard input is a terminal and needs a prompt */
     bool at_terminal;
     char line[CONSOLE_LINE_MAX]; /* the current line of standard input */
     size_t line_len;
@@ -31,12 +31,14 @@ struct commands {
 /* Opens the socket for commands. Returns 0; on an error prints the reason and returns -1. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
-/* Accepts a connection, if the peer belongs to the same user or to root. Returns the index of the
- * session, or -1. */
+/* Accepts a connection of `fabsim ctl`, if its process belongs to the same user or to root.
+ * Returns the index of the session, or -1. */
 int commands_accept(struct commands *d);
-/* Reads commands from a session that is readable. Returns false if the session was closed. */
+/*
+ * Reads and runs commands from a session that is readable. Returns false if the session was closed.
+ */
 bool commands_serve(struct commands *d, unsigned session);
-/* Reads commands from standard input. Returns false at the end of the file. */
+/* Reads and runs commands from standard input. Returns false at the end of the file. */
 bool commands_read_input(struct commands *d);
 void commands_prompt(const struct commands *d);
 

@@ -97,10 +97,10 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
-    /* argument: its name in the help; NULL if the command takes none. */
+    /* name: of the command. argument: its name in the help; NULL: the command takes no argument. */
     const char *name, *argument;
     command_function *run;
-    /* text of the help; NULL: this is another name of the command before */
+    /* text of the help; NULL: this entry is another name of the command before it */
     const char *summary;
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},
@@ -134,7 +134,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Runs one command. `line` has no spaces at either end. The function modifies it. */
+/* Runs one command. `line` has no spaces at its beginning and end; the function modifies it. */
 static int run_line(struct console *c, char *line, struct fab_text *out)
 {
     char *argument = line + strcspn(line, " \t");

@@ -25,8 +25,8 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* Kinds of subjects: CABLE is one cable. CABLES is one cable, or all cables of a node. PORT is a
- * port and may be port 0 of a switch. */
+/* Kinds of subjects of a fault. CABLE: one cable. CABLES: one cable, or all cables of a node.
+ * PORT: one port, which may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
@@ -37,7 +37,7 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    /* the extra word; "" if the verb takes none */
+    /* the other word of the line, if the verb takes one; otherwise "" */
     const char *word;
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
@@ -47,11 +47,11 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    /* alias: ibsim's name of the fault; NULL: ibsim does not have it */
+    /* name: verb of the fault. alias: ibsim's name of it; NULL: ibsim does not have this fault. */
     const char *name, *alias;
     enum subject subject;
-    /* word: how messages name the extra word; NULL: the verb takes none. options: the names of the
-     * options, each followed by a space. */
+    /* word: how messages name the other word of the line; NULL: the verb takes none. options:
+     * the names of the options, each followed by a space. */
     const char *word, *options;
     fault_function *run;
     const char *usage, *summary;
@@ -91,7 +91,8 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* Returns the value of an option as a 32-bit number. A larger value becomes UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number (`otherwise` if the option is not
+ * given). A larger value becomes UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -409,7 +410,7 @@ static bool takes(const struct fault *f, const char *name, size_t len)
     return false;
 }
 
-/* Returns whether a word is an option: letters followed by "=". */
+/* Returns true if a word is an option: letters followed by "=". */
 static bool is_option(const char *word)
 {
     size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
@@ -496,8 +497,8 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits "PATTERN/PORT". Without "/PORT", ret->port becomes 0. Returns whether the text is a
- * pattern. */
+/* Splits "PATTERN/PORT". Without "/PORT", ret->port becomes 0. Returns true if the text is a
+ * pattern of node descriptions. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;

@@ -13,8 +13,8 @@
 #include "libfabmgr/sim/sim.h"
 
 struct fault;
-/* Finds the fault with this verb, in upper or lower case. Returns NULL if there is no such
- * fault. */
+/* Finds the kind of fault with this verb, in upper or lower case. Returns NULL if there is no
+ * such verb. */
 const struct fault *fault_find(const char *verb);
 /* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
  * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If a
@@ -26,8 +26,8 @@ void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);
 
-/* Reads a number ("3"), a time ("150ms", "2s", "5min"; *ret is in microseconds) or a share ("1%";
- * *ret is 0.01). Returns false if the text is none of these. */
+/* Parses a number ("3"), a time ("150ms", "2s", "5min"; *ret is in microseconds) or a share
+ * ("1%"; *ret is 0.01). Returns false if the text is none of these. */
 bool fault_number(const char *text, double *ret);
 
 #endif

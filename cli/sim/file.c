@@ -41,7 +41,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    /* the last read did not fill the buffer, so the NUL fits */
+    /* there is room for the NUL, because the last read did not fill the buffer */
     text[len] = '\0';
     *ret_text = text;
     *ret_len = len;

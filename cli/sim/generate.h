@@ -31,7 +31,7 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    /* this option and the following ones apply to all families */
+    /* this option and those after it apply to all families */
     OPT_RADIX,
     OPT_SPEED,
     OPT_WIDTH,
@@ -48,12 +48,12 @@ enum option_id {
 #define LIST_MAX FAB_GENERATE_DIMENSIONS
 _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 
-/* The value of an option; the default if the user did not give the option. For a list, `number` is
- * the length of the list. */
+/* The value of an option, or its default if the user did not give the option. For a list,
+ * `number` is the length of the list. */
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    /* for a share such as "5%": parts per million; `number` is then 0 */
+    /* for an option with a share such as "5%": parts per million; `number` is then 0 */
     uint32_t ppm;
     const char *text;
     bool given;
@@ -61,18 +61,18 @@ struct value {
 
 struct family {
     const char *name, *summary;
-    /* Bits of enum option_id: options that the user must give, and all options that the family
-     * takes. */
+    /* Bitsets with bit 1 << enum option_id. needs: options that the user must give. takes: all
+     * options of the family. */
     uint64_t needs, takes;
-    /* Makes the fabric. Returns the status of the function of libfabmgr/fabric/generate.h that it
-     * calls. If the status is RANGE, the error message is `limits`, which says what values are
-     * allowed. */
+    /* Makes a fabric of the family. Returns the status of the function of
+     * libfabmgr/fabric/generate.h that it calls. If the status is RANGE, the error message is
+     * `limits`, which says what values are allowed. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
 extern const struct family families[];
 extern const unsigned family_count;
-/* returns NULL if there is no such family */
+/* returns the family with this name; NULL if there is none */
 const struct family *family_find(const char *name);
 
 /* Reads the options of a family; argv[0] is the family. The values go to values[OPTION_COUNT], and

@@ -45,7 +45,7 @@
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
-/* errno ETIMEDOUT, which libibumad reports for a lost request */
+/* status of a lost request: errno ETIMEDOUT, which libibumad reports to the program */
 #define STATUS_LOST 110
 #define PKEYS_MEMBER 0xffff
 
@@ -126,8 +126,9 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* Returns the client to which the hub delivers a MAD that arrives at this port; HUB_CLIENTS if
- * there is none. */
+/*
+ * Returns the client that receives a MAD which arrives at this port; HUB_CLIENTS: no client does.
+ */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -194,8 +195,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Returns the requests that a disconnecting client has not answered to the clients that sent them,
- * with the status "lost". */
+/* Ends the requests that a disconnecting client has not answered: sends them back to the clients
+ * that made them, with the status "lost". */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -213,8 +214,8 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Copies the MAD into the packet and delivers the packet. The header of the packet stays unchanged.
- * Returns the client that received the packet; HUB_CLIENTS: none. */
+/* Copies the MAD into the packet and delivers the packet. Only the MAD in the packet changes,
+ * not its header. Returns the client that received the packet; HUB_CLIENTS: none. */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
@@ -506,8 +507,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* Answers with data from PortInfo. The first byte of the request is the port number; 0 means the
- * client's own port. */
+/* Answers a control request with data from PortInfo. The first byte of the request is the port
+ * number; 0 means the client's own port. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -524,8 +525,8 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     return true;
 }
 
-/* Answers with the first block of the device's P_Key table. If the device does not answer, the
- * answer is the default table. */
+/* Answers a control request with the first block of the device's P_Key table. If the device does
+ * not answer, the answer is the default table. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -559,8 +560,8 @@ static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        /* The hub has already removed this client. A disconnect request then succeeds, and all
-         * other requests fail. */
+        /* the hub has removed this client already: a disconnect request then succeeds, and all
+         * other requests fail */
         return type == DISCONNECT;
     if (type == DISCONNECT) {
         hub_detach(h, id);

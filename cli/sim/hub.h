@@ -16,7 +16,7 @@
 
 /* maximum number of clients; the protocol permits 65,536 */
 #define HUB_CLIENTS 256
-/* maximum number of pending requests that the hub remembers */
+/* greatest number of pending requests that the hub remembers */
 #define HUB_WAITS 256
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
@@ -29,16 +29,18 @@ struct hub_client {
     bool is_sm;
     /* bitset of the management classes of MADs that the client has sent */
     uint64_t classes[4];
-    /* number of MADs that the client has sent */
+    /* number of MADs that the client has sent so far */
     uint64_t sent;
-    /* number of MADs delivered to the client: answers, requests and traps */
+    /* number of MADs that were delivered to the client: answers, requests and traps */
     uint64_t received;
-    /* number of MADs returned to the client as lost */
+    /* number of MADs that were returned to the client as lost */
     uint64_t lost;
-    /* number of MADs dropped because the queue to the client was full */
+    /* number of MADs that were dropped because the queue to the client was full */
     uint64_t unread;
 };
-/* Functions of the hub's owner, which the hub calls. They must not call the hub. */
+/*
+ * The functions of the hub's owner, which the hub calls. They must not call functions of the hub.
+ */
 struct hub_owner {
     void *context;
     /* Creates the socket for a client that connects. Returns false if there is no socket; the hub
@@ -50,19 +52,19 @@ struct hub_owner {
 };
 /* a pending request */
 struct hub_wait {
-    /* client: the client that sent the request. with: the client that has received the request and
-     * not answered it yet; HUB_CLIENTS: the simulated fabric has received it and delays the answer
-     */
+    /* client: the client that sent the request. with: the client that has received the request
+     * and not answered it yet; HUB_CLIENTS: the simulated fabric has received the request and
+     * delays the answer. */
     unsigned client, with;
     uint64_t since_ms; /* time at which the request was sent */
     uint8_t packet[HUB_PACKET_SIZE];
 };
 struct hub {
     struct fab_sim *sim; /* owned by the caller */
-    /* node to which a client is attached that names no node */
+    /* id of the node to which a client is attached that names no node */
     uint32_t first_node;
     struct hub_owner owner;
-    /* all client ids in use are below this number */
+    /* a number above all client ids in use */
     unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */
@@ -78,8 +80,8 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* Handles a datagram with a MAD from a client. The function modifies the datagram. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the time; the owner calls this function regularly. Each request without an answer for
- * HUB_PATIENCE_MS is returned to its client as lost. */
+/* Sets the time; the owner calls this function regularly. The hub then returns each request to
+ * its client as lost that has had no answer for HUB_PATIENCE_MS. */
 void hub_tick(struct hub *h, uint64_t now_ms);
 /* Delivers MADs that devices sent by themselves, such as traps. The owner calls this function after
  * faults. */

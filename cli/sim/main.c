@@ -49,7 +49,7 @@ static bool wants_help(const char *arg)
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
-    /* getopt begins its error messages with this name */
+    /* getopt begins its error messages with the program name argv[0] */
     argv[0] = (char *)(uintptr_t) "fabsim";
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);

@@ -15,7 +15,7 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    /* argument: its name in the help; NULL if the option takes none */
+    /* name: of the option. argument: its name in the help; NULL: the option takes no argument. */
     const char *name, *argument;
     enum kind kind;
     uint64_t value; /* default value */
@@ -96,7 +96,7 @@ static bool parse_list(const char *text, struct value *ret)
     return false;
 }
 
-/* Parses a number such as "12" as a count, or a number such as "1.5%" as a share. */
+/* Parses the value of an option that is a number ("12") or a share ("1.5%"). */
 static bool parse_share(const char *text, struct value *ret)
 {
     char *end;
@@ -189,7 +189,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
-    /* getopt begins its error messages with this name */
+    /* getopt begins its error messages with the program name argv[0] */
     argv[0] = (char *)(uintptr_t) "fabsim";
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')

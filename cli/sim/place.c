@@ -13,7 +13,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* length of a node id such as S-0008f10400410015 */
+/* length of a node's id in a topology file, such as S-0008f10400410015 */
 #define ID_LEN 18
 
 /* Returns the hexadecimal digits in the id of a node of a topology file, such as
@@ -49,8 +49,8 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* Finds a node and, unless `number` is NULL, a port of it. `number` points to the digits of the
- * port number, which must be followed by the text `after`. */
+/* Finds a node and, unless `number` is NULL, one of its ports. `number` points to the digits of
+ * the port number, and the text `after` must follow them. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {
@@ -63,8 +63,8 @@ static int find_parts(const struct fab_sim *sim, const char *node, const char *n
     return status;
 }
 
-/* Finds a node or port whose name is written as in ibsim's console. `name` is the text after the
- * opening quote. */
+/* Finds a node or port whose name is written as in ibsim's console: "NODE" or "NODE"[PORT].
+ * `name` is the text after the opening quote. */
 static int find_quoted(const struct fab_sim *sim, char *name, struct place *ret)
 {
     char *quote = strrchr(name, '"');

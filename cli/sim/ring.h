@@ -8,12 +8,13 @@
 
 #include "cli/sim/hub.h"
 
-/* maximum number of datagrams in a ring; further ones are refused */
+/* greatest number of datagrams in a ring; further datagrams are refused */
 #define RING_MAX 4096u
 
 struct ring { /* all bytes zero: the ring is empty */
     uint8_t (*slots)[HUB_PACKET_SIZE];
-    /* Index of the oldest datagram; number of datagrams; number of slots, a power of two. */
+    /* head: index of the oldest datagram. count: number of datagrams. room: number of allocated
+     * entries, a power of two. */
     uint32_t head, count, room;
 };
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
@@ -21,8 +22,8 @@ enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 void ring_fini(struct ring *r);
 /* Returns false if the ring is full. */
 bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]);
-/* Sends as many datagrams as the socket accepts. Returns RING_DEAD if no process is at the other
- * end. */
+/* Sends as many datagrams of the ring as the socket accepts. Returns RING_DEAD if no process is
+ * at the other end. */
 enum ring_state ring_send(struct ring *r, int fd);
 
 #endif

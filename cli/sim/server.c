@@ -40,9 +40,9 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    /* the client has unsent datagrams, so server.dirty lists it */
+    /* true: the client has unsent datagrams, and server.dirty lists it */
     bool dirty;
-    /* the client's socket is full; epoll reports when it has room */
+    /* true: the client's socket is full; epoll reports when it has room */
     bool blocked;
     struct ring ring;
 };
@@ -50,8 +50,8 @@ struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    /* began_us: clock at the start of the server. alarm_us: simulated time at which the alarm
-     * fires. */
+    /* began_us: clock in us at the start of the server. alarm_us: simulated time in us at which
+     * the timer `alarm` fires. */
     uint64_t began_us, alarm_us;
     struct hub hub;
     struct console console;
@@ -155,8 +155,8 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends until no client has unsent datagrams. A loop is needed, because the removal of a client
- * whose process has ended may cause traps for other clients. */
+/* Sends datagrams until no client has unsent ones. This needs a loop, because the removal of a
+ * client whose process has ended may cause traps for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {

@@ -11,10 +11,10 @@
 struct server_settings {
     const char *base; /* base of the socket names */
     const char *name; /* name of the fabric */
-    /* node to which a client is attached that names no node */
+    /* id of the node to which a client is attached that names no node */
     uint32_t first_node;
     bool console; /* read commands from standard input */
-    /* print a line when a client connects or disconnects */
+    /* true: print a line when a client connects or disconnects */
     bool verbose;
 };
 /* Serves the fabric until a command or a signal stops the server. On an error prints the reason.

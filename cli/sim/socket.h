@@ -16,8 +16,8 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* Return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length of the name
- * includes a NUL at its end. */
+/* These functions return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length
+ * of the name includes a NUL at its end. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
 /* Returns the number at the end of a name "BASE:ROLE123". Returns 0 if the name does not have this
@@ -27,9 +27,9 @@ uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, co
 /* Returns the base of the socket names: the environment variable IBSIM_SOCKNAME or, if it is not
  * set, "sim". Clients with the same environment use the same base. */
 const char *socket_base(void);
-/* Returns whether a base name can be used. If not, prints the reason. */
+/* Returns true if a base name can be used. Otherwise prints the reason. */
 bool socket_base_check(const char *base);
-/* Returns whether the process at the other end belongs to the same user or to root. */
+/* Returns true if the process at the other end belongs to the same user or to root. */
 bool socket_peer_trusted(int fd);
 
 #endif

@@ -29,9 +29,9 @@ enum kind {
     KIND_KEY,
     /* like KIND_KEY, but the word "derived" is accepted, too */
     KIND_M_KEY,
-    /* bool: the value is the word "generated" or "derived" */
+    /* bool: true if the value is the word "generated" or "derived" */
     KIND_GENERATED,
-    KIND_DERIVED, /* bool: the value is the word "derived" */
+    KIND_DERIVED, /* bool: true if the value is "derived" */
     /* any text, stored as a malloc'd copy */
     KIND_TEXT,
     /* any text that fits, stored as a copy in char[size] */
