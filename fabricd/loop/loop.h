@@ -89,10 +89,10 @@ struct loop_iterations {
 void loop_at(struct loop *l, const char *what);
 void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
+struct fab_pool;
 /* Returns the thread pool for parallel computations, with one thread per CPU. Call this function on
  * the loop thread. The pool is valid until loop_free. NULL: there is no pool, for example in
  * virtual time. */
-struct fab_pool;
 const struct fab_pool *loop_thread_pool(struct loop *l);
 
 #endif

@@ -48,9 +48,9 @@ struct fab_export;
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
+#define FAB_EXPORT_PIECE (48u << 10)
 /* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, which end with a whole
  * line. Sets *ret_done after the last piece. Returns NOMEM. */
-#define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 
 #endif

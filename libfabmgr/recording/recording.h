@@ -96,9 +96,9 @@ int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_
  * Does not pack settings, which may be larger than room[]; use fab_recording_pack_settings. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
+#define FAB_RECORDING_PREFIX 12
 /* Packs the first 12 bytes of an entry of settings; the text of the settings follows them in the
  * file. */
-#define FAB_RECORDING_PREFIX 12
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If it is a MAD, its bytes are in mad[] and ret->bytes points to them.

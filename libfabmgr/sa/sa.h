@@ -24,9 +24,9 @@ const struct fab_view *fab_sa_view(const struct fab_sa *sa);
 /* Sets the alias GUIDs by which requests can name ports. The caller owns `aliases` and may change
  * them between queries. NULL: there are none. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
+#define FAB_SA_MANAGERS 64
 /* Sets the SMInfo of the other managers, as they last answered; the array is copied. Returns LIMIT
  * if there are more than FAB_SA_MANAGERS. */
-#define FAB_SA_MANAGERS 64
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* Returns the port that owns a LID and has this port GUID or alias GUID; FAB_NONE if there is
  * none. */

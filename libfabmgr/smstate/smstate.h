@@ -56,16 +56,17 @@ enum fab_smstate_poll {
  * not respond. Unless FAB_SMSTATE_STAYS is returned, the state is DISCOVERING afterwards, and the
  * caller begins a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
+/* Controls of subnet managers: the attribute modifiers of SubnSet(SMInfo), IBA 14.4.1. */
+enum fab_sm_control {
+    FAB_SM_HANDOVER = 1,
+    FAB_SM_ACKNOWLEDGE = 2,
+    FAB_SM_DISABLE = 3,
+    FAB_SM_GO_STANDBY = 4,
+    FAB_SM_DISCOVER = 5,
+};
 /* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the status of
  * the response (IBA 13.4.7); 0: the packet was accepted. If *ret_rediscover is true afterwards,
  * the caller begins a heavy sweep. */
-enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
-                      FAB_SM_HANDOVER = 1,
-                      FAB_SM_ACKNOWLEDGE = 2,
-                      FAB_SM_DISABLE = 3,
-                      FAB_SM_GO_STANDBY = 4,
-                      FAB_SM_DISCOVER = 5,
-};
 uint16_t fab_smstate_control(struct fab_smstate *s, uint32_t attr_mod,
                              const struct fab_sm_info *from, bool *ret_rediscover);
 const char *fab_smstate_name(uint8_t state); /* returns a name such as "master" */

@@ -293,9 +293,9 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
+#define FAB_PATH_RECORD_LEN 64
 /* Unpack and pack a PathRecord faster than the functions above. If a value has more bits than its
  * field, packing drops the high bits. */
-#define FAB_PATH_RECORD_LEN 64
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,

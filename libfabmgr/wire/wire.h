@@ -121,11 +121,11 @@ struct fab_mad {
  * permissive LID), and the return path is zero, because the nodes on the route fill it. Returns
  * INVAL if there are more than 63 hops or this is not an SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
+#define FAB_GMP_DATA 232
 /* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (with
  * class headers), and zeros. class_version 0 is written as 2 for subnet administration and
  * congestion control, and as 1 for other classes. Returns INVAL if there is too much data or this
  * is an SMP class. */
-#define FAB_GMP_DATA 232
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes the response to a received SMP. The method of the response follows from the request (Get
@@ -211,10 +211,10 @@ struct fab_notice { /* defined in IBA 13.4.8.2 */
  * traps. */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
+#define FAB_VIOLATION_HOPS 30
 /* What a port reports about a packet with a wrong key, in the traps 256 (M_Key), 257 (P_Key), 258
  * (Q_Key) and 259 (P_Key, at a switch port) (IBA 14.2.5.1). M_Keys and Q_Keys are secret and
  * therefore left out. */
-#define FAB_VIOLATION_HOPS 30
 struct fab_violation {
     /* LIDs of the packet with the wrong key; 0: not known. If trap 256 is about a directed-route
      * packet, slid is 0xffff. */
