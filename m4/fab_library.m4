@@ -17,3 +17,15 @@ AC_DEFUN([FAB_LIBRARIES_DONE],
    AC_MSG_ERROR([some of what fabricd is built from is not installed, each named in a warning above.
 On Debian this installs all of it:
     apt-get install $fab_missing_packages])])])
+
+# FAB_HARDEN(FLAGS): add flags that harden the programs to FAB_BASE_CFLAGS, if the compiler takes
+# them without a warning. _FORTIFY_SOURCE, for example, needs optimization, which CFLAGS decides.
+AC_DEFUN([FAB_HARDEN],
+[AC_MSG_CHECKING([whether $CC takes $1])
+fab_save_CFLAGS=$CFLAGS
+CFLAGS="$1 $CFLAGS -Werror"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <string.h>]], [[]])],
+  [AC_MSG_RESULT([yes])
+   FAB_BASE_CFLAGS="$FAB_BASE_CFLAGS $1"],
+  [AC_MSG_RESULT([no])])
+CFLAGS=$fab_save_CFLAGS])

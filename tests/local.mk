@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/calls.sh tests/help.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/calls.sh tests/help.sh tests/hardening.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
@@ -38,7 +38,7 @@ include tests/sa.mk
 TESTS += tests/layers.sh tests/calls.sh
 
 # ---- help, man pages and completion say the same
-TESTS += tests/help.sh
+TESTS += tests/help.sh tests/hardening.sh
 
 # ---- fabsim, as users call it
 EXTRA_DIST += tests/sim/test_fabsim.sh tests/sim/test_fabsim.py

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# hardening.sh: the programs are position independent, cannot have their relocations overwritten, have no
+# executable stack, and check their stack and their buffers. Prints TAP. Builds with sanitizers have checks of
+# their own, and builds without optimization cannot check buffers: both are skipped.
+set -u
+build=${abs_top_builddir:-$(cd "$(dirname "$0")/.." && pwd)}
+export LC_ALL=C
+n=0
+failed=0
+
+# check WHAT PATTERN TEXT: the text has a line with the pattern.
+check() {
+    n=$((n + 1))
+    if printf '%s\n' "$3" | grep -q "$2"; then
+        echo "ok $n - $1"
+    else
+        failed=$((failed + 1))
+        echo "not ok $n - $1"
+    fi
+}
+
+if grep -q 'fsanitize\|--coverage' "$build/config.status" || ! grep -q '_FORTIFY_SOURCE=3' "$build/config.status"; then
+    echo "1..0 # SKIP sanitizers, coverage or no optimization"
+    exit 0
+fi
+for program in fabricd/fabricd cli/fabricctl cli/fabsim; do
+    # libtool puts programs that it links to shared libraries into .libs.
+    file=$build/$program
+    [ -f "$(dirname "$file")/.libs/$(basename "$file")" ] && file=$(dirname "$file")/.libs/$(basename "$file")
+    header=$(readelf -hW "$file")
+    segments=$(readelf -lW "$file")
+    dynamic=$(readelf -dW "$file")
+    symbols=$(readelf -sW --dyn-syms "$file")
+    check "$program is position independent" 'Type: *DYN' "$header"
+    check "$program has read-only relocations" 'GNU_RELRO' "$segments"
+    check "$program binds its symbols at the start" 'NOW' "$dynamic"
+    check "$program has no executable stack" 'GNU_STACK.* RW ' "$segments"
+    check "$program checks its stack" '__stack_chk_fail' "$symbols"
+    check "$program checks its buffers" '__[a-z]*printf_chk\|__mem[a-z]*_chk' "$symbols"
+done
+echo "1..$n"
+[ "$failed" = 0 ]
