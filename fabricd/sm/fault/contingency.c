@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the N-1 contingencies: the local repair for the failure of each single link and each
- * single switch, before the failure happens. The failure of one link or one switch is called a
- * case. A local repair first searches the contingencies (sm_contingency_find).
+ * Computes the contingency plans: for the failure of each single link and each single switch, the
+ * local repair is computed before the failure happens. The failure of one link or one switch is
+ * called a case in this folder. A local repair first looks for the plan of its case
+ * (sm_contingency_find).
  *
- * A worker task computes contingencies while no round runs. It reads one version of the tables,
- * which does not change when a local repair makes the next version. The task runs in slices of
- * SLICE_US of processor time. After each slice the worker pauses for so long that the computation
- * takes at most contingency.cpu percent of one core. A trap ends the slice at once
- * (sm_contingency_yield).
+ * A worker task computes contingencies while no round runs. It reads a version of the tables that
+ * does not change when a local repair makes new tables. The task runs in slices of SLICE_US of
+ * processor time. After each slice the worker pauses for so long that the computation takes at most
+ * contingency.cpu percent of one core. A trap ends the slice at once (sm_contingency_yield).
  *
- * After a local repair, a targeted sweep or a rebalance, the contingencies follow the new state of
- * the repair session. The plans that the change does not touch stay. The others are checked, and
- * only those that the change invalidates are computed anew
- * (libfabmgr/repair/contingency/contingency.h). New tables for another fabric discard all
- * contingencies.
+ * After a local repair, a targeted sweep or a rebalance, the plans are brought up to date with the
+ * new state of the repair session. The plans that the change does not touch stay. The others are
+ * checked, and only those that the change invalidates are computed anew
+ * (libfabmgr/repair/contingency/contingency.h). If an engine computes tables for another fabric,
+ * all plans are dropped.
  *
- * The links that flapped or had errors are the first cases, and the switches follow. If the plans
- * fill the memory that contingency.memory allows, a new plan replaces plans of cases that are later
- * in the order.
+ * The first cases are the links that flapped or had errors, then come the switches, then all other
+ * links. If the plans fill the memory that contingency.memory allows, a new plan replaces the plans
+ * of later cases.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -30,38 +30,40 @@
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
-/* Delay from the end of a round to the start of the computation. */
+/* The computation starts this long after the end of a round. */
 #define QUIET_US 1000000u
 #define SLICE_US 4000u
-/* The shortest pause, and the pause in virtual time. */
+/* Minimum pause between two slices; in virtual time, always this pause. */
 #define PAUSE_US 4000u
-/* The pause while the background proof runs (apply/reproof.c). */
+/* The pause between two slices while the background proof runs (apply/reproof.c). */
 #define PROOF_PAUSE_US 20000u
 #define SLICE_CASES 64
-/* A plan may take at most 1 / PLAN_SHARE of contingency.memory. */
+/* A plan is kept only if it takes at most 1 / PLAN_SHARE of contingency.memory. */
 #define PLAN_SHARE 8
-/* LFT blocks per second, assumed until reroutes have shown the real rate. */
+/* Assumed rate of LFT writes in blocks per second, until reroutes have shown the real rate. */
 #define WRITE_RATE 25000
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    /* The newest state of the repair session, which the maker takes over first; NULL: the maker has
-     * it already. */
+    /* A newer state of the repair session, which the task gives to the maker before anything else.
+     * NULL: the maker has the newest state. */
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
-    /* the maker returns plans, because contingency.memory may have room for them */
+    /* The maker returns plans and not only figures, because contingency.memory may have room for
+     * them. */
     bool keep;
-    /* The slice ends after SLICE_US; false: in virtual time. */
+    /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
     bool timed;
-    /* Not 0: the slice must end; the loop thread sets it. */
+    /* The loop thread sets `stop` to a value other than 0 to end the slice. */
     int stop;
-    /* [SLICE_CASES] plans of the next cases, made for an earlier state; NULL: no plan */
+    /* [SLICE_CASES] plans of the next cases that were made for an earlier state of the session;
+     * NULL: there is no such plan */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
-    /* the state of the repair for which the plan is valid, as the number of commits */
+    /* The state of the session (its number of commits) for which each of these plans is valid. */
     uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
-    /* number of cases handled in this slice, and lengths of made[] and confirmed[] */
+    /* Number of cases that this slice has handled, and lengths of made[] and confirmed[]. */
     uint32_t cases, count, confirms;
     uint64_t cpu_ns;
     bool strays; /* the maker cannot follow `later` */
@@ -131,8 +133,8 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Drops the plan of the last case that has one and is not yet computed or checked for the present
- * state. Returns false if there is no such case. */
+/* To get memory, drops the plan of the last case whose plan was made for an earlier state and is
+ * not yet checked for the present one. Returns false if there is no such case. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -148,8 +150,8 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores a computed case with its plan. If the plan is too long, or if no memory can be freed for
- * it, stores the case without a plan. */
+/* Stores the result for a case, with its plan. If the plan is too long, or no memory can be freed
+ * for it, stores the result without the plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -175,8 +177,8 @@ static void take(struct sm *s, struct sm_contingency_job *j)
     j->count = 0;
 }
 
-/* Ends the computation for the present state. The maker is kept for the next state, unless the
- * computation failed. */
+/* Ends the computation for the present state of the session. The maker stays for the next state,
+ * unless the computation failed. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -211,7 +213,7 @@ static void drop(struct sm_contingency_state *a)
     begin_state(a);
 }
 
-/* Returns the pause after a slice that took `cpu_ns` of processor time. */
+/* Returns how long to pause after a slice that took `cpu_ns` of processor time, in microseconds. */
 static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
 {
     uint64_t percent = s->in.config->contingency_cpu;
@@ -240,7 +242,7 @@ static void done(void *owner, void *ctx)
         finish(s, j->status);
     job_free(j);
     if (!loop_timer_pending(a->timer))
-        /* The session may have changed while the task ran. */
+        /* The repair session may have changed while the task ran. */
         sm_contingency_prepare(s);
 }
 
@@ -250,7 +252,7 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Gives the worker the plans of the next cases that were made for an earlier state. */
+/* Gives the worker task the plans that the next cases have from an earlier state of the session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {
@@ -267,7 +269,8 @@ static const struct fab_lft *session_tables(struct sm *s)
     return fab_repair_session_tables(sm_repair_session(s), s->model.target);
 }
 
-/* Starts a slice. The task takes over `later`. */
+/* Starts a worker task for the next slice. The task takes over `later`, a newer state of the repair
+ * session, or NULL. Returns OK or NOMEM. */
 static int go_on(struct sm *s, struct fab_repair *later)
 {
     static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};
@@ -296,7 +299,8 @@ static int go_on(struct sm *s, struct fab_repair *later)
     return r;
 }
 
-/* Lists the links that are more likely to fail than others, in ids of the repair session. */
+/* Lists the links that are more likely to fail than others, because they flapped or had errors, by
+ * port ids of the repair session. */
 static int set_likely(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -346,8 +350,8 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Makes the contingencies belong to the present repair session, or drops them. Must not be called
- * while the worker task runs. */
+/* Assigns the plans to the present repair session, or drops them if it is one for other tables.
+ * Must not be called while the worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -358,7 +362,7 @@ static void take_over(struct sm *s)
         drop(a);
 }
 
-/* Returns whether there is something to compute for the present state of the repair session. */
+/* Returns whether plans must be computed or checked for the present state of the repair session. */
 static bool is_behind(const struct sm *s)
 {
     const struct sm_contingency_state *a = &s->fault->contingency;
@@ -372,12 +376,13 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
-        /* The background proof takes the share of the core that contingency.cpu permits. */
+        /* The background proof uses the share of the core that contingency.cpu permits, so the
+         * plans wait. */
         loop_timer_set(a->timer, PROOF_PAUSE_US);
         return;
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        /* sm_contingency_prepare sets the timer again when the round has ended. */
+        /* When the running round ends, sm_contingency_prepare sets the timer again. */
         return;
     take_over(s);
     if (!is_behind(s))
@@ -472,7 +477,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Converts a port id of the repair session to the id of the same port in the snapshot. */
+/* Returns the id in the snapshot of a port of the repair session. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

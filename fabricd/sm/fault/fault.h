@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interface of fabricd/sm/fault for fabricd/sm/wiring. This folder has the port probe that follows
- * a trap, the local repair of routes, and the N-1 contingencies.
+ * a trap, the local repair of routes, and the contingency plans.
  */
 #ifndef FABRICD_SM_FAULT_FAULT_H
 #define FABRICD_SM_FAULT_FAULT_H
@@ -10,15 +10,15 @@
 
 int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
-/* Call this function when a round of port probe and local repair ends. */
+/* Call this function when a round with a port probe and local repair has ended. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns whether nodes were probed that no targeted sweep has read since. */
+/* Returns whether a port probe has read nodes that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
 bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid); /* this node */
-/* Drops contingencies that were computed for other tables, and starts the computation of the
- * missing ones. */
+/* Drops contingency plans that were computed for other tables, and starts to compute the missing
+ * ones. */
 void sm_contingency_prepare(struct sm *s);
-/* Makes the computation of contingencies pause at once, because a fault may have to be handled. */
+/* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
 void sm_contingency_yield(struct sm *s);
 
 extern const struct sm_phase sm_phase_probe, sm_phase_repair, sm_phase_report_repair;

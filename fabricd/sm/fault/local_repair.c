@@ -4,11 +4,12 @@
  * links that came back (returned_links.c). Its time depends on the number of routes over these
  * links, and not on the size of the fabric.
  *
- * Phase "repairing" takes the repair from the contingencies (contingency.c). If no contingency
- * fits, the phase computes and proves a repair on the loop thread, from the repair session
- * (apply/repair_state.c). The phase then changes fabric and tables, and publishes them. If readers
- * still use the fabric or the tables, it first makes new versions (libfabmgr/base/pages.h). Phase
- * "programming" (apply/program.c) sends the writes.
+ * Phase "repairing" takes the repair from the contingency plans (contingency.c). If no plan is for
+ * these links, the phase computes and proves a repair from the repair session
+ * (apply/repair_state.c), of few links on the loop thread and of many links on a worker thread. The
+ * phase then changes fabric and tables, and publishes them. If readers still use the fabric or the
+ * tables, it changes a new version of them (libfabmgr/base/pages.h). Phase "programming"
+ * (apply/program.c) sends the writes.
  *
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
@@ -41,8 +42,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds LFT writes of the repair to the plan: if `early` is true, those that must be acknowledged
- * before links come up, otherwise all others. */
+/* Adds LFT writes of the repair to the plan. early: those that must be acknowledged before links
+ * become Active; otherwise the other LFT writes. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {
@@ -81,8 +82,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Excludes all links of the silent switch at an end of this link, unless they are excluded
- * already. */
+/* Excludes all links of the silent switch at an end of this link from the snapshot, unless they are
+ * excluded already. Returns OK or NOMEM. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;
@@ -96,8 +97,8 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active is the number of those between Active
- * ports. Returns NOMEM. */
+/* Removes the failed links from the snapshot. *ret_active is how many of them had Active ports.
+ * Returns OK or NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active)
 {
     struct sm_model *m = &s->model;
@@ -128,8 +129,8 @@ static void keep_failed(struct fab_repair_idmap *c, struct sm_repair_search *x)
     x->dead = NULL;
 }
 
-/* Applies the repair: changes fabric and tables, publishes them, and sets the plan with the writes.
- * Returns an error only if memory runs out. */
+/* Applies the repair: changes fabric and tables, publishes them, and passes the plan of the writes
+ * to phase "programming". Returns OK or NOMEM. */
 static int carry_out(struct sm *s, struct sm_repair_search *x)
 {
     struct fab_repair_delta *d = &x->delta;
@@ -166,9 +167,9 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     return r;
 }
 
-/* Returns whether the repair would write tables of a silent switch that routes cannot avoid. The
- * manager sends no write to it. An engine must then compute tables for the entries that the switch
- * holds. */
+/* Returns whether the repair would change tables of a silent switch that routes cannot avoid. The
+ * manager cannot write them, so an engine must compute new tables around the entries that the
+ * switch holds. */
 static bool writes_fixed_tables(struct sm *s, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -188,8 +189,8 @@ static int enter(struct sm *s)
     return sm_repair_search_begin(s);
 }
 
-/* Ends the round without a repair. The trap that caused the probe is passed on to the targeted
- * sweep that follows. */
+/* Ends the round without a repair. The targeted sweep that follows gets the time of the trap that
+ * caused the probe. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",
@@ -207,7 +208,8 @@ static int leave(struct sm *s)
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
     if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
-        /* Failed links cannot wait for a sweep; returned links can. */
+        /* Failed links interrupt traffic, so they are repaired without the returned links, which
+         * wait for a sweep. */
         x = sm_repair_search_failed_only(s, x);
     if (!x)
         return FAB_E_NOMEM;
@@ -229,8 +231,8 @@ static int leave(struct sm *s)
     return r;
 }
 
-/* Emits events and makes records after the writes of a local repair. The store gets the view only
- * after the sweep that checks the repair. */
+/* Emits the events and makes the records of a local repair after its writes. The store gets the
+ * view only after the targeted sweep that checks the repair. */
 static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;

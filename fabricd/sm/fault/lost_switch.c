@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a switch fails, each of its neighbours sends a trap. To read all ports of all neighbours
- * would take a thousand reads, and 10 ms before the first write. Many of the traps may also be lost
- * in the failed switch, if they are routed through it. A port probe therefore reads all ports of
- * the first suspects only. If it finds one failed link to a switch, it asks another neighbour for
- * the state of its link to that switch. If two links to a switch failed, the switch has probably
- * failed. Directed routes then avoid it, and the probe reads the ports of all its
- * neighbours that lead to it, whether they sent a trap or not. One local repair thus handles the
- * failure of the whole switch.
+ * Finds out whether the failed links of a port probe belong to a switch that failed. When a switch
+ * fails, each of its neighbours sends a trap. Reading all ports of all neighbours would take a
+ * thousand reads, and would delay the first write by 10 ms. Many of the traps may also be lost in
+ * the failed switch, if they are routed through it. A port probe therefore reads all ports of the
+ * first suspects only. If it finds one failed link to a switch, it asks another neighbour for the
+ * state of its link to that switch. If two links to a switch failed, the switch has probably
+ * failed. Directed routes then avoid it, and the probe reads the ports of all its neighbours that
+ * lead to it, whether they sent a trap or not. One local repair thus handles the failure of the
+ * whole switch.
  *
- * If such a port of a suspect is still up, it does not explain the trap of the suspect, and the
- * probe reads all ports of the suspect after all. Other changes at a suspect whose trap is
- * explained are found by the targeted sweep that checks the result of the probe.
+ * If a suspect's port to the failed switch is still up, the suspect sent its trap for another
+ * reason, and the probe reads all its ports after all. If that port is down, it explains the trap.
+ * The targeted sweep that checks the result of the probe then finds other changes at this suspect.
  */
 #include <string.h>
 
 #include "fabricd/sm/fault/state.h"
 #include "libfabmgr/base/bitset.h"
 
-/* Failed links that make a switch count as failed. */
+/* A switch counts as failed if at least this many of its links failed. */
 #define LEAST_LINKS 2
 
 static uint32_t suspect_node(const struct sm *s, uint32_t suspect)
@@ -44,8 +45,8 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Returns the port of the neighbour at the far end of the switch's port. Returns FAB_NONE if no
- * link leads to another switch, or if its failure is known. */
+/* Returns the neighbour's port at the other end of the link of this port of the switch; FAB_NONE:
+ * no link leads to another switch, or the probe has already found this link failed. */
 static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -56,8 +57,8 @@ static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
     return fab_fabric_port(f, port)->peer;
 }
 
-/* Finds a neighbour, other than `suspect`, that is reached without the switch. Returns its port to
- * the switch, or FAB_NONE. */
+/* Finds a neighbour of the switch, other than `suspect`, to which the directed route does not lead
+ * through the switch. Returns the neighbour's port to the switch, or FAB_NONE. */
 static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t suspect)
 {
     const struct sm_model *m = &s->model;
@@ -71,7 +72,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* Notes that a link from the suspect to the switch failed, and that no other such link is known. */
+/* Notes that the link from the suspect to the switch `node` failed, as the first link of this
+ * switch. The switch may have failed, so another neighbour is asked. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;
@@ -81,7 +83,8 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
     if (l->doubts == SM_LOST_SWITCHES)
         return;
     uint32_t other = find_other_neighbour(s, node, suspect);
-    /* Next to the manager, all neighbours may be reached through the switch. */
+    /* If the switch is next to the manager, all its neighbours may be reached through it. The
+     * directed routes are then computed around it. */
     if (other == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
         other = find_other_neighbour(s, node, suspect);
     l->doubt[l->doubts] = node;
@@ -118,7 +121,8 @@ bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port)
     return *ret_port != FAB_NONE;
 }
 
-/* Returns whether reads of a first suspect are unanswered. Failed switches do not count. */
+/* Returns whether reads of one of the first suspects are unanswered, apart from suspects that are
+ * failed switches. */
 static bool reads_pending(const struct sm *s)
 {
     const struct sm_lost_switches *l = &s->fault->lost;
@@ -176,7 +180,8 @@ bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node)
     return false;
 }
 
-/* Returns whether a port of the suspect to a failed switch was found down. */
+/* Returns whether a port of the suspect that leads to a failed switch was found down, which
+ * explains the suspect's trap. */
 static bool is_explained(const struct sm *s, uint32_t suspect)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -229,6 +234,6 @@ void sm_lost_switch_stop(struct sm *s)
     if (!l->again)
         l->end = 0;
     l->again = true;
-    /* No answer comes to the reads that were given up. */
+    /* No answers will come to the reads that were given up. */
     memset(l->pending, 0, sizeof(l->pending));
 }

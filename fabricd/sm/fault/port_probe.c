@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "probing ports" reads the state of all links of the switches that traps named, with one
- * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which are urgent. A link
- * that an operator or a threshold isolates is treated as if it had failed. If a switch failed, few
- * ports of its neighbours are read (lost_switch.c).
+ * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which must be repaired at
+ * once. A link that is to be isolated is treated as if it had failed. If a switch failed, few ports
+ * of its neighbours are read (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
@@ -36,8 +36,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Returns whether the suspect that is being probed is a switch to which a directed route is known.
- */
+/* Sets *ret_node to the node of the next suspect. Returns whether it is a switch to which a
+ * directed route is known. */
 static bool find_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -49,8 +49,8 @@ static bool find_suspect(struct sm *s, uint32_t *ret_node)
     return true;
 }
 
-/* If the suspect is a silent switch that routes can avoid, takes all its links as links to be
- * excluded, without reading them. Returns whether the suspect is silent. */
+/* If the suspect is a silent switch, its ports cannot be read. If routes can avoid it, lists all
+ * its links as links that the local repair must exclude. Returns whether the suspect is silent. */
 static bool take_silent(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -69,7 +69,8 @@ static bool take_silent(struct sm *s, uint64_t guid)
     return true;
 }
 
-/* Begins with the next suspect. Returns false if the probe does not read it. */
+/* Begins to probe the next suspect, and sets *ret_node. Returns false if the probe does not read
+ * its ports. */
 static bool begin_suspect(struct sm *s, uint32_t *ret_node)
 {
     struct sm_fault *x = s->fault;
@@ -84,7 +85,7 @@ static bool begin_suspect(struct sm *s, uint32_t *ret_node)
     return known;
 }
 
-/* Fills in the request that reads a port of a switch. */
+/* Fills in a request that reads PortInfo of a port of a switch. */
 static void read_port(struct sm *s, uint32_t port, struct fab_mads_request *ret)
 {
     const struct fab_port *p = fab_fabric_port(s->model.fabric, port);
@@ -96,7 +97,8 @@ static void read_port(struct sm *s, uint32_t port, struct fab_mads_request *ret)
     sm_lost_switch_count(s, p->node, 1);
 }
 
-/* Reads the next port of a neighbour of a failed switch (lost_switch.c). */
+/* Fills in a request that reads the next port of a neighbour of a failed switch (lost_switch.c).
+ * Returns false if there is none now. */
 static bool read_neighbour(struct sm *s, struct fab_mads_request *ret)
 {
     uint32_t port;
@@ -222,9 +224,9 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
-/* Leaves the suspects that did not answer or were not read yet to the next port probe. The directed
- * routes to them probably lead over the failed links that were found, and the repair of these links
- * finds other routes. */
+/* Leaves the suspects that did not answer or were not read yet to another port probe. The directed
+ * routes to them probably lead over the failed links, and after the repair of these links the
+ * manager knows other routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;
@@ -235,9 +237,9 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Gives up unanswered requests. If a failed link was found, its repair does not wait for a switch
- * that hangs. If none was found, the probe waits for the first try of each request only, because
- * the targeted sweep reads the switch again. */
+/* Gives up unanswered requests, so that the repair of a failed link does not wait for another
+ * switch that hangs. If the probe has found no failed link, it waits for one try of each request,
+ * because a targeted sweep reads the switch again. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -252,8 +254,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     p->more = true;
     sm_lost_switch_stop(s);
     if (!tried)
-        /* The switches without an answer have had less time than one try, so they do not count as
-         * unresponsive yet. */
+        /* The switches had less than one try's time to answer, so they do not count as
+         * unresponsive. */
         p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);
 }
@@ -269,8 +271,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* Adds all switches on the directed route to a switch that did not answer, because any of them may
- * hang. */
+/* Adds to `to` all switches on the directed route to this node, which did not answer, because any
+ * of them may hang. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -291,9 +293,9 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the targeted sweep that checks the result of the probe. If a trap caused the probe, and
- * the probe found only changes of held-down links, no such sweep is needed, because a light sweep
- * finds other changes. */
+/* Requests the targeted sweep that checks the result of the probe. No such sweep is needed if a
+ * trap caused the probe and the probe found only changes of held-down links. A light sweep would
+ * find other changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

@@ -14,7 +14,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* Maximum number of links whose repair the loop thread computes. */
+/* The loop thread computes the repair of up to this many links; a worker thread computes those of
+ * more links. */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
@@ -34,8 +35,8 @@ void sm_repair_search_free(struct sm_repair_search *x)
     free(x);
 }
 
-/* Lists all failed links: those that the last port probe found, and those for which earlier local
- * repairs of this session changed routes, except links that came back. */
+/* Lists all failed links: those that the last port probe found, and those that earlier local
+ * repairs of this repair session routed around. Links that came back are left out. */
 static int list_failed(struct sm *s, struct sm_repair_search *x)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);
@@ -86,7 +87,8 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* The worker task owns x from now on; after an error, x is freed. */
+/* Computes the repair on a worker thread. The worker task owns x from now on; on NOMEM, x is
+ * freed. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};
@@ -102,8 +104,8 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Returns NOT_FOUND if there is no contingency plan for exactly these links. No contingency plan
- * covers links that came back. */
+/* Takes the contingency plan for exactly the failed links of this search. Returns OK, or NOT_FOUND
+ * if there is none. There is none for links that came back. */
 static int find_plan(struct sm *s, struct sm_repair_search *x)
 {
     if (s->fault->probe.gains > 0)
@@ -131,8 +133,8 @@ int sm_repair_search_begin(struct sm *s)
     return FAB_OK;
 }
 
-/* The proof of a repair that uses returned links assumes that the switches hold the present tables.
- * If they do not, the search ends with BUSY. */
+/* Sets the status BUSY if the repair uses links that came back and a switch does not hold the
+ * active tables. The proof of such a repair assumes that the switches hold them. */
 static void check_returns(struct sm *s, struct sm_repair_search *x)
 {
     if (x->status != FAB_OK || s->fault->probe.gains == 0 || sm_returns_stand(s, &x->delta))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds links between switches that come back after a failure. The repair session knows which link
- * each port had when the tables were computed. If a port probe finds a port up whose link had
- * failed, it verifies that the same link is back: NodeInfo read over the link shows whether the
- * same port is at its other end, and PortInfo of that port shows its state. SwitchInfo of both
- * switches shows whether one of them was reset, and has lost its tables. No sweep is needed for
- * such a link. The local repair removes the link from the list of dead links, and brings it to
+ * each port had when the tables were computed. If a port probe finds that a port whose link had
+ * failed is up, it verifies that the same link is back. NodeInfo that is read over the link shows
+ * whether the same port is at the other end, and PortInfo of that port shows its state. SwitchInfo
+ * of both switches shows whether one of them was reset, and has lost its tables. No sweep is needed
+ * for such a link. The local repair removes the link from the list of dead links, and brings it to
  * Active before any table entry leads into it.
  *
  * A targeted sweep handles all other links: links of hosts, links that the baseline does not have,
@@ -18,8 +18,9 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* The requests that verify a link. The tag of a request is one of these bits shifted left by
- * TAG_SHIFT, plus the port id. */
+/* The four requests that verify a link: NodeInfo over the link, PortInfo of the port at its other
+ * end, and SwitchInfo of both switches. The tag of a request is its bit shifted left by TAG_SHIFT,
+ * plus the port id. */
 enum { ASK_NODE = 1, ASK_PEER = 2, ASK_NEAR = 4, ASK_FAR = 8, ASK_ALL = 15 };
 #define TAG_SHIFT 32
 
@@ -103,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* The snapshot does not have the link yet, so sm_m_key_fill cannot find the port at the end of
-     * this route. */
+    /* Sets the M_Key here, because sm_m_key_fill cannot: the snapshot does not have the link yet,
+     * so it does not have the port at the end of this route. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;
@@ -144,8 +145,8 @@ static bool is_same_port(const struct fab_fabric *f, const struct sm_return *l, 
            info.num_ports == node->num_ports && info.local_port == fab_fabric_port(f, l->peer)->num;
 }
 
-/* Returns whether a switch has kept its tables. A switch that was reset has another LinearFDBTop
- * than the manager wrote. */
+/* Returns whether a switch has kept its tables. If it was reset, its LinearFDBTop differs from the
+ * value that the manager wrote. */
 static bool has_kept_tables(const struct sm *s, uint32_t sw, const uint8_t *data, size_t len)
 {
     struct fab_switch_info info;

@@ -13,73 +13,79 @@
 /* A link between two switches that may have come back (returned_links.c). */
 struct sm_return {
     struct sm_return *next;
-    /* Ids of its ports; a port probe found `port` up. */
+    /* Ids of the ports at its ends; the port probe found `port` up. */
     uint32_t port, peer;
-    /* The directed route over the link, to the switch of `peer`. */
+    /* Directed route to the switch of `peer` whose last hop is this link. */
     struct fab_path path;
-    /* PortInfo that was read from `port` and `peer`. */
+    /* PortInfo as it was read from `port` and from `peer`. */
     struct fab_port_info info[2];
-    /* Bits of the requests that were sent, and answered as expected. */
+    /* Bitsets of the verifying requests that were sent (asked) and answered as expected (good). */
     uint8_t asked, good;
 };
 struct sm_probe { /* result of a port probe */
-    /* ISLs that failed or must be isolated, each listed once. */
+    /* ISLs that the probe found failed, or that must be isolated, each listed once. */
     struct sm_link *link;
     uint32_t count;
     struct sm_return *back; /* ISLs that came back, each listed once */
-    /* [gains] the same links, after the probe has verified them. */
+    /* [gains] the ISLs that came back and were verified. */
     struct sm_link *gained;
     uint32_t gains;
-    /* Number of ports of held-down links whose state changed. */
+    /* Number of ports of held-down links at which the probe found another state than before. */
     uint32_t held;
-    /* Switches that did not answer or to which no route is known. */
+    /* Switches that did not answer the probe, or to which no directed route is known. */
     struct sm_guids unresponsive;
-    /* Other changes were found, so a targeted sweep must follow. */
+    /* The probe found other changes, which only a targeted sweep can handle. */
     bool more;
 };
 #define SM_LOST_SWITCHES 8
-/* Number of suspects of which a port probe reads all ports in any case. The failed switch itself
- * may be one of them, if it sent a trap before it failed. */
+/* A port probe reads all ports of this many suspects in any case. More than one is needed, because
+ * the failed switch itself may be among them if it sent a trap before it failed. */
 #define SM_FIRST_SUSPECTS 3
-/* State of lost_switch.c. Bit i of the bitsets stands for run.suspects[i]. */
+/* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] switches of which one link failed, and the port of another neighbour that shows
-     * whether they failed; FAB_NONE: the port was read, or there is none */
+    /* [doubts] doubt: a switch of which one link failed. other: the port of another neighbour to
+     * this switch, whose state shows whether the switch failed; FAB_NONE: it was read, or there is
+     * none. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* Their next port whose far end is read. */
+    /* Number of the next port of each failed switch; the probe reads the neighbour's port at the
+     * other end of its link. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
-    /* node[] is complete, so the other suspects may be read. */
+    /* The probe knows all failed switches (node[]), so it may read the other suspects. */
     bool decided;
-    /* narrow: neighbours of failed switches, whose ports are not all read at first. reread: those
-     * of them whose trap is not explained. */
+    /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
+     * those of them whose trap has another reason, so that the probe reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
-    /* The first reads have ended: of the suspects before `end`, the probe now reads only those in
-     * `reread`. */
+    /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only
+     * those in `reread`. */
     bool again;
-    /* Number of suspects when the first reads ended. */
+    /* Number of suspects when the probe began again. */
     uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */
-    /* Contingencies of the active tables. all.network is NULL if there are none. */
+    /* Contingency plans for the active tables. all.network is NULL if there are none. */
     struct fab_repair_contingencies all;
-    /* Computes the contingencies. NULL: there is none, or the worker task has it. */
+    /* Computes the plans (libfabmgr/repair/contingency). NULL: there is none, or the worker task
+     * has it. */
     struct fab_repair_contingency_maker *maker;
     struct loop_task *task; /* the worker task; NULL: none runs */
-    /* What the worker task works on; NULL: none runs. */
+    /* Input and result of the running worker task; NULL: none runs. */
     struct sm_contingency_job *job;
     struct loop_timer *timer;
-    /* The maker has computed all cases for the state all.commits. */
+    /* All plans are computed or checked for the state of the repair session with number
+     * all.commits. */
     bool complete;
-    /* number of cases, counted from the last one, that were searched for plans to free */
+    /* When memory is needed, plans are freed beginning with the last case: number of cases already
+     * tried. */
     size_t searched;
-    /* number of plans of earlier states that were found valid for the state all.commits */
+    /* Number of plans of earlier states that were found valid for the present state, all.commits.
+     */
     uint32_t kept;
-    /* Processor time of the worker tasks so far. */
+    /* Processor time of the worker tasks so far, in nanoseconds. */
     uint64_t cpu_ns;
     /* Links that had errors, the latest first. */
     struct sm_suspect {
@@ -90,19 +96,20 @@ struct sm_contingency_state { /* state of contingency.c */
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
 };
-/* A search for a repair (repair_search.c). While the worker task of the search runs, only the task
- * may access the members. */
+/* A search for a repair (repair_search.c). While its worker task runs, only the task may access the
+ * members. */
 struct sm_repair_search {
-    /* [deads] ports of all failed links, by the ids of the repair session. */
+    /* [deads] one port of each failed link, by port ids of the repair session. */
     uint32_t *dead;
     uint32_t deads;
-    /* For the worker task: copy of the session's state; else NULL. */
+    /* Copy of the state of the repair session for the worker task; NULL: the loop thread computes
+     * the repair. */
     struct fab_repair *copy;
-    /* For the worker task: the session's tables. */
+    /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
     struct fab_repair_delta delta;
-    /* OK: the delta is proved and its writes are ordered; otherwise why[] has the reason or is
-     * empty */
+    /* OK: the delta is proved and its writes are ordered. Otherwise the search failed, and why[]
+     * has the reason or is empty. */
     int status;
     char why[200];
     bool by_contingency;
@@ -112,13 +119,13 @@ struct sm_repair_search {
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    /* The search that ran on the loop thread; NULL: none. */
+    /* The ended search that the loop thread made; NULL: none. */
     struct sm_repair_search *search;
-    /* indices of the suspect and port that the running probe reads next */
+    /* The port that the running probe reads next: index of its suspect, and port number. */
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    /* Probed nodes that no targeted sweep has read since. */
+    /* Nodes that a port probe has read and no targeted sweep has read since. */
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
@@ -128,75 +135,76 @@ struct sm_fault {
 
 /* Functions of port_probe.c. */
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */
-/* Returns whether the probe found this failed link. */
+/* Returns whether the probe has found the link of this port failed. */
 bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of lost_switch.c. `suspect` is an index in run.suspects. */
-/* Call this function when the probe has found the failed link at this port. */
+/* Call this function when the probe has found that the link of this port failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port of a neighbour of a failed switch, or of a switch that may have failed, that
- * the probe must read. Returns false if there is none now. */
+/* Finds the next port that the probe must read to learn which switches failed, and which links they
+ * had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
- * one. */
+ * suspect. */
 bool sm_lost_switch_awaited(struct sm *s);
-/* Counts the unanswered reads of a switch. Call this function with change 1 for each read, and with
- * -1 for each answer. */
+/* Counts the unanswered reads of a switch. change: 1 for each sent read, -1 for each answer. */
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
-/* Ends the wait that sm_lost_switch_awaited reports. Returns false if the probe does not wait. */
+/* Ends the wait for the first suspects (sm_lost_switch_awaited). Returns false if the probe does
+ * not wait. */
 bool sm_lost_switch_give_up(struct sm *s);
-/* Call this function before the first read of a suspect. Returns whether the probe does not read
+/* Call this function before the first read of a suspect. Returns true if the probe must not read
  * all its ports now, because it is a neighbour of a failed switch. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
 /* Call this function when all suspects were read. When all reads are answered, the probe begins
- * again with the suspects whose traps are not explained. */
+ * again, with the suspects that sent their trap for another reason than the failed switch. */
 void sm_lost_switch_read_again(struct sm *s);
-/* Returns whether the probe, which has begun again, need not read this suspect. */
+/* After the probe has begun again: returns whether it need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
 /* Returns whether the probe need not begin again. */
 bool sm_lost_switch_done(const struct sm *s);
-/* Call this function when the unanswered reads are given up. The probe then reads no suspect
+/* Call this function when the unanswered reads are given up. The probe then does not begin
  * again. */
 void sm_lost_switch_stop(struct sm *s);
 
 /* Functions of returned_links.c. */
-/* Returns whether the link of a port may have come back: the snapshot has no link at this port, the
- * baseline of the repair session has one, and the port is up now. `now` is its PortInfo. */
+/* Returns whether the link of a port may have come back: the snapshot has no link at this port, but
+ * had one when the tables of the repair session were computed, and the port is up now. now: its
+ * PortInfo, as it was read. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
-/* Supplies the next request that verifies a returned link; false: there is none. */
+/* Fills in the next request that verifies a returned link. Returns false if there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
 /* returns whether an answer belongs to a request that verifies a returned link */
 bool sm_return_is_answer(uint64_t tag);
 void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
 /* returns whether all requests that verify returned links were sent */
 bool sm_returns_asked(const struct sm *s);
-/* Fills probe.gained with the links that were verified. Sets probe.more if others remain. Returns
- * OK or NOMEM. */
+/* Sets probe.gained to the verified links. Sets probe.more if some returned links could not be
+ * verified. Returns OK or NOMEM. */
 int sm_returns_verified(struct sm *s);
 /* Gives up the returned links of this probe. A targeted sweep then handles these links. */
 void sm_returns_drop(struct sm *s);
 void sm_returns_fini(struct sm_probe *p);
-/* Returns whether port `dead` of the repair session belongs to a verified returned link. */
+/* Returns whether this dead port, an id of the repair session, belongs to a link that came back and
+ * was verified. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
-/* Returns whether the switches hold the present tables in all blocks that the repair changes. The
- * proof of the repair assumes this. */
+/* Returns whether the switches hold the active tables in all LFT blocks that the repair changes.
+ * The proof of a repair with returned links assumes this. */
 bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
-/* Adds the returned links to the snapshot, and plans the writes that bring them up. Returns
- * NOMEM. */
+/* Adds the verified returned links to the snapshot, and plans the writes that bring them up (*ret).
+ * Returns OK or NOMEM. */
 int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 
 /* Functions of repair_search.c. */
-/* Begins the search for a repair of the links that the last port probe found. The search has ended
- * when sm_phase_task_over returns true. Returns NOMEM. */
+/* Begins the search for a repair of the links that the last port probe found. When
+ * sm_phase_task_over returns true, the search has ended. Returns OK or NOMEM. */
 int sm_repair_search_begin(struct sm *s);
-/* Returns the search that has ended, with its result. The caller frees it. */
+/* Returns the ended search with its result. The caller frees it. */
 struct sm_repair_search *sm_repair_search_end(struct sm *s);
-/* Call this function after search x for failed and returned links found no repair. It frees x,
- * gives up the returned links, and returns the search for the failed links alone; NULL if memory
- * ran out. */
+/* Call this function if search x found no repair of both failed and returned links. It frees x,
+ * gives up the returned links, and returns a search for the failed links alone; NULL: no memory. */
 struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x);
 void sm_repair_search_free(struct sm_repair_search *x); /* x may be NULL */
 void sm_repair_search_abort(struct sm *s);
@@ -204,8 +212,8 @@ void sm_repair_search_abort(struct sm *s);
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Finds the contingency for exactly these failed links (port ids in the repair session). Returns
- * NOT_FOUND if it was not computed, or NOMEM. */
+/* Finds the contingency plan for exactly these failed links, given by port ids of the repair
+ * session. Returns OK; NOT_FOUND: no plan was computed for them; or NOMEM. */
 int sm_contingency_find(struct sm *s, const uint32_t *failed, size_t count,
                         struct fab_repair_delta *ret);
 

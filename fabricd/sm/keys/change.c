@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "changing M_Keys" gives the manager's M_Key to each port that has another known M_Key.
+ * Phase "changing M_Keys" writes the current M_Key (the one that the policy demands) to each port
+ * that is known to have another M_Key.
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
  * answer is lost, the port may nevertheless have executed the request. A repetition with the old
@@ -10,9 +11,10 @@
  *
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
- * while this round runs (struct sm_round.alone). If a fault waits, the round begins no further port
- * and ends. A device that does not take the manager's writes can let a fault wait all the time. So
- * after many targeted sweeps, a round changes some ports first.
+ * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
+ * begins no further port and ends. A device that rejects the manager's writes requests one targeted
+ * sweep after the other, so a fault would always wait. After many targeted sweeps, a round
+ * therefore changes some ports before it ends.
  */
 #include <string.h>
 
@@ -23,7 +25,7 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-/* Maximum number of SubnGets to a port that does not answer, with the new and the old key in
+/* Maximum number of SubnGets to a port that does not answer. They carry the new and the old key in
  * turn. */
 #define ASKS_MOST 12
 #define RETRY_US 30000000u
@@ -38,7 +40,7 @@ static int enter(struct sm *s)
     if (!s->model.view || !s->model.target || s->model.lent ||
         s->model.target->lids.port_count != s->model.fabric->port_count)
         return SM_ROUND_OVER;
-    /* The background heavy sweep began with the old keys, so it must start again. */
+    /* The background heavy sweep must start again, because its requests carry the old keys. */
     if (sm_background_active(s)) {
         sm_background_drop(s);
         sm_request(s, SM_REQUEST_BACKGROUND);
@@ -64,15 +66,16 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Returns whether the round begins no further port because a fault waits. */
+/* Returns whether the round must begin no further port, because a fault waits for a sweep or
+ * repair. */
 static bool yields(const struct sm *s)
 {
     const struct sm_keys *k = s->keys;
     return sm_fault_waits(s) && !(k->overdue && k->begun < SM_KEY_SLOTS);
 }
 
-/* Puts the next port into a free slot. Returns NULL if no slot is free, or if no port is left for
- * this round. */
+/* Puts the next port whose key must change into a free slot. Returns NULL if no slot is free, or if
+ * this round has no port left. */
 static struct sm_key_slot *begin_port(struct sm *s)
 {
     struct sm_keys *k = s->keys;
@@ -112,9 +115,9 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
            FAB_OK;
 }
 
-/* A device of protection level 1 answers SubnGet with any key, so a lost SubnGet is repeated. A
- * device of level 2 or 3 answers only SubnGet with its own key, so the two keys are tried in
- * turn. */
+/* Fills in a SubnGet that shows which key the port has. A device of protection level 1 answers any
+ * key, so a lost SubnGet is simply repeated. A device of level 2 or 3 answers only its own key, so
+ * the two keys are tried in turn. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
@@ -138,7 +141,7 @@ static void end_port(struct sm *s, struct sm_key_slot *x)
     s->keys->busy--;
 }
 
-/* Notes in the snapshot which M_Key a port has. If there is no memory, a later sweep does so. */
+/* Notes in the snapshot which M_Key a port has. If memory runs out, a later sweep notes it. */
 static void note_key(struct sm *s, const struct sm_key_slot *x, uint64_t key)
 {
     struct fab_port_info info = fab_fabric_port(s->model.fabric, x->port)->info;
@@ -179,7 +182,8 @@ static void go_to(struct sm_key_slot *x, enum sm_key_step step)
     x->sent = false;
 }
 
-/* Gives up a port that has neither key or does not answer. The next sweep reads the port again. */
+/* Gives up a port that shows neither the new nor the old key, or does not answer. The next sweep
+ * reads the port again. */
 static void give_up(struct sm *s, struct sm_key_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -262,8 +266,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     else
         go_to(x, SM_KEY_ASK_CURRENT);
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
-        /* The device may be behind the fault. The repair of the fault must not wait for the
-         * device. */
+        /* The device may be unreachable because of the fault, and the repair of the fault must not
+         * wait for this device. */
         give_up(s, x);
 }
 
@@ -282,7 +286,8 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-/* Drops the changes in flight. A heavy sweep then identifies the keys of these ports. */
+/* Drops the changes whose requests are unanswered. A heavy sweep then finds out which keys these
+ * ports have. */
 static void abort_change(struct sm *s)
 {
     if (s->keys->busy > 0)

@@ -4,16 +4,17 @@
  * the port carry the right key.
  *
  * A port of protection level 1 answers every SubnGet, but shows an M_Key of 0 to a request without
- * its key. The manager asks each such port with the current key, with the previous key, and with
- * the key that subnet.m_key_file lists for the port's GUID. At protection level 1, a SubnGet with a
- * wrong key is no key violation and starts no lease period (IBA 14.2.4).
+ * its key. The manager asks each such port with three keys in turn: the current one, which the
+ * policy demands; the previous one, which the policy demanded before; and the one that
+ * subnet.m_key_file lists for the port's GUID. At protection level 1, a SubnGet with a wrong key is
+ * no key violation and starts no lease period (IBA 14.2.4).
  *
- * If a port shows an M_Key that the manager did not know before, the manager reads the key again.
- * Writes to the port set its key to the value that was read. If a faulty device answers with random
+ * If a port shows an M_Key that the manager did not know before, the manager reads the key a second
+ * time. Later writes of PortInfo contain this key. If a faulty device had answered with random
  * data, such a write would lock the port with a random key.
  *
- * The sweep has accepted the GUIDs of the snapshot: a second device that claims the GUID of a port
- * is not in the snapshot while the port answers at its last place.
+ * The GUIDs in the snapshot can be trusted here. If a second device claims the GUID of a port, the
+ * sweep leaves it out while the port answers at the place where it was last seen.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/keys/state.h"
@@ -21,7 +22,7 @@
 
 enum { ASK_CURRENT, ASK_PREVIOUS, ASK_LISTED, ASKS };
 
-/* Returns the M_Key of the same port in the published view, or 0. */
+/* Returns the M_Key of the same port in the published view; 0: not known. */
 static uint64_t published_key(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric, *old = s->model.view ? s->model.view->fabric : f;
@@ -32,7 +33,7 @@ static uint64_t published_key(const struct sm *s, uint32_t port)
     return fab_fabric_port(old, fab_fabric_port_id(old, node, p->num))->info.m_key;
 }
 
-/* Returns whether the port shows an M_Key that the manager does not know. */
+/* Returns whether the port shows an M_Key that is none of those which the manager knows. */
 static bool is_doubtful(const struct sm *s, uint32_t port)
 {
     uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -59,15 +60,16 @@ static bool is_hidden(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
-/* Returns whether keys must be identified after a discovery. The discovery has tried the current
- * key of all ports, but derived keys only at places where their ports were known. */
+/* Returns whether the phase has work to do. The discovery has already tried the current key at all
+ * ports, but it tried derived keys only at places where the port was known. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
            s->policy.m_keys.derive || s->policy.listed_m_keys != NULL;
 }
 
-/* Returns the next key to try at `at->port`; 0: all keys were tried, or none needs to be. */
+/* Returns the next M_Key to try at the port `at->port`; 0: all keys were tried, or the key of the
+ * port is known. */
 static uint64_t next_key(const struct sm *s, struct sm_key_ask *at)
 {
     uint64_t key = 0;
@@ -102,7 +104,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Ignores the M_Key that a port showed, because its second answer has another one. */
+/* Discards the M_Key that a port showed, because its second answer shows another one. */
 static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
 {
     char name[SM_PLACE_LEN];

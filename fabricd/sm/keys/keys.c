@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The current and the previous M_Key, as the key file stores them (fabricd/store/m_key.h), and the
- * state of a key rotation.
+ * Keeps the current and the previous M_Key in the key file (fabricd/store/m_key.h), and the state
+ * of a key rotation, in which all ports get a new M_Key.
  *
  * A rotation first writes both keys to the file, with the GUIDs of all ports that may have the old
  * key. Only then does the manager use the new key. At every moment each port therefore has one of
  * the two keys in the file, even if the manager is killed.
  *
- * The rotation is complete when each listed port that is in the fabric has shown the new key. The
- * previous key and the ports that were absent stay in the file until the next rotation, so that the
- * manager can still manage a node that returns.
+ * The rotation is complete when each port of the list that is in the fabric has shown the new key.
+ * The previous key and the ports that were absent stay in the file until the next rotation, so that
+ * the manager can still manage a node that returns.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@
 
 /* ---- ports that may have the previous key ---------------------------------------------------- */
 
-/* Lists the GUIDs of all ports that may have an M_Key: ports of the fabric with a known or hidden
- * key, and ports that have a LID lease, which may be absent. Returns NOMEM. */
+/* Lists the GUIDs of all ports that may have an M_Key: ports of the fabric whose key is known or
+ * hidden, and absent ports that have a LID lease. Returns OK or NOMEM. */
 static int list_ports(const struct sm *s, struct store_m_key *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -60,8 +60,8 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     return info->m_key == sm_m_key_wanted(s, port) ? KEY_CURRENT : KEY_OTHER;
 }
 
-/* Removes the ports from the list in the key file that have shown the current key or have no key.
- * Returns how many ports were removed. *ret_behind is the number of ports in the fabric that must
+/* Removes from the list in the key file the ports that have shown the current key or have no key.
+ * Returns how many were removed. *ret_behind: the number of ports of the fabric whose key must
  * still be changed. */
 static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
@@ -120,8 +120,8 @@ static bool has_ports_to_change(const struct sm *s)
     return found;
 }
 
-/* Writes the new and the former key to the file, then uses the new key. Returns IO or NOMEM, with a
- * sentence in why[]. */
+/* Writes the new and the former key to the file, then uses the new key. Returns OK, IO or NOMEM;
+ * after an error, why[] has a sentence for operators. */
 static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      char *why, size_t why_len)
 {

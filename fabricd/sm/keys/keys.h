@@ -8,12 +8,12 @@
 
 #include "fabricd/sm/core/core.h"
 
-/* Reads the key file. If the key in the file differs from the key of the settings, the key in the
- * file becomes the previous key. Returns NOMEM, IO, DENIED or FORMAT. */
+/* Reads the key file. If its key differs from the key of the settings, the key of the file becomes
+ * the previous key. Returns OK, NOMEM, IO, DENIED or FORMAT. */
 int sm_keys_init(struct sm *s);
 void sm_keys_fini(struct sm *s);
-/* Call this function after the settings changed the M_Keys; `former` has the M_Keys before.
- * If the key file cannot be written, the former keys stay in use. */
+/* Call this function after a change of the settings changed the M_Keys. former: the M_Keys before
+ * the change. If the key file cannot be written, the former keys stay in use. */
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 void sm_keys_round_ended(struct sm *s, int status); /* call this function after every round */
 

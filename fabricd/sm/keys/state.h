@@ -11,41 +11,45 @@
 
 enum sm_key_step {
     SM_KEY_FREE,
-    /* SubnSet(PortInfo) writes the new key; the header has the port's old key */
+    /* Sends SubnSet(PortInfo) with the new key in the attribute, and the port's old key in the
+     * header. */
     SM_KEY_SET,
-    /* SubnGet(PortInfo) with the new key: does the port have this key? */
+    /* Asks with SubnGet(PortInfo) and the new key whether the port has this key. */
     SM_KEY_ASK_CURRENT,
-    /* SubnGet(PortInfo) with the old key: does the port still have this key? */
+    /* Asks with SubnGet(PortInfo) and the old key whether the port still has this key. */
     SM_KEY_ASK_FORMER
 };
 struct sm_key_slot {
     enum sm_key_step step;
     bool sent;
-    /* Port id in the snapshot, which does not change while the round runs. */
+    /* Port id in the snapshot. The ids do not change while the round runs. */
     uint32_t port;
     uint64_t former;
     unsigned sets, asks;
 };
-/* How far identify.c has come in the list of ports whose keys are hidden. */
+/* Position of identify.c in the list of ports whose keys are hidden. */
 struct sm_key_ask {
     uint32_t port;
-    /* The next key to try at `port` (identify.c). */
+    /* Which of the keys (current, previous, listed) to try next at `port` (identify.c). */
     unsigned key;
 };
 struct sm_keys {
     struct sm *s;
     struct store_m_key file; /* the content of the key file */
     struct sm_key_slot slot[SM_KEY_SLOTS];
-    /* in the running round: number of elements of slot[] in use; id of the next port to check */
+    /* Members of the running round: number of used elements of slot[], and id of the next port to
+     * check. */
     uint32_t busy, next_port;
     uint32_t begun; /* number of ports whose change has begun */
     uint32_t changed, refused;
-    /* The round changes SM_KEY_SLOTS ports even if a fault waits. */
+    /* A change of keys has waited too long, so the round changes SM_KEY_SLOTS ports even if a fault
+     * waits. */
     bool overdue;
     struct sm_key_ask ask;
-    /* A port shows an M_Key that the manager reads again (identify.c). */
+    /* Some port shows an M_Key that is new to the manager, so it is read a second time
+     * (identify.c). */
     bool doubts;
-    /* Pending while ports that refused the key are not to be asked again. */
+    /* Runs while ports that rejected the new key must not be asked again. */
     struct loop_timer *retry;
 };
 

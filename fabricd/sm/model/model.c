@@ -3,9 +3,9 @@
  * The model holds the snapshot of the fabric and the tables that the switches hold.
  *
  * Until the snapshot is published, only the model uses it. After that, readers share the snapshot,
- * and a change first makes a new version of it (sm_model_writable). The observed tables are indexed
- * by switch id; when the model adopts a new snapshot, they are moved to the new ids. A LID lease
- * reserves the LIDs of an absent port until another port needs them.
+ * and a change first makes a new version of it (sm_model_writable). The tables that switches hold
+ * are indexed by switch id. When the model takes over a new snapshot, they are moved to the new
+ * ids. A LID lease reserves the LIDs of an absent port until another port needs them.
  */
 #include <stdlib.h>
 
@@ -23,8 +23,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* Returns whether two snapshots with the same ids also have the same links, so that tables proved
- * for one are valid for the other. */
+/* Returns whether two snapshots with the same ids also have the same links. Tables that are proved
+ * for one are then valid for the other. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -45,9 +45,8 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Marks the tables of a switch as unknown if its LinearFDBTop changed since the last sweep, because
- * the switch was reset, or if the switch was silent, because it did not get the writes of that
- * time. */
+/* Marks the tables of a switch as unknown in two cases: its LinearFDBTop changed since the last
+ * sweep, because it was reset; or it was silent, and did not get the writes of that time. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -74,7 +73,7 @@ static void forget_reset_endports(struct fab_observed *o, const struct fab_fabri
             fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
-/* Moves the tables that switches hold to the ids of the new snapshot. */
+/* Moves the tables that switches hold to the switch ids of the new snapshot. */
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
     if (m->fabric)
@@ -92,8 +91,8 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
     return p == a->port_count;
 }
 
-/* Makes struct fab_places for a new snapshot, unless ports and GUIDs are the same as in the
- * previous snapshot. */
+/* Makes struct fab_places, the places of all ports, for a new snapshot. If ports and GUIDs are the
+ * same as before (`same`), the former struct stays. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {
@@ -114,8 +113,8 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
-/* Returns whether a switch that was silent is not silent any more, and the active tables lose
- * pairs. Then the cause may be the entries that the switch held. */
+/* Returns whether new tables may reach more pairs: the active tables lose pairs, perhaps because of
+ * the entries of a silent switch, and a silent switch answers again. */
 static bool can_do_better(const struct sm_model *m, const struct fab_fabric *now)
 {
     uint32_t i = 0;

@@ -19,7 +19,7 @@
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/view/view.h"
 
-/* Bytes for the name of a port, such as "leaf-3/12". */
+/* Bytes for the name of a node and a port, such as "leaf-3/12". */
 #define SM_PLACE_LEN 128
 
 struct sm_port_path {
@@ -30,78 +30,81 @@ struct sm_model {
     /* The snapshot from the last sweep, updated by acknowledged writes. NULL: no sweep has ended
      * yet. */
     struct fab_fabric *fabric;
-    /* The place where each port was last seen: in `fabric` or, before the first sweep, according to
-     * the store. NULL: not known. */
+    /* The place where each port was last seen, from `fabric` or, before the first sweep, from the
+     * store. NULL: not known. */
     struct fab_places *places;
     struct fab_path *paths; /* directed route to each node: [fabric->node_count] */
-    /* Directed routes to the ports of adapters that have several linked ports, sorted by port
-     * id. */
+    /* Directed routes to the ports of adapters with several linked ports, sorted by port id. Other
+     * nodes have only one route, in `paths`. */
     struct sm_port_path *port_paths;
     uint32_t port_path_count;
-    /* The tables that switches hold, indexed by switch id. Empty if fabric is NULL. */
+    /* The tables that switches hold, indexed by switch id, as far as they are known. Empty if
+     * fabric is NULL. */
     struct fab_observed observed;
     /* The active tables, with the ids of `fabric`; NULL: none. */
     struct fab_target *target;
-    /* The previous tables while target is NULL; else NULL. */
+    /* The last active tables while target is NULL; otherwise NULL. */
     struct fab_target *former;
-    /* Number of times that new tables became active. */
+    /* How many times new tables became active, which identifies the active tables. */
     uint64_t tables;
     struct fab_lease *leases; /* LID leases, sorted by port GUID, ascending */
     size_t lease_count;
-    /* List of ports whose peer does not answer. */
+    /* List of unresponsive ports (sweep/unresponsive.c). */
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
     struct fab_view *view; /* the published view; NULL: none yet */
-    /* Tasks of phase "routing" that read the snapshot. */
+    /* Worker tasks that read the snapshot in place, so that no round may change it. */
     struct loop_tasks readers;
-    /* A worker task has `observed` and the leases. */
+    /* The members `observed` and `leases` are lent to a worker task. */
     bool lent;
     bool forgotten; /* sm_model_forget was called while `lent` was set */
 };
 
-/* Takes over a new snapshot, even if it returns an error. Keeps the known tables of switches that
- * are in both snapshots. *ret_same says whether ids and links are those of the previous snapshot.
- * Another thread may set *stop. Returns NOMEM, or BUSY (*stop was set, and the model has not
- * changed). */
+/* Takes over a new snapshot, even if it returns an error. The known tables of switches that are in
+ * both snapshots stay known. *ret_same: the ids and links are those of the previous snapshot.
+ * Another thread may set *stop. Returns OK; NOMEM; or BUSY if *stop was set, and the model is
+ * unchanged. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
                    bool *ret_same);
-/* Makes these tables the active ones and takes them over. NULL: there are no active tables any
- * more. */
+/* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables
+ * any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
-/* Prepares the snapshot and the tables for changes. Releases the view, and makes a new version of
- * the snapshot or tables if readers still use them. Returns NOMEM. */
+/* Prepares the snapshot and the tables for changes in place. Releases the view, and makes a new
+ * version of the snapshot or tables if readers still use them. Returns OK or NOMEM. */
 int sm_model_own(struct sm_model *m);
-/* Extends the observed LFTs up to LID `top`. Returns NOMEM. */
+/* Makes room in the observed LFTs for LIDs up to `top`. Returns OK or NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Call this function before a change of the snapshot. It makes a new version if the view uses
- * the snapshot, or if in_use says that another reader does. Returns NOMEM. */
+/* Call this function before a change of the snapshot. It makes a new version if the view uses the
+ * snapshot, or if in_use says that another reader does. Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
-/* Sets the LID leases: one for each port that has LIDs, and the earlier leases of absent ports if
- * their LIDs are still free. Returns NOMEM. */
+/* Sets the LID leases: one for each port that has LIDs, and the former leases of absent ports whose
+ * LIDs are still free. Returns OK or NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
 /* Loads from the store where each port was last seen. Returns NOMEM, IO or FORMAT. */
 int sm_model_load_places(struct sm_model *m, struct store *store);
 /* Returns whether a port GUID belongs to a port of the fabric, or to an absent port that has a LID
  * lease or a known place. The leases must not be lent. */
 bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
-/* Lends a model to the worker task of a phase. The task may call sm_model_adopt,
- * sm_model_reserve and sm_model_keep_leases on it.
+/*
+ * Lends the model to the worker task of a phase. The task may call sm_model_adopt, sm_model_reserve
+ * and sm_model_keep_leases on *ret.
  *
- * The task gets a reference to the snapshot, and takes over the observed tables and the leases.
- * Until sm_model_take_back is called, the model itself has neither observed tables nor leases. */
+ * *ret gets a reference to the snapshot, and takes over the observed tables and the leases. Until
+ * sm_model_take_back is called, the model itself has neither observed tables nor leases.
+ */
 void sm_model_lend(struct sm_model *m, struct sm_model *ret);
 void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
 /* Call this function when another manager may have written tables. All observed tables then count
  * as unknown. */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
-/* Replaces the directed routes over links that the snapshot no longer has
- * (fab_discover_paths_without). Returns NOMEM. */
+/* Replaces the directed routes that use links which have left the snapshot
+ * (fab_discover_paths_without). port[count]: ports of these links. Returns OK or NOMEM. */
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count);
-/* Replaces the directed routes that lead through a switch by routes around it, as far as there are
- * any (fab_discover_paths_avoid). Returns NOMEM. */
+/* Replaces the directed routes that lead through a switch by routes around it, where there are such
+ * routes (fab_discover_paths_avoid). Returns OK or NOMEM. */
 int sm_model_avoid(struct sm_model *m, uint32_t node);
-/* Fills port_paths. Call this function after `paths` changed. Returns NOMEM. */
+/* Fills port_paths. Call this function after `paths` changed. Returns OK or NOMEM. */
 int sm_model_find_port_paths(struct sm_model *m);
 /* Returns the directed route to a port. The route to a port of an adapter arrives at this port; the
  * route to a port of a switch arrives at any port of this switch. Returns NULL if no route is
@@ -111,7 +114,7 @@ const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
  * LID. */
 uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
 
-/* Input of a worker task: references and copies owned by the task. */
+/* Input of a worker task. The task owns the references and copies in it. */
 struct sm_sealed {
     struct fab_fabric *fabric;
     struct fab_target *target;

@@ -54,7 +54,7 @@ const char *sm_attr_name(uint16_t attr_id)
     if (attr)
         return attr->name;
     switch (attr_id) {
-        /* Attributes without a field table in libfabmgr/wire. */
+        /* These attributes have no table of fields in libfabmgr/wire. */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
     case FAB_ATTR_SL2VL:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds directed routes to ports. A switch answers requests about all its ports, whichever port
- * they arrive at. A port of an adapter answers only requests about itself, so each port of an
- * adapter needs a directed route over its own link.
+ * Finds directed routes to ports. A request about a port of a switch may arrive at any port of the
+ * switch. A port of an adapter answers only requests about itself, so each port of an adapter needs
+ * a directed route over its own link.
  */
 #include <stdlib.h>
 
@@ -69,8 +69,8 @@ int sm_model_find_port_paths(struct sm_model *m)
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
-    /* If no adapter has several linked ports, the failure of an ISL does not change that, and
-     * port_paths stays empty. */
+    /* If no adapter has several linked ports, port_paths stays empty, and the failure of an ISL
+     * does not change this. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Emits the events of the scrub: one event for each setting that differs, up to SM_EVENTS_A_ROUND
- * events in a turn. */
+/* Emits the events of the scrub: one for each setting that differs, up to SM_EVENTS_A_ROUND events
+ * in a turn. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fabricd/sm/scrub/state.h"
 
-/* Writes a value for a message. Port numbers, levels and LIDs are written in decimal; P_Keys, port
+/* Writes the value of a field for a message: port numbers, levels and LIDs in decimal; P_Keys, port
  * masks and prefixes in hexadecimal. An M_Key is never written. */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {

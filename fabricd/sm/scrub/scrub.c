@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The scrub slowly and continuously reads back what the manager wrote to the devices, and compares
- * it with the values that should be there (libfabmgr/plan/scrub.h). It finds tables that another
- * program overwrote or that a device lost; sweeps do not read tables.
+ * it with the values that should be there (libfabmgr/plan/scrub.h). It thus finds tables that
+ * another program overwrote or that a device lost. Sweeps do not find this, because they read no
+ * tables.
  *
  * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
  * over SL2VL and VLArbitration tables, and over the MFT blocks that the manager never wrote, takes
- * six times as long. Both turns together send at most
- * RATE_MOST requests a second, so in a large fabric they take longer. The scrub has at most one
- * request to a device in flight. It pauses while a round runs or a fault waits. A read during which
- * a round wrote is repeated, because the round may have changed the attribute.
+ * six times as long. Both turns together send at most RATE_MOST requests a second, so in a large
+ * fabric they take longer. The scrub has at most one request to a device in flight. It pauses while
+ * a round runs or a fault waits. If a round wrote to devices while a read was in flight, the read
+ * is repeated, because the round may have changed the attribute.
  *
  * If an attribute differs, the scrub reads the M_Key violation counter of the port, which may
  * explain the difference. It then emits an event, records the value that was read as the device's
@@ -32,20 +33,23 @@
 /* Maximum for the turn over LFTs and other settings, in requests a second. The turn over SL2VL and
  * VLArbitration tables gets the rest. */
 #define RATE_MOST_TABLES 1000.0
-/* A turn over SL2VL and VLArbitration tables takes this many times sweep.scrub_interval. */
+/* The turn over SL2VL and VLArbitration tables takes this many times as long as the turn over the
+ * other settings. */
 #define LANES_TIMES 6
-/* The part of a turn's time in which the scrub sends the requests. */
+/* The scrub sends the requests of a turn in this part of the turn's time. */
 #define SHARE 0.97
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-/* Maximum number of steps in one call of fab_plan_scrub_next. */
+/* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
 #define STEPS 4096
-/* Maximum number of ports at which the requests of a turn are counted at once. */
+/* When the requests of a turn are counted: maximum number of ports that are counted without a
+ * pause. */
 #define COUNT_PORTS 16384u
-/* Delay from the first difference to the sweep that restores the settings. */
+/* Delay from the first difference that was found to the targeted sweep that restores the
+ * settings. */
 #define RESTORE_DELAY_US 200000u
-/* Maximum number of times that a read is repeated because a round ran during the read. */
+/* Maximum number of tries of a read, which is repeated if a round ran meanwhile. */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
@@ -72,9 +76,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Keeps the numbers of M_Key violations that each port had counted when the turn began. The counts
- * from the start of the previous turn are kept too, because an attribute may have changed after the
- * previous turn read it. */
+/* Keeps the M_Key violation counters of all ports from the start of this turn and of the previous
+ * one. The previous ones are needed because an attribute may have changed after the previous turn
+ * read it. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;
@@ -96,9 +100,9 @@ static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t 
     }
 }
 
-/* Counts the requests of a turn that is about to begin, and reads the violation counters of the
- * ports, at some of the nodes: of 44,000 hosts, all at once would hold up the loop for 10 ms.
- * Returns whether all nodes are counted. */
+/* Continues to count the requests of a turn that is about to begin, and to read the violation
+ * counters of the ports. Each call does this for some of the nodes, because all 44,000 hosts of a
+ * large fabric would block the event loop for 10 ms. Returns true when all nodes are counted. */
 static bool count_requests(struct sm *s, enum fab_scrub_turn which)
 {
     struct sm_scrub *c = s->scrub;
@@ -161,8 +165,9 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     }
 }
 
-/* Finds the next MFT block. In a turn over tables, this is a known block. In a turn over VL tables,
- * it is a block that the manager never wrote; a fabric has far more of these blocks. */
+/* Finds the next MFT block. The turn over tables reads the blocks that are known to the manager.
+ * The turn over VL tables reads the blocks that the manager never wrote; there are far more of
+ * them. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -189,7 +194,7 @@ static bool is_over(const struct sm *s, enum fab_scrub_turn which)
     return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
 }
 
-/* Puts the next item of a turn into a slot. Returns false if there is no item now. */
+/* Puts the next attribute of a turn into a slot. Returns false if there is none now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -227,8 +232,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
     return false;
 }
 
-/* Finds the node id and port id by GUID and port number, because a new snapshot may have other ids.
- * Returns false if the port is gone. */
+/* Looks up the node id and port id by GUID and port number, because a new snapshot may have other
+ * ids. Returns false if the port has left the fabric. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -256,7 +261,7 @@ static struct sm_scrub_slot *find_ready(struct sm *s)
     return NULL;
 }
 
-/* Fills the free slots. Returns whether at least one slot was filled. */
+/* Puts attributes into free slots. Returns whether at least one slot was filled. */
 static bool fill_slots(struct sm *s)
 {
     bool filled = false;
@@ -300,8 +305,8 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns whether no round and no MFT write can have changed the attribute since the read was
- * sent. */
+/* Returns whether neither a round nor an MFT write can have changed the attribute since its read
+ * was sent. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
     return is_quiet(s) && x->round_us == s->run.started_us &&
@@ -329,7 +334,7 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        /* The port changed its state, and no trap arrived. */
+        /* The port is in another state than in the snapshot, but no trap reported this. */
         request_restore(s, x->guid);
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
@@ -468,8 +473,8 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* Handles the end of a round. If no write of the round failed, removes the nodes of the round from
- * `differing`, because the round has written all settings that differed at these nodes. */
+/* Call this function when a round has ended. If no write of the round failed, it removes the nodes
+ * of the round from `differing`, because all their settings have been written again. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

@@ -13,22 +13,24 @@
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,
-    /* The attribute will be read when its device has no other request of the scrub in flight. */
+    /* The attribute is not read yet, because another request of the scrub to its device is in
+     * flight. */
     SM_SCRUB_WAITS,
     SM_SCRUB_ASKED, /* the attribute is being read */
-    /* The attribute differs. The M_Key violation counter of its port will be read. */
+    /* The attribute differs, and the M_Key violation counter of its port is read next. */
     SM_SCRUB_DIFFERS,
     SM_SCRUB_TRACED /* the M_Key violation counter is being read */
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    /* The attribute to read. The ids in `node` and `port` are looked up again before each use. */
+    /* The attribute to read. Its ids `node` and `port` are looked up again before each use. */
     struct fab_scrub_item item;
     uint64_t guid; /* GUID of the node that is read */
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* When the read was sent: start time of the last round, and sm_mfts_epoch. */
+    /* State when the read was sent: start time of the last round, and the number of
+     * sm_mfts_epoch. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* The attribute as it was read, if it differs. */
@@ -36,22 +38,23 @@ struct sm_scrub_slot {
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    /* Index of the next known MFT block (sm_mfts_held_next). */
+    /* Index of the next known MFT block to read (sm_mfts_held_next). */
     uint32_t mft;
-    /* FAB_SCRUB_LANES: how far the turn has read the unknown MFT blocks */
+    /* Only in FAB_SCRUB_LANES: position of the turn in the MFT blocks that the manager never
+     * wrote. */
     struct sm_mfts_scan scan;
-    /* The turn has begun to count its requests. */
+    /* The requests of the next turn are being counted. */
     bool counts;
-    /* The number of requests at the nodes before counted_nodes. */
+    /* Number of requests of the turn at the nodes before counted_nodes. */
     uint64_t count;
     uint32_t counted_nodes;
-    /* The number of ports of the fabric, to notice another fabric. */
+    /* Number of ports of the fabric when the count began. If it changes, the count begins again. */
     uint32_t counted_ports;
-    /* The turn is in progress; false: the next turn begins at due_us. */
+    /* The turn is in progress. False: the next turn begins at due_us. */
     bool runs;
     /* Manager's clock at which the next turn begins. */
     uint64_t due_us;
-    /* Requests per second; number of requests that may be sent now. */
+    /* rate: requests per second of this turn. credit: number of requests that may be sent now. */
     double rate, credit;
     uint64_t reads;       /* number of reads in this turn */
     uint32_t differences; /* number of differences in this turn */
@@ -62,27 +65,29 @@ struct sm_scrub {
     uint64_t ticked_us;
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
-    /* Nodes that will be swept and restored when timer `restore` fires. */
+    /* Nodes with differences. A targeted sweep restores them when timer `restore` fires. */
     struct sm_guids found;
     struct sm_guids differing; /* nodes whose settings are not restored yet */
     /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the
-     * previous turn. */
+     * previous one. */
     uint16_t *violations[2];
-    /* The counters of the turn that counts its requests. */
+    /* The M_Key violation counters that are read while the requests of the next turn are
+     * counted. */
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* Every unknown MFT block was read once. Until then, its entries may be older than this
-     * manager. */
+    /* Each MFT block that the manager never wrote was read once. Before that, its entries may have
+     * been written before this manager started. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };
 
-/* report.c: emits the event about a difference. `violations` is the number of M_Key violations that
- * the port counted since the previous turn began. */
+/* Emits the event about a setting that differs (report.c). violations: the number of M_Key
+ * violations that the port counted since the previous turn began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
-/* Emits the summary event of a turn, if the turn found more differences than it emitted events. */
+/* At the end of a turn, emits a summary event if more settings differed than events were
+ * emitted. */
 void sm_scrub_summarize(struct sm *s, const struct sm_scrub_turn *t);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
- * flight, and still fewer while a round runs. The sweep notes each node that a round touches,
- * because the sweep may have read the node before the round changed it.
+ * flight, and still fewer while a round runs. The sweep notes the touched nodes. A touched node may
+ * have changed while the sweep ran, because a round wrote to it or read it again, or because it
+ * sent a trap.
  *
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
  * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
- * during the second pass, and so on until no node was touched. Then a round adopts the result and
- * continues as a heavy sweep (heavy_sweep.c). Only the last, short pass must be undisturbed, so the
- * sweep completes even in a fabric that changes all the time. After PASSES_MOST passes, or if the
- * round must not wait, the round itself reads the touched nodes.
+ * during the second pass, and so on until no node was touched. Then a round takes over the result
+ * and continues as a heavy sweep (heavy_sweep.c). Only during the last, short pass no node may be
+ * touched, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
+ * passes, or if the round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */
@@ -55,22 +56,24 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    /* Too many nodes were touched, so the background sweep starts again. */
+    /* The list of touched nodes is full, so the background sweep starts again. */
     sm_background_drop(s);
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* Returns whether the pass that just ended read both ends of the link at this unresponsive port. */
+/* Returns whether the pass that has just ended read both ends of the link at this unresponsive
+ * port. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Makes the list of unresponsive ports after a pass. It has the ports that this pass found, and
- * those that earlier passes found, unless this pass read both ends of their link again. */
+/* Updates the list of unresponsive ports after a pass. The new list has the ports that this pass
+ * found. It also keeps the ports of earlier passes, unless this pass read both ends of their link
+ * again. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
@@ -90,13 +93,13 @@ static int keep_unresponsive(struct sm_background *v)
     return FAB_OK;
 }
 
-/* ---- the step between two passes, on the worker ---------------------------------------------- */
+/* ---- work of the worker thread between two passes ---- */
 
 struct job {
-    /* On input: the pass that ended, or NULL. On output: the next pass, or NULL. */
+    /* Before the task runs: the pass that has ended, or NULL. After it: the next pass, or NULL. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
-    /* GUIDs of the nodes that the next pass reads; NULL: no next pass. */
+    /* GUIDs of the nodes that the next pass reads; NULL: no pass follows. */
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_places *places;
@@ -185,8 +188,8 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Makes the nodes touched since the last pass began the suspects of the next pass. Without touched
- * nodes there is no next pass. */
+/* Makes the nodes that were touched since the last pass began the suspects of the next pass. If
+ * none were touched, no pass follows. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)

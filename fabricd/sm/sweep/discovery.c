@@ -43,8 +43,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Returns whether the node behind this unresponsive port is still in the new snapshot although it
- * did not answer. */
+/* Returns whether the new snapshot contains the node behind this unresponsive port, although the
+ * node did not answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -57,9 +57,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* Returns whether a heavy sweep must follow. A known node hangs if it does not answer a targeted
- * sweep although its neighbours report the links to it as up. Only a heavy sweep can find the
- * fabric without this node. */
+/* Returns whether a heavy sweep must follow a targeted sweep. One must follow if a known node did
+ * not answer although its neighbours report the links to it as up. Only a heavy sweep can find the
+ * rest of the fabric without this node. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -73,7 +73,7 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Returns whether the result of a targeted sweep must be discarded. */
+/* Returns whether the result of a targeted sweep is implausible and must be discarded. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
@@ -85,8 +85,8 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Checks the new snapshot before the model adopts it, and removes held-down and isolated links and
- * those of silent switches from it. */
+/* Checks the new snapshot, and removes held-down links, isolated links and links of silent switches
+ * from it. Call this function before the model adopts the snapshot. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))
@@ -97,8 +97,8 @@ int sm_sweep_judge(struct sm *s)
     return r == FAB_OK ? sm_silent_exclude(s, s->sweep->found) : r;
 }
 
-/* Begins checks of the switches whose answers the sweep awaits. If one of them turns out to be
- * silent, a targeted sweep begins again without it. */
+/* Starts the check whether the switches with unanswered requests are silent (links/silent_check.c).
+ * If one of them is silent, a targeted sweep begins again without it. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint64_t guid[64];

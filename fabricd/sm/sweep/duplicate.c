@@ -13,7 +13,7 @@
 #define FIRST_WAIT_US UINT64_C(60000000)
 #define LONGEST_WAIT_US UINT64_C(3600000000)
 
-/* Returns the entry of a port. If the port has none, returns the entry whose last event is the
+/* Returns the entry of a switch port. If there is none, reuses the entry whose last event is the
  * oldest. */
 static struct sm_duplicate *entry_of(struct sm *s, const struct fab_unresponsive *place)
 {

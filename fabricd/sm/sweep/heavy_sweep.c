@@ -8,9 +8,9 @@
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Called when a heavy sweep begins as a round. If the round adopts a background heavy sweep,
- * requests for targeted sweeps stay pending, because the background sweep may have read a node
- * before the change that caused the request. */
+/* Called when a heavy sweep begins as a round. If the round takes over the result of a background
+ * heavy sweep, the requests for targeted sweeps stay pending: the background sweep may have read a
+ * node before the change that caused the request. */
 void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
@@ -35,9 +35,9 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* Handles the postponement of this round. The result of the background heavy sweep is kept, so that
- * a later round can adopt it. If this round has adopted the result already, another background
- * heavy sweep is requested. */
+/* Called when this round is postponed. The result of a background heavy sweep stays, so that a
+ * later round can take it over. If this round has taken it over already, another background heavy
+ * sweep is requested. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

@@ -46,7 +46,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 }
 
 /* Requests a targeted sweep of the neighbours of a switch that did not answer. The neighbours show
- * whether the switch is gone. */
+ * whether the switch is down. */
 static void suspect_neighbours(struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -57,8 +57,8 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
     }
 }
 
-/* Emits an event if a switch has another LinearFDBTop than the manager wrote, although it did not
- * restart: a switch that restarted has 0, or reports changed ports. */
+/* Emits an event if the LinearFDBTop of a switch is not the one that the manager wrote, and the
+ * switch did not restart. A switch that restarted has LinearFDBTop 0, or reports changed ports. */
 static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
 {
     const struct fab_node *node = &s->model.fabric->nodes[sw];
@@ -75,7 +75,8 @@ static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switc
                .found = found, .written = wrote, .differences = 1, .author = "author unknown");
 }
 
-/* Checks whether a switch without a valid answer is silent, or requests a targeted sweep. */
+/* Handles a switch that gave no valid answer: starts the check whether it is silent, or requests a
+ * targeted sweep. */
 static void suspect(struct sm *s, uint32_t sw, int status)
 {
     uint64_t guid = s->model.fabric->nodes[sw].guid;
@@ -105,7 +106,8 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Ends the wait for switches that do not answer: silent_check.c checks them on other paths. */
+/* Ends the wait for switches that do not answer, and starts the check whether they are silent
+ * (links/silent_check.c). */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Some parts of a sweep take longer in larger fabrics. Three phases run these parts on a worker
- * thread. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result.
+ * Three phases run those parts of a sweep on a worker thread whose time grows with the size of the
+ * fabric. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result.
  * Phase "adopting" computes directed routes to all nodes, compares the snapshot with the previous
  * one, and gives the snapshot to the model.
  */
@@ -14,7 +14,7 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* The worker task owns all members, except where noted. */
+/* While the worker task runs, it owns all members, except where noted. */
 struct step {
     struct fab_discover *discover;
     struct fab_fabric *base;
@@ -25,12 +25,12 @@ struct step {
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_fabric *fabric;
-    /* Lent by sm_model_lend, and returned when the task ends. */
+    /* sm_model_lend lends the model to the task until the task ends. */
     struct sm_model model;
     bool lent, same;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
-    /* Set by the loop thread: the task must not adopt the snapshot any more. */
+    /* The loop thread sets `stop` if the task must not adopt the snapshot any more. */
     atomic_bool stop;
     int status;
 };
@@ -50,8 +50,8 @@ static void step_free(struct step *l)
     free(l);
 }
 
-/* Takes the model back from the worker task. The task has adopted the snapshot, or it was stopped
- * and has changed nothing. */
+/* Takes the model back from the worker task. The model has the new snapshot, or is unchanged if the
+ * task was stopped. Returns the status of the task. */
 static int take_model(struct sm *s, struct step *l)
 {
     s->sweep->adopting = NULL;
@@ -92,8 +92,8 @@ static void prepare(void *ctx)
 }
 
 /* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
- * A round that adopts a background heavy sweep starts from the result of that sweep, and reads the
- * nodes touched during it. Any other heavy sweep starts from nothing. */
+ * A round that takes over a background heavy sweep starts from its result, and reads the touched
+ * nodes again. Any other heavy sweep starts from nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -115,8 +115,8 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* Returns whether the result of a background heavy sweep can be adopted without further reads,
- * because no node was touched. */
+/* Returns whether the round can take over the result of a background heavy sweep without further
+ * reads, because no node was touched. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

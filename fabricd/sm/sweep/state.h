@@ -7,11 +7,11 @@
 
 struct sm_background { /* state of background_sweep.c */
     struct sm *s;
-    /* discovery of the running pass (background_sweep.c); NULL: none */
+    /* The discovery of the running pass of a background heavy sweep; NULL: no pass runs. */
     struct fab_discover *discover;
-    /* The worker task between two passes; NULL: none. */
+    /* The worker task between two passes; NULL: none runs. */
     struct loop_task *task;
-    /* The snapshot made so far; a running pass starts from it. */
+    /* The snapshot after the passes so far; the running pass starts from it. */
     struct fab_fabric *fabric;
     uint32_t outstanding, passes;
     /* GUIDs of the nodes that changed, or may have changed, since the running pass began. */
@@ -25,13 +25,13 @@ struct sm_background { /* state of background_sweep.c */
     struct loop_timer *timer;
 };
 #define SM_DUPLICATES 256
-/* duplicate.c: a switch port with a device that has the GUID of another device. */
+/* A switch port with a device that has the GUID of another device (duplicate.c). */
 struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    /* Number of sweeps that found it since the last event. */
+    /* Number of sweeps that found the duplicate GUID since the last event. */
     uint32_t unreported;
-    /* Manager's clock at the last event, and the minimum time until the next event, in
+    /* told_us: manager's clock at the last event. wait_us: minimum time until the next event, in
      * microseconds. */
     uint64_t told_us, wait_us;
 };
@@ -44,16 +44,17 @@ struct sm_sweep {
     struct loop_tasks tasks;
     /* Light sweep: id of the next switch to ask, and number of switches that did not answer. */
     uint32_t next_switch, unanswered;
-    /* Bitset of the switches that have not answered the light sweep yet. */
+    /* Bitset of the switches that have not answered the running light sweep yet. */
     uint64_t *asked;
-    /* Switches with another LinearFDBTop, in this light sweep. */
+    /* Number of switches whose LinearFDBTop is not the one that the manager wrote, in this light
+     * sweep. */
     uint32_t changed_tops;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
-    /* Snapshot that the discovery has found and the model has not adopted yet; NULL: none. */
+    /* The new snapshot, which the model has not taken over yet; NULL: none. */
     struct fab_fabric *found;
-    /* Flag of the worker task that adopts `found`; true: the task must stop. NULL: no such task
-     * runs. */
+    /* The loop thread sets this flag of the worker task that puts `found` into the model, to stop
+     * the task. NULL: no such task runs. */
     atomic_bool *adopting;
     struct sm_background background;
     struct sm_duplicate duplicates[SM_DUPLICATES];
@@ -63,22 +64,22 @@ int sm_background_init(struct sm *s); /* returns OK or NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
-/* discovery.c: checks the new snapshot. Returns FAB_OK, SM_ROUND_OVER (the snapshot was discarded),
- * UNREACHABLE (the snapshot does not have the manager's own port) or NOMEM. */
+/* Checks the new snapshot (discovery.c). Returns FAB_OK, SM_ROUND_OVER (the snapshot was
+ * discarded), UNREACHABLE (the snapshot lacks the manager's own port) or NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
 /* Functions of duplicate.c. */
 /* Call this function when a sweep found a duplicate GUID that the previous sweep did not find. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
-/* Compares where ports were and where they are now. Returns how many ports moved; ret gets the
+/* Compares the former and present places of ports. Returns how many ports moved; ret[] gets the
  * first SM_MOVES of them. */
 uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *now,
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* Functions of unresponsive.c. */
-/* Replaces the model's list of unresponsive ports by the ports that a sweep found. If `scoped` is
- * true, keeps the entries of ports that the sweep did not read. Returns NOMEM. */
+/* Replaces the model's list of unresponsive ports by those that a sweep found. scoped: the sweep
+ * did not read all nodes, so entries of ports that it did not read stay. Returns OK or NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 /* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */

@@ -23,9 +23,11 @@ void sm_background_drop(struct sm *s);
 /* Starts a requested background heavy sweep, or the next pass of the running one. */
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
-/* Returns whether a round can adopt the result of the background heavy sweep. */
+/* Returns whether the background heavy sweep is complete, so that a round can take over its
+ * result. */
 bool sm_background_ready(const struct sm *s);
-/* Returns whether nodes changed since the last pass of the background heavy sweep began. */
+/* Returns whether nodes were touched (background_sweep.c) since the last pass of the background
+ * heavy sweep began. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 /* Struct sm_wiring calls this function as node_touched. */
@@ -34,8 +36,8 @@ void sm_background_touch(struct sm *s, uint64_t guid);
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
     sm_phase_adopt;
 
-/* Returns the number of ports behind which no device answers. Devices that were left out because
- * they are not approved do not count. */
+/* Returns the number of unresponsive ports. Devices that sweeps left out because they are not
+ * approved do not count. */
 uint32_t sm_unresponsive_count(const struct sm *s);
 
 #endif

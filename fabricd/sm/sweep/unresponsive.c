@@ -29,7 +29,7 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
     if (place->status == FAB_E_DENIED)
-        /* The phase "comparing with the baseline" reports it. */
+        /* Phase "comparing with the baseline" emits the event for a device that is not approved. */
         return;
     if (place->status == FAB_E_EXISTS) {
         sm_duplicate_found(s, place);
@@ -87,7 +87,7 @@ void sm_unresponsive_suspect(struct sm *s)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
-        /* This GUID is 0 if the node has not answered NodeInfo; sm_request_target ignores 0. */
+        /* The GUID is 0 if the node has never answered NodeInfo; sm_request_target ignores 0. */
         sm_request_target(s, s->model.unresponsive[i].guid);
     }
 }
