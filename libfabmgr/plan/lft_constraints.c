@@ -222,10 +222,10 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
            is_up(o, at, to);
 }
 
-/* Adds soft edges, so that no packet goes down and then up while sw and its next switch are written
- * one after the other. If a packet would do so by the old entry of sw and the new entry of the next
- * switch, sw is written first. If a packet would do so by the new entry of sw and the old entry of
- * the next switch, the next switch is written first. */
+/* Adds soft edges (constraints that may be dropped), so that no packet goes down and then up while
+ * sw and its next switch are written one after the other. If a packet would do so by the old entry
+ * of sw and the new entry of the next switch, sw is written first. If a packet would do so by the
+ * new entry of sw and the old entry of the next switch, the next switch is written first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
@@ -247,9 +247,10 @@ static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Adds edges so that switch sw is written after the changed switches on its new path. The search
- * along the path ends at the first changed switch whose old path arrives. sw need not wait for that
- * switch, unless it is the first changed switch and is on a cycle with sw (see avoid_cycle). */
+/* Adds edges (constraints) so that switch sw is written after the changed switches on its new path.
+ * The search along the path ends at the first changed switch whose old path arrives. sw need not
+ * wait for that switch, unless it is the first changed switch and is on a cycle with sw (see
+ * avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

@@ -30,7 +30,8 @@ struct fab_blocks { /* an all-zero value is empty */
 void fab_target_blocks_fini(struct fab_blocks *b);
 /* Returns NOMEM. */
 int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_copy);
-/* Sets a block. Returns NOMEM, with nothing changed, if there is no memory. */
+/* Sets all entries of a block, and adds the block if it is absent. Returns NOMEM, with nothing
+ * changed, if there is no memory. */
 int fab_target_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
                           const uint16_t entry[FAB_BLOCK_ENTRIES]);
 /* Returns the entries of a block, so that the caller can change them; NULL if there is no memory.

@@ -34,7 +34,8 @@ struct traffic_events {
     uint64_t now;
     /* first event in the sorted list of the slot whose events are being taken */
     uint32_t open;
-    /* heap of the events that are later than the last slot of the wheel */
+    /* heap of the events that are too late for the timing wheel, which covers the next two
+     * microseconds */
     struct traffic_far *far;
     size_t far_room, far_count;
     /* number of events that were ever put on the heap; orders events of the heap that have the same

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of transitions as writes of a plan. For plan_order.c, early.c and by_repair.c only. */
+/* Puts the steps of a transition into a plan, as its LFT writes. For plan_order.c, early.c and
+ * by_repair.c only. */
 #ifndef LIBFABMGR_TRANSITION_PLAN_STEPS_H
 #define LIBFABMGR_TRANSITION_PLAN_STEPS_H
 

@@ -241,7 +241,8 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Makes the steps if fab_transition_check_union could not exclude a cycle. */
+/* Makes the steps of a transition for which the quick check, fab_transition_check_union, has found
+ * a possible cycle. */
 static int make_hard(struct fab_transition_work *w)
 {
     int status = judge(w);

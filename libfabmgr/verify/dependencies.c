@@ -59,7 +59,7 @@ struct successors {
     uint64_t left;
     /* at: index of the present word; count: number of words */
     uint32_t at, count;
-    /* numbers of words of one VL, and of VLs */
+    /* vl_words: number of words for the channels of one VL; vl_count: number of VLs */
     uint32_t vl_words, vl_count;
     /* port id that bit 0 of the words stands for */
     uint32_t first;

@@ -476,7 +476,7 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Computes the dependencies of unicast packets, on their VLs. */
+/* Computes the channel dependencies of unicast packets, with the VLs that they use. */
 static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_walk *w)
 {
     const struct fab_vls *vls = graph->in->vls;

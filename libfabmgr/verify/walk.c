@@ -27,7 +27,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-/* an LFT is prefetched while that of the switch this number before it is copied */
+/* how many switches before it is copied the LFT of a switch is prefetched */
 #define PREFETCH_ROWS 12u
 #define ON_PATH 0xffff
 #define LOST 0xfffe

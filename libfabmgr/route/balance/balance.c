@@ -264,7 +264,8 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_at(lft, sw, dlid->lid))];
 }
 
-/* Adds the loads that the entries for the DLID (destination LID) cause, or subtracts them. */
+/* Adds the loads that the entries for the DLID (destination LID) cause to load[], or with `add`
+ * false, subtracts them. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {

@@ -8,8 +8,8 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
-/* The ports of fab_graph in another order: for each switch first the ports that lead down, then the
- * ports that lead up. */
+/* The ports of all switches (struct fab_graph) in another order: for each switch, first the ports
+ * that lead down, then the ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
     /* [n + 1] and [n]: of the ports of switch s, at[s] to mid[s] - 1 lead down, and mid[s] to at[s
@@ -17,7 +17,8 @@ struct fab_updown_ports {
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
-    /* [ports] pairs of hosts routed over the port so far, multiplied by slow[] */
+    /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
+     * slow[] */
     uint64_t *load;
 };
 

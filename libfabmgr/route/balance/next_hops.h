@@ -19,7 +19,8 @@ struct fab_next_hops {
     uint32_t *far;
     /* [n] number of hosts whose packets pass through the switch */
     uint64_t *flow;
-    /* [ports] number of pairs of hosts routed over the port so far, multiplied by port_slow */
+    /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
+     * port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
     uint32_t *count; /* [n + 2] scratch memory */
 };

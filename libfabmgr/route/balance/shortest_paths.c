@@ -59,7 +59,8 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            /* if this port leads no nearer, count stays, and the next port takes its element */
+            /* the port stays in the list only if it leads nearer; otherwise the next port
+             * overwrites it */
             shortest->port[count] = port;
             count += shortest->hops[g->port_peer[port]] == nearer;
         }
@@ -97,8 +98,8 @@ static uint8_t length_at(const uint8_t *paths, uint32_t sw, uint32_t column)
     return paths[(size_t)sw * FAB_LEGAL_BATCH + column];
 }
 
-/* Sorts the switches by the length of their paths to the destination of this column (counting
- * sort). */
+/* Sorts the switches by the length of their paths to destination number `column` of paths[]
+ * (counting sort). */
 static void sort_by_hops(struct fab_shortest *shortest, const uint8_t *paths, uint32_t column)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, n = shortest->g->n;

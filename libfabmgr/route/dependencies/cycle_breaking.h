@@ -14,7 +14,7 @@ struct fab_cdg_counts {
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *sw; /* [channels] the switch that has the port */
-    /* [port ids] the channel of the port, or FAB_NONE */
+    /* [port ids] the channel that leaves each port; FAB_NONE if there is none */
     uint32_t *channel;
     /* [channels + 1] index in count[] of the first dependency of each channel; a channel has one
      * dependency for each port of the switch that it leads to */

@@ -28,7 +28,7 @@ struct layers {
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now; /* the current layer */
-    /* the result; ret_layer of the caller's call */
+    /* the layers assigned so far, in the caller's array ret_layer */
     uint8_t *layer;
     /* [n][64] the LFT entries for 64 LIDs */
     uint8_t *tile;

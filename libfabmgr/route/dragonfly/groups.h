@@ -18,11 +18,11 @@ struct fab_groups {
     uint32_t *of;
     /* [n] dragonfly+: whether the switch is a spine, which is linked to other groups */
     bool *spine;
-    /* [count + 1] where each group begins in all[] */
+    /* [count + 1] index in all[] of the first switch of each group */
     uint32_t *first;
     /* [n] the switches of group i, by id: all[first[i]] to all[first[i + 1] - 1] */
     uint32_t *all;
-    /* [count * count + 1] where the links of each pair of groups begin in link[] */
+    /* [count * count + 1] index in link[] of the first link of each pair of groups */
     uint32_t *at;
     /* the links from group a to b begin at link[at[a * count + b]] */
     struct fab_global_link *link;

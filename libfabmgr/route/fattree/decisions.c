@@ -44,7 +44,8 @@ struct nbr_runs {
     uint8_t full;
 };
 
-/* Adds the neighbours nbr[from] to nbr[to - 1] of switch s, combined to runs. */
+/* Adds the neighbours nbr[from] to nbr[to - 1] of switch s. Successive neighbours with equal path
+ * lengths form one run. */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {

@@ -43,10 +43,11 @@ struct fab_dmodk {
     /* [slots_count] one element for each pair of divider and number of slots that occurs; element 0
      * is for switches that have no slots */
     struct fab_dmodk_slots *slots_of;
-    /* [switches] index in slots_of[] by which each switch forwards packets up */
+    /* [switches] for each switch, the index in slots_of[] of the slots that it uses for packets
+     * that go up */
     uint16_t *up;
-    /* [switches] index in slots_of[] by which each switch chooses among parallel links down; 0: no
-     * slots */
+    /* [switches] for each switch, the index in slots_of[] of the slots that it uses for parallel
+     * links that lead down; 0: it has none */
     uint16_t *down;
 };
 /* Numbers all DLIDs and computes their slots. The caller has found the slots of the switches

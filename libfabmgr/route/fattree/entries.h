@@ -36,8 +36,8 @@ enum fab_span {
     FAB_SPAN_NONE, /* neither of the following */
     /* the LIDs are consecutive, except for at most one further LID */
     FAB_SPAN_BEGINS,
-    /* the same; in addition, the consecutive LIDs directly follow those of the column before, and
-     * the further LID directly follows the further LID of that column */
+    /* like FAB_SPAN_BEGINS; in addition, the consecutive LIDs directly follow those of the column
+     * before, and the further LID directly follows the further LID of that column */
     FAB_SPAN_FOLLOWS
 };
 #define FAB_BATCH_RANGES 8

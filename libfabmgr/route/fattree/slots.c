@@ -75,7 +75,7 @@ struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links, but at most `parallel` of those to each neighbour */
     uint32_t usable;
-    /* port_slow of the slowest and of the fastest link */
+    /* port_slow (struct fab_graph) of the slowest and of the fastest of these links */
     uint8_t slowest, fastest;
 };
 

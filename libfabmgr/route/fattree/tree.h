@@ -40,7 +40,7 @@ struct fab_tree {
     uint32_t irregular; /* number of irregular switches (slots.c) */
     /* number of slots without a link, summed over all switches */
     uint32_t empty_slots;
-    /* lowest port number with a host at any leaf */
+    /* the lowest port number at which any leaf has a host */
     uint32_t first_host;
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
@@ -61,7 +61,7 @@ struct fab_tree {
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
     uint32_t *slot_at; /* [n + 1] */
-    /* [slots] port, or 0: the link is missing */
+    /* [slots] the port of each slot; 0 if its link is missing */
     uint8_t *slot_num;
     /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
     uint8_t *slot_nbr;

@@ -37,7 +37,8 @@ struct classes {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    /* [neighbours] number of the link, equal for both directions */
+    /* [neighbours] number of the link to each neighbour; both directions of a link have the same
+     * number */
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;

@@ -53,8 +53,8 @@ struct fab_nue {
     uint32_t delayed_count;
     /* [n] number of hops of the shortest path over the links */
     uint16_t *min_hops;
-    /* [n] number of hops from each switch that must use the escape tree; FAB_NUE_UNREACHED for the
-     * others */
+    /* [n] for each switch that must use the escape tree, its number of hops to `home` along the
+     * tree; FAB_NUE_UNREACHED for the others */
     uint16_t *forced;
     /* [n] for each switch on the path from home to the root of the escape tree, the slot of the arc
      * back towards home */
