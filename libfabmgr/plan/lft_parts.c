@@ -124,7 +124,8 @@ static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items,
     return ret;
 }
 
-/* Adds the writes such that each gets a later wave than all writes that must precede it. */
+/* Adds the writes of all items, such that each write gets a later wave than the writes that must
+ * precede it. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;

@@ -164,8 +164,8 @@ struct fab_plan {
      * block number. */
     bool stepwise;
     /* Some pairs that have a path before and after the plan have none in between: from the time
-     * when op lossy_first is sent, until op lossy_end is sent or the plan ends. If both are 0, no
-     * pair loses its path. */
+     * when ops[lossy_first] is sent, until ops[lossy_end] is sent or the plan ends. If both are 0,
+     * no pair loses its path. */
     uint32_t lossy_first, lossy_end;
     /* Stage EARLY changes tables of switches that Active links connect with each other. Only
      * libfabmgr/transition puts these writes into a safe order. */
@@ -210,7 +210,7 @@ void fab_plan_fini(struct fab_plan *p);
  * out a plan, it calls fab_plan_vls_begin, which marks the VL tables that the plan writes as
  * unknown. After the plan it calls fab_plan_vls_done, which records that all devices hold the
  * tables of the target. Then it calls fab_plan_observed_forget_vls for each device that did not
- * accept a write. fab_plan_vls_done returns NOMEM; all VL tables are unknown then. */
+ * accept a write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);

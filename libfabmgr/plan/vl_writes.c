@@ -182,7 +182,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    /* no table has port 0 as out port */
+    /* port 0 is never an out port, so the out ports begin after it */
     return s->count > 0 && s->num[0] == 0 ? 1 : 0;
 }
 

@@ -7,9 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Adapters of the same host may appear one after the other. If a GUID appears for the first time
- * within this time after the first pin of a host name, it may share the host name. In microseconds.
- */
+/* Time in microseconds, because the adapters of a host may appear one after the other: a GUID that
+ * appears for the first time within this time after the first pin of a host name may share the host
+ * name. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* When the manager first found each host. If all bytes are zero, no host was found yet. */

@@ -36,7 +36,7 @@ struct fab_pkeys {
     /* [ports] in which directions the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
     uint8_t *enforce;
-    /* private: how many values share the arrays; NULL: one */
+    /* private: number of fab_pkeys that share the arrays; NULL: only this one */
     int *owners;
 };
 /* Returns NOMEM. */

@@ -25,7 +25,7 @@
 #define FAB_LFT_NO_ROUTE 0xff
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
-/* The LIDs of all ports that own one. */
+/* The LIDs of all ports that have a LID. */
 struct fab_lids {
     uint32_t port_count; /* number of ports of the fabric */
     /* [port_count] base LID of each port; 0: the port has no LID */
@@ -91,8 +91,8 @@ int fab_target_lft_unshare(struct fab_lft *t);
 void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
-/* Returns the table of a switch, as an array indexed by LID. Only for new tables, whose rows are
- * contiguous. */
+/* Returns the table of a switch, as an array indexed by LID. The tables must be new, because later
+ * versions are not contiguous. */
 static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;

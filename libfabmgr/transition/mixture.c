@@ -262,7 +262,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        /* this includes switches that have no path to the LID any more */
+        /* endports also send if their switch has no path to the LID any more */
         if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }

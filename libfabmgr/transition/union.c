@@ -49,7 +49,7 @@ static inline uint64_t load_word(const uint8_t *from)
     return word;
 }
 
-/* Returns the bitset of the bytes of `word` that are 0. */
+/* Returns a bitset of 8 bits: bit i is set if byte i of `word` is 0. */
 static inline uint64_t zero_bytes(uint64_t word)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);

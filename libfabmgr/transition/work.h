@@ -14,7 +14,8 @@ enum fab_transition_progress {
     FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
     /* The LID has its old entries, or is drained, and must still be updated. */
     FAB_TRANSITION_WAITS,
-    /* The LID is updated in this round, in mode ANY or in mode ALONG. */
+    /* UPDATED_ANY and UPDATED_ALONG: the LID is updated in this round, in mode ANY or in mode
+     * ALONG. */
     FAB_TRANSITION_UPDATED_ANY,
     FAB_TRANSITION_UPDATED_ALONG,
     /* The changed entries for this LID drop packets, or will do so in this round. */

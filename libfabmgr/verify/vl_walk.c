@@ -39,7 +39,8 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
-/* Returns whether the VLs of this class level exist for all SLs. */
+/* Returns whether the SLs of this traffic class (level) are valid, and whether all VLs to which
+ * they are mapped exist. */
 static bool level_in_range(const struct fab_vls *v, uint8_t level)
 {
     for (unsigned in = 0; in < v->classes; in++)

@@ -13,7 +13,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-/* how many switches before it is copied the entries of a switch are prefetched */
+/* while the entries of switch s are copied, those of switch s + PREFETCH_ROWS are prefetched */
 #define PREFETCH_ROWS 16
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
