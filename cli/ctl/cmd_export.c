@@ -85,8 +85,9 @@ static int sink_close(struct sink *s, const char *file, int rc)
         s->error = s->error == 0 && fflush(stdout) != 0 ? errno : s->error;
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
+    /* it is no error if the program that reads the pipe, such as head, has ended */
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* not an error: the program that reads the pipe, such as head, has ended */
+        return EXIT_OK;
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)

@@ -147,8 +147,9 @@ static void row_end(struct out *o)
 static void table_end(struct out *o)
 {
     size_t widths[16] = {0};
+    /* a table without columns appears only in JSON */
     if (o->column_count == 0)
-        return; /* no output, because a table without columns appears only in JSON */
+        return;
     for (size_t i = 0; i < o->column_count; i++)
         widths[i] = out_width(o->columns[i].label);
     for (size_t i = 0; i < o->cell_count; i++) {

@@ -306,8 +306,8 @@ static uint64_t length_of(const uint8_t *packet)
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
 
-/* Overwrites the fields of a packet that the hub does not accept from clients: LIDs, status, length
- * (except that of RMPP answers) and, in requests, the client id. */
+/* Overwrites the fields of a packet that the hub does not accept from clients: LIDs, status, the
+ * length (only an RMPP answer keeps its length) and, in requests, the client id. */
 static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;

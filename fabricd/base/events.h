@@ -71,7 +71,7 @@ enum event_id {
  * remedy are NULL. */
 struct event_row {
     const char *type;
-    /* the EVENT row of this event; for an EVENT row, the row itself */
+    /* id of the event's EVENT row; in the EVENT row, the id of this row */
     enum event_id of;
     enum event_severity severity;
     const char *about;

@@ -47,7 +47,8 @@ struct cc_work {
     /* The result of the task. */
     int status;
     struct fab_congestion settings;
-    /* digests of the elements of the lists of different port settings and adapter settings */
+    /* one digest for each different port setting, and one for each different adapter setting, in
+     * the order of the lists of settings */
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;

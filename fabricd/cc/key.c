@@ -127,8 +127,9 @@ static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
     }
     store_m_key_fini(&k->file);
     k->file = file;
+    /* if a request is in flight, it carries the old key, so it is cancelled */
     if (cc->mads)
-        cc_program_stop(cc); /* the requests in flight carry the old key, so they are cancelled */
+        cc_program_stop(cc);
     for (uint32_t i = 0; i < cc->device_count; i++)
         look_again(&cc->devices[i]);
     k->moved = true;

@@ -73,7 +73,8 @@ static void give(struct cc_job *j, uint64_t key)
     cc_job_tell(j);
 }
 
-/* Ends the job; the next job for this device begins when its lease has ended. */
+/* Ends the job because the device has a foreign key with a lease. The next job for this device
+ * begins when the lease has ended. */
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);

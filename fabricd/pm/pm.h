@@ -55,12 +55,12 @@ bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct p
 
 /* Kinds of congested ports, according to their last two reads. */
 enum pm_congestion_kind {
-    /* A switch port with congestion events, or an endport that receives packets marked with
-     * FECN. */
+    /* a congested port: a switch port with congestion events, or an endport that receives
+     * packets marked with FECN */
     PM_CONGESTED,
-    /* an endport that receives BECN and therefore reduces its sending rate */
+    /* a throttled port: an endport that receives BECN and therefore reduces its sending rate */
     PM_THROTTLED,
-    /* a port that has data to send but no credits for at least 1 % of the time */
+    /* a waiting port: it has data to send, but no credits for at least 1 % of the time */
     PM_WAITING,
 };
 struct pm_congested {

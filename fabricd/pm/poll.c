@@ -327,8 +327,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* Reads ports up to the position that the pass should have reached by now, within the limits of one
- * tick. */
+/* Reads the counters of the next ports. The pass must end in time, so this function reads up to
+ * the port that should have been reached by now, within the limits of one timer tick. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

@@ -56,7 +56,7 @@ struct report {
  * Returns false if the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
-/* Returns true if the engine made tables that passed the verification. */
+/* Returns true if the engine has made tables for the fabric, and these passed the verification. */
 bool report_good(const struct report *r);
 /* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes.
  * Called on the worker thread only, after report_good() returned true. Returns false if the

@@ -19,9 +19,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Returns the bitset of virtual lanes that a class uses on ISLs. *ret_least is the smallest share,
- * per mille, that the VLArbitration tables guarantee the class on these links. Only PORTS_LOOKED_AT
- * ports are examined, to limit the time in large fabrics. */
+/* Returns the bitset of virtual lanes that a class uses on ISLs. *ret_least is the smallest
+ * share of an ISL's bandwidth, in per mille, that VLArbitration tables guarantee the class. Only
+ * PORTS_LOOKED_AT ports are examined, to limit the time in large fabrics. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;

@@ -121,8 +121,9 @@ static void send_old(struct follower *f)
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
+        /* if there was nothing to send, the store has no events older than the journal */
         if (f->sent == before)
-            f->sent = oldest - 1; /* the store has no events older than the journal */
+            f->sent = oldest - 1;
     }
 }
 

@@ -38,9 +38,10 @@ static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, 
 {
     uint32_t out = t->ports[i],
              in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
+    /* if the switch itself is the source, the packet enters from port 0 */
     if (i == 1 &&
         fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
-        in = t->ports[0]; /* the switch itself is the source, so the packet enters from port 0 */
+        in = t->ports[0];
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
 

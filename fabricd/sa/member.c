@@ -106,8 +106,9 @@ static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = fab_fabric_port(c->view->fabric, c->req->from)->guid;
+    /* without a fabric, quotas are not checked, because sm_mgroup_join will return BUSY */
     if (g == NULL)
-        return true; /* no fabric is known yet; sm_mgroup_join will return BUSY */
+        return true;
     const struct sa_quota_use groups = {
         .own = fab_mcast_groups_created_by(g, from), .all = g->groups, .more = 1};
     const struct sa_quota_use members = {

@@ -101,9 +101,10 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
                         uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
 {
     uint32_t port = port_of(v, x);
+    /* If the subscriber's port has left the fabric, nothing is sent now. The port may be back when
+     * the report is sent again. */
     if (port == FAB_NONE)
-        return; /* the subscriber's port has left the fabric; it may be back when the report is sent
-                   again */
+        return;
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
                                          .sl = sl_to(v, port),
                                          .qpn = x->record.info.qpn,

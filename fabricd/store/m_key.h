@@ -18,7 +18,9 @@
 #define STORE_M_KEY_FILE "m_key"
 #define STORE_CC_KEY_FILE "cc_key"
 
-/* Whose file it is: that of the M_Key or of the CC_Key. */
+/*
+ * Which of the two key files: m_key (the keys of ports) or cc_key (the key of congestion control).
+ */
 enum store_key_of { STORE_KEY_OF_PORTS, STORE_KEY_OF_CONGESTION };
 
 /* The master secret from which the M_Keys of ports are derived (derive.h). */

@@ -354,8 +354,9 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         struct store_port row;
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
+        /* a row that is not valid was edited by hand; it is skipped */
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
-            continue; /* the row is not valid; somebody edited it by hand */
+            continue;
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
         if (more == NULL)
             return FAB_E_NOMEM;
@@ -465,8 +466,9 @@ static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
+        /* a row that is not valid was edited by hand; it is skipped */
         if (sql_guid_parse(guid, &row.guid) != FAB_OK)
-            continue; /* the row is not valid; somebody edited it by hand */
+            continue;
         read_text(stmt, 1, row.name, sizeof(row.name));
         read_text(stmt, 3, row.by, sizeof(row.by));
         struct fab_pin *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));

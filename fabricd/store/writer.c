@@ -296,8 +296,8 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* Counts a failed transaction, doubles the time until the next try, and logs the first failure. The
- * caller holds the mutex. */
+/* Counts a failed transaction, doubles the time until the next try, and logs the first failure.
+ * The caller holds the writer's mutex. */
 static void note_failure(struct writer *w)
 {
     if (!w->failing)
@@ -310,7 +310,8 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* Logs that writing succeeds again after a failure. The caller holds the mutex. */
+/* Logs that writing to the database succeeds again after a failure. The caller holds the
+ * writer's mutex. */
 static void note_success(struct writer *w)
 {
     if (w->failing)
@@ -323,8 +324,8 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Logs that a batch is dropped because it violates the schema, so that a further try would fail
- * in the same way. */
+/* Logs that the records of a transaction are dropped because they violate the schema of the
+ * database; a further try would fail in the same way. */
 static void give_up_batch(struct writer *w)
 {
     log_error(
@@ -375,7 +376,7 @@ static bool is_hurried(const struct writer *w)
 }
 
 /* Waits until there are records to write. Returns false if the thread must end. The caller holds
- * the mutex. */
+ * the writer's mutex. */
 static bool wait_for_work(struct writer *w)
 {
     while (batch_is_empty(&w->pending) && !w->unwritten) {
@@ -537,7 +538,7 @@ static void end_put(struct writer *w, bool was_empty)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Puts a record into the queue. The caller holds the mutex. */
+/* Puts a record into the queue of the writer thread. The caller holds the writer's mutex. */
 static void put_in(struct writer *w, struct record *r)
 {
     batch_put_record(&w->pending, r);
@@ -546,7 +547,8 @@ static void put_in(struct writer *w, struct record *r)
 }
 
 /*
- * Puts the record `r` into the queue, or frees it if the queue is full. The caller holds the mutex.
+ * Puts the record `r` into the queue of the writer thread, or frees it if the queue is full. The
+ * caller holds the writer's mutex.
  */
 static void put_bounded(struct writer *w, struct record *r)
 {

@@ -36,8 +36,9 @@ struct replay {
 static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
+    /* after the end of the recording, the timer fires at once and calls `done` */
     if (at == UINT64_MAX)
-        at = now; /* the recording has ended; the timer will call `done` */
+        at = now;
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
         return;
     r->timer_at = at;

@@ -111,8 +111,9 @@ static void deliver(void *ctx)
     t->leaving = full;
     transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
+    /* if the batch was full, the outbox may have more MADs, so continue at once */
     if (full.count == BATCH)
-        ring_at(t, 0); /* the batch was full, so the outbox may have more MADs; continue at once */
+        ring_at(t, 0);
     ring_when_due(t);
 }
 

@@ -61,7 +61,7 @@ struct slurm {
      * levels handled so far are in the same set */
     uint32_t *joined;
     uint32_t *queue; /* [switches] queue of breadth-first searches */
-    /* [group_count] groups that are not yet part of a larger group */
+    /* [group_count] groups of switches that are not yet part of a larger group */
     struct group *groups;
     uint32_t group_count, lines;
 };

@@ -58,8 +58,8 @@ int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_t
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Adds a branch to vertex `s` (a switch of the tree that has no branch yet) through `port`. The
- * switch at the other end of the link must be in the tree. */
+/* Adds a branch to the switch `s` of the tree, which has none yet, through `port`. The switch at
+ * the other end of the link must be in the tree. */
 static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_vertex *s, uint32_t port)
 {
@@ -78,8 +78,8 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Removes the branch of vertex `s`. Cannot fail, because clearing bits in existing MFT blocks
- * needs no memory. */
+/* Removes the branch of the switch `s` of the tree. Cannot fail, because clearing bits in
+ * existing MFT blocks needs no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
 {

@@ -21,8 +21,9 @@ struct fab_mcast_distances {
      * higher MLID, some switches have no entry, so the distances for its tree are computed
      * separately, in avoid[]. */
     uint32_t least;
-    /* [switches] number of hops to the root avoid_root, over switches whose MFTs have an entry for
-     * the MLID FAB_MLID_FIRST + avoid_slot. Only the last computed distances are kept. */
+    /* [switches] Number of hops from each switch to the root avoid_root, on paths that avoid
+     * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Kept for the last
+     * such MLID only. */
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };

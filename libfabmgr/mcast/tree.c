@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The switches (vertices) and members of a multicast tree. Both arrays are sorted: a binary search
- * finds an entry, and the order of entries does not depend on the order of joins.
+ * The switches (struct fab_mcast_vertex) and members of a multicast tree. Both arrays are sorted: a
+ * binary search finds an entry, and the order of entries does not depend on the order of joins.
  */
 #include "libfabmgr/mcast/tree.h"
 

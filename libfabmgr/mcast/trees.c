@@ -88,7 +88,8 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Stores a tree as that of its MLID. On success, the tree belongs to *t. */
+/* Stores the tree in the array of trees, which is indexed by MLID. On success, the array owns
+ * the tree. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);

@@ -64,8 +64,7 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    /* [keys] the P_Keys of the first group, then those of the second group, and so on (struct
-     * group) */
+    /* [keys] the P_Keys of all groups: first those of group 0, then those of group 1, and so on */
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */

@@ -2,9 +2,9 @@
 /*
  * Computes the P_Key table of every port from the partitions that an operator configured.
  *
- * Index 0 has the P_Key of the default partition, or of a partition with the flag indx0. Keys that
- * a port already holds stay at their index. So a change of the partitions changes only the tables
- * of the ports concerned, and in these only the entries concerned.
+ * Index 0 has the P_Key of the default partition, or of a partition with the flag indx0. A key that
+ * a port already holds stays at its index. So a change of a partition changes only the tables of
+ * its ports, and in these tables only the entries of this partition.
  */
 #ifndef LIBFABMGR_PARTITION_PARTITION_H
 #define LIBFABMGR_PARTITION_PARTITION_H

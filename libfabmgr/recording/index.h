@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of a recording. It has the MADs in order, the request of each answer, and lists of the
- * requests whose contents have the same hash. OUT is a MAD that the recorded manager sent, IN a MAD
- * that it received. For this folder only. */
+/* The index of a recording. It has the MADs in order, the request of each answer, and lists of
+ * the requests whose contents have the same hash. "Sent" and "received" mean by the manager that
+ * was recorded, unless a comment names the replaying manager. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 
@@ -15,23 +15,23 @@ struct fab_recording_item {
     size_t at;
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
-    /* of an OUT: index of the first IN that answers it; of an IN: index of the OUT that it
-     * answers; NONE: there is none */
+    /* of a sent MAD: index of the first received MAD that answers it; of a received MAD: index
+     * of the sent MAD that it answers; NONE: there is none */
     uint32_t pair;
-    /* the next OUT in the list of requests with the same hash */
+    /* index of the next sent MAD in the list of requests with the same hash */
     uint32_t next;
     bool out;
     /* The members from here on belong to the player (player.c). */
-    /* asked: the replaying manager has sent the same MAD as this OUT. done: the player has
-     * delivered this IN, or has left it out. */
+    /* asked: the replaying manager has sent the same MAD as this sent MAD. done: the player has
+     * delivered this received MAD, or has left it out. */
     bool asked, done;
-    /* Neighbours of an OUT in the player's list of those OUTs whose answers are due. */
+    /* Neighbours of a sent MAD in the player's list of requests whose answers are due. */
     uint32_t earlier, later;
-    /* When the replaying manager sent this OUT: the time in us (asked_us) and the TID that it
-     * used (tid). */
+    /* When the replaying manager sent the same MAD as this sent MAD: the time in us (asked_us)
+     * and the TID that it used (tid). */
     uint64_t asked_us, tid;
-    /* Time in us for which the player may hold back the answer to this OUT, so that MADs arrive
-     * in the order of the recording. */
+    /* Time in us for which the player may hold back the answer to this sent MAD, so that MADs
+     * arrive in the order of the recording. */
     uint32_t patience_us;
 };
 struct fab_recording_index {
@@ -43,13 +43,14 @@ struct fab_recording_index {
     /* 1 + index in items[] of the last MAD received; 0: none */
     uint32_t last_in;
     uint64_t end_us;
-    /* Time in us. Of the MADs that the replaying manager sends, the player compares only those
-     * before this time with the recording, because the recording may have ended before the
-     * recorded manager sent the others. */
+    /* Time in us. The player compares the MADs that the replaying manager sends before this time
+     * with the recording, but not those after it, because the recording may have ended before
+     * the recorded manager sent them. */
     uint64_t judged_us;
     /* how the recording ends: OK, TRUNCATED or FORMAT */
     int tail;
-    /* maps the hash of contents to the first OUT in the list of OUTs with this hash */
+    /* maps the hash of contents to the index of the first sent MAD in the list of requests with
+     * this hash */
     struct fab_map heads;
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
@@ -57,8 +58,8 @@ void fab_recording_index_fini(struct fab_recording_index *s);
 /* Reads the entry of items[item] from the recording. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Finds the first OUT with the same content as `mad` that is still in the list of its hash,
- * removes it from the list, and returns its index. NONE: there is no such OUT. */
+/* Finds the first sent MAD with the same content as `mad` that is still in the list of its hash.
+ * Removes it from the list, and returns its index. NONE: there is no such MAD. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

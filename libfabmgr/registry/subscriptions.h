@@ -31,7 +31,8 @@ struct fab_subscription {
     /* neighbours in the list `ready` or `waiting` of reports.c; in a free slot, `after` is the
      * next free slot */
     uint32_t before, after;
-    /* number of reports to this subscription so far; it is a part of the transaction ID */
+    /* number of reports to this subscription so far; it is a part of the transaction IDs of its
+     * reports */
     uint32_t turn;
     uint8_t wait; /* enum fab_report_wait */
     /* the slot is in the list `ready` of reports.c */

@@ -260,9 +260,10 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
         ret->life = v->policy.subnet_timeout;
     fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
     ret->sl = fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
+    /* if the tables have only one VL, all SLs use it, and the path gets the SL of the request */
     if (q->given.sl && !fab_target_vls_multiple(&v->target->vls) &&
         fab_target_vls_levels(&v->target->vls) < 2)
-        ret->sl = q->path.sl; /* the tables have only one VL, which all SLs use */
+        ret->sl = q->path.sl;
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
@@ -446,8 +447,9 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
     const struct fab_fabric *f = q->sa->view->fabric;
     uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
     struct fab_wire_trace_record *r = ret;
+    /* a trace must begin at an adapter or router, not at a switch */
     if (fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node))
-        return false; /* a trace must begin at an adapter or router */
+        return false;
     follow_nodes(q, src, lid, k, &in, &out);
     if (in == FAB_NONE && out == FAB_NONE)
         return false;

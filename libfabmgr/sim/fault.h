@@ -18,8 +18,8 @@
 /* Pulls the cable and plugs it in again, `count` times. Each time takes period_us. */
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
                  uint32_t count);
-/* Limits the link to `lanes` (1, 2, 4, 8 or 12; 0: as in the snapshot) and to `speed` ("SDR" to
- * "XDR"; NULL: as in the snapshot), and trains it again. */
+/* Limits the width of the link to `lanes` (1, 2, 4, 8 or 12; 0: as in the snapshot) and its
+ * speed to `speed` ("SDR" to "XDR"; NULL: as in the snapshot). The link then trains again. */
 int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
                     const char *speed);
 

@@ -102,8 +102,9 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
+    /* at a switch, the MAD then comes from the switch itself, for which port 0 stands */
     if (is_switch(s, at->node))
-        at->port = 0; /* port 0 stands for the switch itself, which sends the MAD */
+        at->port = 0;
     else if (!fab_sim_cross_link(s, at, at->port, least_state))
         return false;
     for (unsigned hop = 0; hop < LID_HOP_LIMIT; hop++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Growing arrays whose items are found by key. They hold blocks of tables, notices, counters and
- * logs. */
+/* Growing arrays whose items are found by a key. The simulator uses them for blocks of tables,
+ * notices, counters and congestion logs. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/size.h"

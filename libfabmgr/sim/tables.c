@@ -324,8 +324,8 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Makes all blocks of the node invalid, because the node has lost power. A block is valid only if
- * its power_cycle equals that of the node. */
+/* Makes all stored table blocks of the node invalid, because the node has lost power. A block is
+ * valid only if its power_cycle equals the power_cycles of the node. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

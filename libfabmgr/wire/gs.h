@@ -117,7 +117,7 @@ struct fab_perf_ext_speeds { /* defined in IBA 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
-    /* code of the length of a tick, which is 4 ns * (tick + 1) */
+    /* code of the length of a tick: n means 4 ns * (n + 1) */
     uint8_t tick;
     uint8_t counter_width; /* 4 means that counters have 32 bits */
     /* For each of the counters, a bitset of what the port can sample: 1 mandatory, 2 optional, 4

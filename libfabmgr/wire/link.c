@@ -4,8 +4,8 @@
  * VLs.
  *
  * Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive (FDR
- * to NDR) and LinkSpeedExtActive2 (XDR). Of these, the last one that is not 0 is valid. The active
- * value of a field has exactly one bit set.
+ * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one in this order
+ * is valid. The valid field has exactly one bit set.
  */
 #include "libfabmgr/wire/wire.h"
 

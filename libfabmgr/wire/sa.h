@@ -311,12 +311,12 @@ static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
  * component. Components (15.2.1.2) are the fields in wire order and the gaps between fields. For an
  * array whose elements are components, the result has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Sets in ret_bytes[wire_size] the bits that the components of comp_mask have on the wire, and
- * clears all other bits. Reserved components set no bits. Two records agree in these components if
- * they agree in all bits that are set. */
+/* Converts a ComponentMask to a bit mask over the record on the wire, which has wire_size bytes:
+ * sets the bits of the selected components, and clears all others. Reserved components have no
+ * bits. Two records agree in the selected components if they agree in all bits that are set. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Sets all bits in the members of the record's struct that belong to comp_mask, and clears all
- * other members. */
+/* Converts a ComponentMask to a bit mask over the record's struct: sets all bits of the members
+ * that the mask selects, and clears all others. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

@@ -179,7 +179,7 @@ struct fab_port_info { /* defined in IBA 14.2.5.6 */
     uint16_t max_credit_hint;
     uint32_t link_round_trip; /* 24 bits */
     uint16_t cap_mask2;
-    /* Bitsets of lane speeds: FDR 1, EDR 2, HDR 4, NDR 8. */
+    /* Bitsets of the speeds of a lane: FDR 1, EDR 2, HDR 4, NDR 8. */
     uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
     /* Bitsets of lane speeds: XDR 1. */
     uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;

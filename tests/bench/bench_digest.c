@@ -198,8 +198,9 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     struct fab_builder *b;
     struct fab_policy p;
     char what[80];
+    /* fails if this fabric has too few links for this kind of damage */
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        return; /* this fabric has too few links for this kind of damage */
+        return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
         f = without_last_switch(f);

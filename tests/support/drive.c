@@ -117,8 +117,8 @@ struct programming {
     int status; /* the first failure */
 };
 
-/* Returns the directed route to a port: for a switch that to its node, for an adapter the one
- * that ends at this port. */
+/* Returns the directed route from the manager to a port. For a port of a switch, the route ends
+ * at the switch. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
     const struct fab_port *at = fab_fabric_port(p->f, port);

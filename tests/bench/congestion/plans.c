@@ -106,9 +106,9 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Adds background flows: endports that take no part in an incast send by a shift over leaves to
- * endports that are not the target of an incast. Each flow then has links of its own, except for
- * those of the incast. Flows that share no link with the incast are left out. */
+/* Adds background flows beside an incast: endports that take no part in the incast send by a
+ * shift over leaves to endports that are not its target. Each flow then has links of its own,
+ * except for those that the incast uses. Flows that share no link with the incast are left out. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {
