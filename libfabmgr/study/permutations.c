@@ -110,7 +110,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    /* afterwards ends[1] to ends[all] are all shifts in random order */
+    /* only a sample is tried, so the shifts ends[1] to ends[all] are put into random order */
     if (rc == FAB_OK && !s.every)
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {

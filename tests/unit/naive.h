@@ -29,7 +29,7 @@ static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)
            fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, port);
 }
 
-/* Marks all ports that packets can reach from `node` over links. Only switches forward packets. */
+/* Marks all nodes that packets can reach from `node` over links. Only switches forward packets. */
 static inline void naive_reach(struct naive *n, uint32_t node)
 {
     if (n->reached[node])

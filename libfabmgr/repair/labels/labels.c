@@ -244,7 +244,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     far[root] = 0;
     queue[tail++] = root;
     for (uint32_t next = 0; head < tail || next < b->n;) {
-        /* `next` belongs to a component that the search has not reached yet */
+        /* the search has visited a whole component, and continues in the next one */
         if (head == tail) {
             if (far[next] == FAB_NONE) {
                 far[next] = 0;
