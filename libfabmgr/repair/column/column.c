@@ -3,9 +3,9 @@
  * Decides one column: the entries of all switches for one LID while some links are dead.
  *
  * A switch whose entry leads into a dead link is pending: its entry must be decided. Each pending
- * switch has a key, which is a label (repair.h). The switch may choose any of its channels whose
- * label is the key or greater. Its first key is the label of the channel that the baseline uses.
- * The pending switch with the greatest key is decided first. It gets
+ * switch has a minimum label, called its key: the switch may choose any of its channels whose label
+ * (repair.h) is the key or greater. At first, the key is the label of the channel that the baseline
+ * uses. The pending switch with the greatest key is decided first. It gets
  *
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
  *      Nearly all switches are decided here, without reading the entries of their neighbours;

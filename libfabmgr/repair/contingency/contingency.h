@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingency plans (N-1 analysis): for the failure of each ISL and each switch, the repair is
- * computed, proved and ordered before the failure happens. The failure of one ISL or one switch is
- * called a case. A stored plan is a compressed repair delta. To decode it, only the table entries
- * that it changes are read.
+ * Contingency plans (N-1 analysis): for the failure of each ISL and of each switch, the repair is
+ * computed, proved and ordered before the failure happens. A contingency (struct
+ * fab_repair_contingency) describes one such failure, and may hold the plan for it. A stored plan
+ * is a compressed repair delta. To decode a plan, only the table entries that it changes are read.
  *
- * A maker (struct fab_repair_contingency_maker) computes the cases, on any thread and in small
- * steps. It works on a clone of the repair and a version of the tables. The collection (struct
- * fab_repair_contingencies) stores the computed cases; it belongs to one thread. It has one
- * element, called row, for each ISL and each switch of the network.
+ * A maker (struct fab_repair_contingency_maker) computes the contingencies, on any thread and in
+ * small steps. It works on a clone of the repair and a version of the tables. The collection
+ * (struct fab_repair_contingencies) stores the contingencies. It has one element for each ISL and
+ * each switch of the network, and only one thread uses it.
  *
  * A state of the repair is the active tables together with the set of dead links. A commit
- * (fab_repair_commit) changes it; the number of commits so far identifies a state. A commit does
- * not invalidate all plans. A plan stays valid if the commit did not change the entries that the
- * plan changes, if the labels are the same, and if the proof of the plan succeeds with the present
- * tables (stored_plan.c). fab_repair_contingencies_find makes this check for a plan of an earlier
- * state. The maker first looks whether the changes since that state touch the plan at all
- * (touched.c). It makes the check only if they do, and computes only those cases anew that fail it.
+ * (fab_repair_commit) changes the state, and the number of commits so far identifies it. A plan
+ * that was made for an earlier state may still be valid: the commits since then must not have
+ * changed the entries that the plan changes, the labels must be the same, and the proof of the plan
+ * must succeed with the present tables (stored_plan.c). fab_repair_contingencies_find makes this
+ * check. The maker first looks whether the changes since that state touch the plan at all
+ * (touched.c), and makes the check only if they do. It computes a contingency anew if its plan
+ * fails the check.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
@@ -119,10 +120,9 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the row (index in struct fab_repair_contingencies) of the contingency that will be
- * computed next, if `ahead` is 0, or of the one that follows `ahead` contingencies later. Returns
- * FAB_NONE if so many are not left. fab_repair_contingency_prepare must have returned false before.
- */
+/* Returns the index (in fab_repair_contingencies.row[]) of the contingency that will be computed
+ * next, if `ahead` is 0, or of the one that follows `ahead` contingencies later. Returns FAB_NONE
+ * if so many are not left. fab_repair_contingency_prepare must have returned false before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);

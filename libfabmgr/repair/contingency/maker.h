@@ -21,11 +21,11 @@ struct fab_repair_contingency_maker {
     struct fab_repair *r; /* a clone */
     struct fab_lft lft;   /* the active tables of the state `r` */
     struct fab_repair_load load;
-    /* [rows] the link (its lower port id) or switch whose failure each row of the collection
-     * describes */
+    /* [rows] for each element of the collection, what fails: the lower port id of the link, or the
+     * switch */
     uint32_t *id;
     size_t rows, links, cases; /* as in struct fab_repair_contingencies */
-    /* [queued] the rows of the failures to examine, in the order in which they are examined */
+    /* [queued] the elements of the collection whose failures must be examined, in this order */
     uint32_t *queue;
     /* next: index in queue[] of the failure that is examined next */
     size_t queued, next;
@@ -47,8 +47,8 @@ static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t por
 }
 
 /* collection.c */
-/* Lists what fails in each row of the collection: the lower port id of each ISL, then the ids of
- * the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
+/* Lists what fails for each element of the collection: the lower port id of each ISL, then the ids
+ * of the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
                                      size_t *ret_rows, size_t *ret_links);
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,

@@ -70,8 +70,9 @@ static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
     }
 }
 
-/* Appends those of the rows first to end - 1 to the queue that can fail and are not queued yet. The
- * row with the most paths comes first. list[]: scratch memory. */
+/* Appends to the queue those of the elements first to end - 1 of the collection whose link or
+ * switch can fail, if they are not queued yet. The element with the most paths comes first. list[]:
+ * scratch memory. */
 static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
                          size_t first, size_t end, struct weighted *list)
 {

@@ -2,15 +2,15 @@
 /*
  * Tells which plans a change of the tables does not touch, without a proof of the plans.
  *
- * The maker collects the changes from an earlier state, for which all plans were valid, to the
- * present one: the LIDs of all entries that differ, the LIDs of all entries that lead into a link
- * that is dead before or after a change, the LIDs that moved to another switch, and the channels
- * over which changed entries lead. A plan is not touched if
+ * A maker of contingencies collects the changes from an earlier state, for which all plans were
+ * valid, to the present one: the LIDs of all entries that differ, the LIDs of all entries that lead
+ * into a link that is dead before or after a change, the LIDs that moved to another switch, and the
+ * channels over which changed entries lead. A plan is not touched if
  *
  *   1. it uses the same labels, and leaves no entry without a path;
  *   2. it changes no entry of a collected LID;
  *   3. none of its new entries leads into a link that is dead now;
- *   4. none of the links that fail in its case is a collected channel.
+ *   4. none of the links whose failure it repairs is a collected channel.
  *
  * The full check (stored_plan.c) would then succeed. The columns (LIDs) of the plan have the same
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,
