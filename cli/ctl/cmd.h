@@ -28,7 +28,7 @@ struct session {
     struct fab_client *client;
     struct out *out;
     enum out_format out_format;
-    /* number of arguments after the noun and the verb */
+    /* number of arguments of the command after its noun and verb */
     int argc;
     char **argv;
     /* Memory of the node name that parse_port returns; owned by the session. */
@@ -44,10 +44,10 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    /* the options --cc and --give-up-absent were given */
+    /* true: the options --cc and --give-up-absent were given */
     bool cc, give_up_absent;
     bool explain, roce; /* the options --explain and --roce were given */
-    /* the options --waiting, --all and --forget were given */
+    /* true: the options --waiting, --all and --forget were given */
     bool waiting, all, forget;
     bool dry_run;       /* the option --dry-run was given */
     uint32_t sl;        /* option --sl: service level */
@@ -57,7 +57,8 @@ struct session {
 };
 
 struct cmd {
-    /* verb is NULL if the command consists of the noun alone */
+    /* the words of the command, such as "link" and "list"; verb == NULL: the noun alone is the
+     * command */
     const char *noun, *verb;
     /* the arguments of the command as the help shows them, such as "NODE/PORT" */
     const char *args;
@@ -68,7 +69,7 @@ struct cmd {
     const char *options;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
-    /* the option -o names a file and not an output format */
+    /* true: the option -o of this command names a file; false: it names an output format */
     bool writes_file;
     int (*run)(struct session *s);
 };
@@ -91,7 +92,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
  * in *ret; if ret is NULL, the reply is freed. On failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
-/* Like ask, but calls a method of another service, such as "fabric.v1.SimService/Unlink". */
+/* Like ask, but calls a method of any service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
 void free_reply(void *message); /* message may be NULL */

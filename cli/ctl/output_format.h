@@ -33,7 +33,7 @@ struct out {
     const struct out_ops *ops;
     FILE *to;
     bool colour, live;
-    /* columns of the table that is being printed */
+    /* columns of the table that is printed now */
     const struct out_column *columns;
     size_t column_count;
     bool in_row, failed;

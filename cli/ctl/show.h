@@ -54,7 +54,7 @@ void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timest
 /* Writes the time at which all tables were last proved. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
-/* Prints each line of a text, in text output only. */
+/* Prints a text of one or several lines as it is, in text output only. */
 void show_lines(struct out *o, const char *text);
 /* Prints the rejected engines, one on each line, in text output only. The text has the form "dor:
  * no grid: ...; nue: ...". */

@@ -254,8 +254,9 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers all MADs that the simulated fabric sent because of the MAD in `packet`. Returns the
- * other client that received the MAD itself; HUB_CLIENTS: none. */
+/* Delivers all MADs that arrive at clients because of the MAD in `packet`, such as answers and
+ * traps. Returns the client that received this MAD itself, as a request of another client;
+ * HUB_CLIENTS: no client did. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -296,8 +297,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* Returns the length of a MAD. Only an RMPP answer may be shorter than FAB_MAD_SIZE: the length
- * given by the client shows the number of records. All other MADs have FAB_MAD_SIZE bytes. */
+/* Returns the length of a MAD in bytes, which is FAB_MAD_SIZE. Only an RMPP answer keeps the
+ * length that its client gave, which shows the number of records. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;

@@ -3,9 +3,10 @@
  * The public functions of congestion control, and its timer. compute.c computes the settings,
  * devices.c compares them with the known devices, and program.c writes them to the devices.
  *
- * The timer never holds a view between two ticks, because a local repair must make new versions of
- * tables that readers hold. It computes settings for a new view only while the subnet manager is
- * idle, at the earliest SETTLE_US after the view was published.
+ * Between two ticks of the timer, congestion control keeps no reference to a view. While somebody
+ * has such a reference, a local repair must copy the tables instead of changing them in place.
+ * Settings for a new view are computed only while the subnet manager is idle, at the earliest
+ * SETTLE_US after the view was published.
  */
 #include "fabricd/cc/cc.h"
 

@@ -52,7 +52,7 @@ static void want(struct cc_device *d, uint64_t digest)
     if (d->want == digest)
         return;
     d->want = digest;
-    if (d->state == CC_UNSUPPORTED || d->stands == digest)
+    if (d->state == CC_UNSUPPORTED || d->digest == digest)
         return;
     d->state = CC_PENDING;
     d->tries = 0;

@@ -35,7 +35,7 @@ struct cc_device {
     /* digest of the settings that were computed for the device; 0: none */
     uint64_t want;
     /* Digest of the settings that the device has; 0: unknown; 1: the settings are being written. */
-    uint64_t stands;
+    uint64_t digest;
     /* number of the last computation in which the device was present */
     uint64_t pass;
     /* time in us at which the manager may read the device again; UINT64_MAX: never */

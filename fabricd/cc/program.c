@@ -69,7 +69,7 @@ void cc_job_finish(struct cc_job *j, enum cc_state state, bool unresponsive)
     d->busy = false;
     d->unresponsive = unresponsive;
     d->state = (uint8_t)state;
-    d->stands = state == CC_PROGRAMMED ? d->want : 0;
+    d->digest = state == CC_PROGRAMMED ? d->want : 0;
     d->due_us = UINT64_MAX;
     if (state == CC_PROGRAMMED)
         d->tries = 0;
@@ -176,7 +176,7 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = cc_job_device(j);
     bool differs = cc_merge(j->cc, d, (enum cc_step)j->step, j->block, attr);
-    if (differs && d->state == CC_PROGRAMMED && d->stands == d->want) {
+    if (differs && d->state == CC_PROGRAMMED && d->digest == d->want) {
         log_debug("congestion",
                   "node 0x%016" PRIx64
                   " has other settings than the manager wrote; programming it again",
@@ -229,10 +229,10 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
             fail(j, a);
         return;
     }
-    if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->stands != 1) {
+    if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->digest != 1) {
         /* 1 means that the manager is writing the settings; the next read then does not count
          * them as changed again */
-        cc_job_device(j)->stands = 1;
+        cc_job_device(j)->digest = 1;
         cc->written++;
     }
     cc->writes += j->set;
@@ -265,7 +265,7 @@ static void begin(struct cc *cc, struct cc_job *j, uint32_t device)
     }
     d->busy = true;
     *j = (struct cc_job){.cc = cc, .device = device, .active = true};
-    j->only_key = d->state == CC_PROGRAMMED && d->stands == d->want && d->key == CC_KEY_FORMER;
+    j->only_key = d->state == CC_PROGRAMMED && d->digest == d->want && d->key == CC_KEY_FORMER;
     if (cc_has_keys(cc))
         cc_key_begin(j);
     else

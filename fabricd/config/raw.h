@@ -159,8 +159,7 @@ int setting_parse_number(const char *text, uint64_t *ret);
 struct config_listen;
 /* Parses a listen address. Returns NOMEM or INVAL; for INVAL, expected[] says what is expected. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
-/* Parses an address of the form HOST:PORT, as it follows "tls:". Returns the errors of
- * listen_parse. */
+/* Parses the address of the metrics server, HOST:PORT. Returns the errors of listen_parse. */
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);
 void listen_fini(struct config_listen *l);
 

@@ -304,8 +304,8 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* Returns the fields of a key whose value is a mapping or a list of mappings. Returns NULL if the
- * value is neither. */
+/* Returns the schema of the keys below a key whose value is a mapping or a list of mappings.
+ * Returns NULL if the value is neither. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)

@@ -78,10 +78,11 @@ struct loop_iterations {
     const char *longest_what;
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
     uint64_t within[LOOP_ITERATION_BOUNDS];
+    /* for each name of work that loop_at was given: how often the work ran, and its longest time */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
-    } held[LOOP_ITERATION_NAMES]; /* one entry for each name given to loop_at */
+    } held[LOOP_ITERATION_NAMES];
     uint32_t names;
 };
 /* Names the work that begins now and lasts until the next call or the end of the iteration. The

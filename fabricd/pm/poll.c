@@ -4,9 +4,10 @@
  * evenly over one interval. While the subnet manager is busy, the pass sends no requests;
  * afterwards it catches up at a limited rate.
  *
- * The pass never holds a view between two ticks, because a local repair must make new versions of
- * tables that readers hold. The position of the pass is a port id. If the fabric changes during a
- * pass, the pass may read a few ports twice or not at all.
+ * Between two ticks, the pass keeps no reference to a view. While somebody has such a reference, a
+ * local repair must copy the tables instead of changing them in place. The position of the pass is
+ * a port id. If the fabric changes during a pass, the pass may read a few ports twice or not at
+ * all.
  *
  * The pass first requests ClassPortInfo from each node. If the node has error counters in
  * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters.

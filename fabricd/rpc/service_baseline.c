@@ -321,8 +321,8 @@ static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct
     return named;
 }
 
-/* Returns the index of a text that names no device; FAB_NONE: each text names one. A text that is
- * twice in the request is in the map once. */
+/* Returns the index of a text in the request that names no device; FAB_NONE: each text names
+ * one. Of equal texts, only one is in the map and counted. */
 static uint32_t first_not_found(const struct wanted *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -335,8 +335,8 @@ static uint32_t first_not_found(const struct wanted *w)
     return FAB_NONE;
 }
 
-/* Marks the entries that the request names. If a name in the request fits no entry, finishes the
- * call with an error and returns false. */
+/* Marks the devices and links that the request names. If a text names none, finishes the call
+ * with an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {

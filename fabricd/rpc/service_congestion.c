@@ -80,7 +80,8 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Calls what->answer with the settings for the view, now or when they are computed. */
+/* Answers the call from the congestion settings for the view: calls what->answer now, or when
+ * the settings are computed. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};

@@ -157,7 +157,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    /* the manager keeps its own reference, at least until the method returns */
+    /* no reference for the caller: that of the manager lasts at least until the method returns */
     fab_view_unref(v);
     if (v != NULL)
         return v;

@@ -4,9 +4,9 @@
  * came into service (notice 64) or went out of service (notice 65), multicast groups that were
  * created (notice 66) or deleted (notice 67), and traps of devices.
  *
- * A list of the endports in service, sorted by GUID, is compared with the list of the next view.
- * This file does not keep the previous view itself, because a local repair would then have to make
- * new versions of fabric and tables instead of changing them in place.
+ * After each new view, the list of the endports in service, sorted by GUID, is compared with the
+ * list of the view before. The view before is not kept for this: while somebody keeps it, a local
+ * repair must copy fabric and tables instead of changing them in place.
  *
  * The subscriptions of a port that has been out of the fabric for five minutes are dropped. They
  * are not dropped earlier: a port that was unresponsive for a short time is not asked to subscribe

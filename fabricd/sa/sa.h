@@ -52,8 +52,8 @@ struct sa_stats { /* numbers since the start */
 int sa_start(const struct sa_input *in, struct sa **ret);
 void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* Return the services and subscriptions that hosts registered. The pointers are valid until the
- * caller returns to the loop. */
+/* These functions return the services and the subscriptions that hosts registered. The pointers
+ * are valid until the caller returns to the event loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);
 

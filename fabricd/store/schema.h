@@ -11,8 +11,8 @@
 /* "fabd": the number in the header of the database file that identifies fabricd's database */
 #define SCHEMA_APPLICATION_ID 0x66616264
 
-/* Migration steps. Step n (from 0) migrates the schema from version n to version n + 1. Version 0
- * has no tables. */
+/* The migration steps of the schema. Step n (from 0) migrates the schema from version n to
+ * version n + 1. Version 0 has no tables. */
 struct schema_steps {
     const char *const *sql;
     int count;

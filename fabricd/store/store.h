@@ -97,7 +97,7 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
  * A put function replaces the row with the same key. If `there` is false, it deletes this row
  * and ignores all members except the key. A load function returns a malloc'd array in the order
  * of keys, without rows that somebody damaged by hand. It returns NOMEM, IO or FORMAT. */
-/* key of the row: record.id, gid and pkey */
+/* the key of the row is record.id, gid and pkey */
 struct store_service {
     struct fab_wire_service_record record;
     /* Unix time in microseconds; 0: the lease does not end */
@@ -108,7 +108,7 @@ struct store_service {
 void store_put_service(struct store *s, const struct store_service *service, bool there);
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
 
-/* key of the row: record.subscriber_gid and number */
+/* the key of the row is record.subscriber_gid and number */
 struct store_subscription {
     struct fab_wire_inform_info_record record;
     bool trusted; /* the subscriber's request carried the sa_key */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes a certificate that the tables are deadlock-free: the number of each channel, which is a
- * link between two switches in one direction on one VL. cli/certificate/fabric-certificate-check
- * reads it and checks that all paths pass channels with ascending numbers.
+ * Writes a certificate that the tables are deadlock-free: a number for each channel (a link between
+ * two switches, in one direction, on one VL). The program cli/certificate/fabric-certificate-check
+ * reads the file, and checks that all paths pass channels with ascending numbers.
  */
 #include <inttypes.h>
 

@@ -44,8 +44,8 @@ enum fab_grpc_code fab_grpc_code_of(int status);
 
 void fab_grpc_prefix(uint8_t prefix[FAB_GRPC_PREFIX], uint32_t len);
 
-/* Assembles messages from pieces. Memory is allocated for the bytes that arrived, never for a
- * length that was only announced. */
+/* Assembles messages from the pieces in which they arrive. Memory is allocated for bytes that
+ * arrived, never for a length that was only announced. */
 struct fab_grpc_reader {
     uint32_t max; /* longest message accepted */
     uint8_t prefix[FAB_GRPC_PREFIX];

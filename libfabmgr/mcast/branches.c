@@ -38,9 +38,9 @@ static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Returns the switch port through which packets to a member leave: the port at the other end of the
- * member's link, or port 0 if the member is a switch. Returns FAB_NONE if the member has no working
- * link to a switch or does not exist. */
+/* Returns the switch port through which packets to a member leave: the port at the other end of
+ * the member's link, or port 0 of the switch if the member is a switch. Returns FAB_NONE if the
+ * member has no working link to a switch or does not exist. */
 static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
@@ -190,8 +190,8 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
         return FAB_OK;
     }
     int r = extend_up(t, tree, sw, before, &end);
-    /* The branch reached the root without meeting the tree, so the root and the old top are not
-     * connected yet. The old top is therefore extended to the root as well. */
+    /* If the branch reached the root without meeting the tree, the root and the old top are not
+     * connected yet, so the tree is also extended from the old top to the root. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;

@@ -43,7 +43,7 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    /* bitset of the switches with endports in the other net */
+    /* bitset of the switches that have endports in the other net */
     uint64_t *has_ends;
 };
 /* Returns true if each switch has the same id in the net and in the fabric. */

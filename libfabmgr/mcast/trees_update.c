@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Adapts the trees to a changed fabric. A branch stays if it still exists and still follows a
- * shortest path. Members that have lost their branch are attached again.
+ * shortest path. Members that have lost their branch get a new one.
  *
  * If switches and ports keep their ids, only trees that the changed links affect are rebuilt, in
  * place. Otherwise all trees are built again, and replace the old trees when they are complete.
@@ -80,8 +80,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds a tree, with the old branches where possible. The old branches use the old links, so the
- * net gets its old links back while the old tree is cleared. */
+/* Rebuilds a tree, with its old branches where possible. To clear the old tree, the function
+ * puts the old links back into the net for a moment, because the old branches use them. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {

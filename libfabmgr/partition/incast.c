@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the largest incast that partitions allow at the endports to which each endport can send.
+ * Computes the largest incast at any endport to which an endport can send, as the partitions permit
+ * it.
  *
  * Endports with the same P_Keys form one group and are handled together. 11,664 endports of 1,000
- * jobs form about 1,000 groups. The senders of a group are endports in its partitions: all members
- * of a partition in which the group is a full member, and the full members of a partition in which
- * it is a limited member. An endport in several of these partitions counts once. The incast of a
- * group is the largest number of senders of any group that it can send to.
+ * jobs form about 1,000 groups. The senders of a group are the endports that may send to it: all
+ * members of each partition in which the group is a full member, and the full members of each
+ * partition in which it is a limited member. An endport in several of these partitions counts once.
+ * The result for a group is the largest number of senders of any group that it can send to.
  *
  * The exact number of senders requires the union of the members of a group's partitions. Unions are
  * computed until STEPS_MOST steps are used up. For each remaining group, the sum of the members of
@@ -71,7 +72,7 @@ struct incast {
     /* [keys] for each partition, the numbers of the groups in it; sorted by partition */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
-    /* number of groups that union_of has visited so far */
+    /* number of groups that union_of has visited so far, at most about STEPS_MOST */
     uint64_t steps;
 };
 
@@ -179,8 +180,8 @@ static struct partition *of_key(const struct incast *c, uint16_t key)
     return &c->partition[fab_target_pkey_base(key)];
 }
 
-/* Returns those members of the key's partition with which a port that has this key can communicate:
- * all members for a full key, the full members for a limited key. */
+/* Returns the members of the key's partition with which a port that has this key can
+ * communicate: all members for a full key, the full members for a limited key. */
 static struct side *reachable(const struct incast *c, uint16_t key)
 {
     return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;

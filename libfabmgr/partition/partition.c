@@ -147,7 +147,7 @@ static uint32_t *sort_rules(const struct fab_partitions *p)
     return next;
 }
 
-/* Returns whether a port other than the manager's is a full member of the default partition. */
+/* Returns true if a port other than the manager's is a full member of the default partition. */
 static bool has_full_members(const struct draft *d)
 {
     for (size_t i = 0; i < d->grants; i++)

@@ -28,10 +28,10 @@
 
 struct fab_class {
     const char *name;
-    /* guaranteed percentage of a link's bandwidth, 1..100; 0: classes without a percentage divide
-     * evenly what the others leave */
+    /* guaranteed percentage of a link's bandwidth, 1..100; 0: the classes without a percentage
+     * get equal shares of what the others leave */
     uint8_t share;
-    /* packets of the class have high priority (IBA 7.6.9) */
+    /* true: packets of the class are in the high-priority table of VL arbitration (IBA 7.6.9) */
     bool high;
     /* SL that the class must have; FAB_CLASS_NO_SL: the manager chooses the SL. Classes with the
      * same SL share VLs. */

@@ -22,8 +22,8 @@
 #define FAB_MANAGER_SWITCH_LEN 72 /* bytes, with the NUL */
 
 /* Another subnet manager that the operator trusts: the GUID of its port, and the switch port to
- * which that port is connected. A host can claim any GUID, but it cannot change the switch port
- * that leads to it. */
+ * which its port is connected. A host can claim any GUID, but it cannot choose the switch port
+ * to which it is connected. */
 struct fab_manager {
     uint64_t guid;
     char switch_name[FAB_MANAGER_SWITCH_LEN]; /* NodeDescription, or the node GUID in hexadecimal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traffic classes on a fabric. This file computes the SLs and VLs of each class from those that
+/* Applies traffic classes to a fabric: computes the SLs and VLs of each class from those that
  * routing needs, and finds the class of a path. */
 #ifndef LIBFABMGR_QOS_QOS_H
 #define LIBFABMGR_QOS_QOS_H

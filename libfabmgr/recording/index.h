@@ -21,7 +21,7 @@ struct fab_recording_item {
     /* index of the next sent MAD in the list of requests with the same hash */
     uint32_t next;
     bool out;
-    /* The members from here on belong to the player (player.c). */
+    /* The player (player.c) uses the members from here on. */
     /* asked: the replaying manager has sent the same MAD as this sent MAD. done: the player has
      * delivered this received MAD, or has left it out. */
     bool asked, done;
@@ -40,7 +40,7 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins, orphans;
-    /* 1 + index in items[] of the last MAD received; 0: none */
+    /* index in items[] of the last received MAD, plus 1; 0: there is none */
     uint32_t last_in;
     uint64_t end_us;
     /* Time in us. The player compares the MADs that the replaying manager sends before this time

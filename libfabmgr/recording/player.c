@@ -38,7 +38,7 @@ struct fab_recording_player {
     struct fab_recording_index index;
     /* clock of the run, in us, at the beginning of the recording; may be negative */
     int64_t base;
-    /* all received MADs before this item were delivered or skipped */
+    /* the received MADs before this item are delivered or skipped */
     uint32_t cursor;
     /* ends of the list of requests whose answers are due, in the order of the requests; NONE:
      * the list is empty */
@@ -102,7 +102,7 @@ static void remove_due(struct fab_recording_player *p, uint32_t out)
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
-/* Converts a time of the recording to the time of the run, in us. */
+/* Converts a time in us since the start of the recording to the clock of the run in us. */
 static uint64_t run_time(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;

@@ -50,15 +50,15 @@ int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
     /* the recording has this MAD, and the player will return the recorded answer */
     FAB_RECORDING_PLAYER_RECORDED,
-    /* the recording does not have the MAD, or has it fewer times than the run; the MAD gets no
-     * answer */
+    /* the recording does not have the MAD, or has it less often than the run has sent it; the
+     * MAD gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
     /* The recording does not have the MAD, but the run sent it in the last second of the recording.
      * The recorded manager may have sent the same MAD after the recording ended, so the player does
      * not count this MAD as unexpected. */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
-/* Hands a MAD that the manager sends at time `now` to the player. mad->bytes must have FAB_MAD_SIZE
+/* Takes a MAD that the replaying manager sends at time `now`. mad->bytes must have FAB_MAD_SIZE
  * bytes. Returns whether the recording has this MAD. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,

@@ -97,8 +97,8 @@ int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 #define FAB_RECORDING_PREFIX 12
-/* Packs the first 12 bytes of an entry of settings; the text of the settings follows them in the
- * file. */
+/* Packs the header (FAB_RECORDING_PREFIX bytes) of an entry of settings; the text of the
+ * settings follows it in the file. */
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If it is a MAD, its bytes are in mad[] and ret->bytes points to them.

@@ -35,11 +35,11 @@ struct fab_subscription {
      * reports */
     uint32_t turn;
     uint8_t wait; /* enum fab_report_wait */
-    /* the slot is in the list `ready` of reports.c */
+    /* true: the subscription is in the list `ready` of reports.c */
     bool queued;
-    /* the current report counts against the window of reports in flight */
+    /* true: the current report counts against the greatest number of reports in flight */
     bool fresh;
-    /* number of transmissions in a row without a response */
+    /* number of consecutive transmissions of reports without a response */
     uint8_t tries;
 };
 
@@ -49,7 +49,7 @@ struct fab_subscriptions {
     /* slots: number of slots ever used; room: allocated slots; count: number of subscriptions;
      * free: first free slot, from which the member `after` links the others */
     uint32_t slots, room, count, free;
-    /* [count] slots, sorted by subscriber GID and number */
+    /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
     uint32_t *order;
     size_t order_room;
     struct fab_report_ring *ring; /* of reports.c */
@@ -78,7 +78,9 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
-/* An event to report: a notice, and the P_Keys that decide which subscribers may receive it. */
+/*
+ * An event to report: a notice, and the P_Keys of which a subscriber must have one to receive it.
+ */
 #define FAB_NOTICE_KEYS 16
 struct fab_event_notice {
     struct fab_notice is;

@@ -14,7 +14,7 @@
 #include "libfabmgr/base/map.h"
 
 #define FAB_SA_ALIAS_BLOCK 8
-/* Maximum number of indexes of a port, because GuidCap has 8 bits. */
+/* Greatest number of GUIDs that a port can have, because GuidCap has 8 bits. */
 #define FAB_SA_ALIAS_INDEXES 256
 
 struct fab_sa_alias_block {

@@ -202,7 +202,8 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Returns whether links connect all endports with each other. Returns false if memory runs out. */
+/* Returns true if links connect all endports with each other; false if they do not, or if memory
+ * ran out. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -315,7 +316,7 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
         const struct fab_sa_link *c = &sa->links[out];
         lower(&w, c);
         *ret = w;
-        /* the LID belongs to port 0 of this switch */
+        /* the path ends here if the LID belongs to port 0 of this switch */
         if (out == sa->first_port[sw])
             return owner == out;
         if (c->peer == FAB_NONE)
@@ -374,8 +375,9 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
+    /* only for adapters and routers whose links lead to switches; `node` may also be FAB_NONE */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
-        b->node >= switches) /* the peer is FAB_NONE or not a switch */
+        b->node >= switches)
         return false;
     *ret = (struct limits){.mtu = a->mtu, .rank = a->rank};
     lower(ret, b);

@@ -28,8 +28,8 @@ struct fab_sa {
     uint32_t endport_count;
     /* [port_count] the properties of each port's link that limit a path */
     struct fab_sa_link *links;
-    /* [switch_count + 1] by switch id: port id of port 0 of the switch. The last element is the
-     * number of port ids of all switches. */
+    /* [switch_count + 1] id of port 0 of each switch. The last element is the number of all
+     * ports of switches. */
     uint32_t *first_port;
     /* Cache of MTU and rate of paths from switches with endports to LIDs. Each of these switches
      * has a row of bytes, one for each LID up to the highest. Byte 0: the path is not in the

@@ -18,7 +18,7 @@
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
 
-/* value of ControlTableCap, in blocks of 64 entries */
+/* ControlTableCap of all devices: size of the congestion control table, in blocks of 64 entries */
 #define TABLE_BLOCKS 2
 /* number of ports in one block of SwitchPortCongestionSetting */
 #define PORTS_A_BLOCK 32

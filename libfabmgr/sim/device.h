@@ -93,8 +93,9 @@ struct sim_notice {
     bool repeat_queued;
     struct fab_notice notice;
 };
-/* A stored block of 64 bytes of a table other than the LFT. A block that was never written is not
- * stored. */
+/*
+ * A block of 64 bytes of a table other than the LFT. A block that was never written is not stored.
+ */
 struct sim_block {
     /* value of the node's power_cycles when the block was written; if it differs from the
      * present value, the node has lost power since, and the block is invalid */
@@ -108,8 +109,8 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of the attributes that detail errors and traffic. Each counter is stored separately,
- * because most ports never use any of them. */
+/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each counter is
+ * stored separately, because most ports never use any of them. */
 struct sim_detail {
     /* value of the node's power_cycles when the counter last rose; if it differs from the
      * present value, the node has lost power since, and the counter is 0 */
@@ -151,13 +152,17 @@ enum sim_event_kind {
     /* the MAD with index a of the queue's pending MADs, a delayed request, enters the fabric */
     EVENT_SEND,
     EVENT_TRAIN, /* training of port a ends */
-    /* the cable of port a is plugged in or pulled; b more changes follow, arg us apart */
+    /*
+     * EVENT_FLAP: the cable of port a is pulled, or plugged in; b more changes follow, arg us apart
+     */
     EVENT_FLAP,
     EVENT_BOOT,   /* node a has booted */
     EVENT_NOTICE, /* notice a is sent again */
     EVENT_TRAP,   /* port a raises trap b */
     EVENT_SAMPLE, /* sampler a starts or ends */
-    /* node a sends trap number b >> 16; (b & 0xffff) more traps follow, arg us apart */
+    /*
+     * EVENT_STORM: node a sends trap number b >> 16; (b & 0xffff) more traps follow, arg us apart
+     */
     EVENT_STORM,
 };
 
@@ -271,7 +276,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
  * the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Sends the answer back along the directed route. lid is the DLID of the answer. It leads to the
+/* Sends the answer to a directed-route SMP back. lid is the DLID of the answer. It leads to the
  * switch at which the directed part of the request's route ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);

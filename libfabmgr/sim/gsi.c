@@ -14,7 +14,7 @@
 #include "libfabmgr/wire/gs.h"
 
 #define CLASS_BASEBOARD 0x05
-/* the vendor class that the firmware of Mellanox uses */
+/* management class of vendor MADs that Mellanox firmware implements */
 #define CLASS_VENDOR 0x0a
 /* RespTimeValue 18 in ClassPortInfo: 4.096 us * 2^18 is about 1 s */
 #define RESPONSE_TIME 18

@@ -28,7 +28,8 @@ static const struct selection {
     /* counter: the first counter of the range. each: number of VLs or SLs with a counter of their
      * own; 1: the counter is for the whole port. */
     uint16_t counter, each;
-    /* bit of OptionMask for the first value of the range; 0: mandatory */
+    /* number of the bit in OptionMask that stands for the first value of the range; 0: the
+     * values are mandatory */
     uint8_t option;
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},

@@ -111,7 +111,8 @@ static bool for_agent(const struct fab_sim *s, struct position at, const struct 
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* Sends the answer back. Returns true if it arrives at the port that sent the request. */
+/* Sends the answer back to the port that sent the request. Returns true if the answer arrives
+ * there. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
                         struct position *at, struct position origin)
 {

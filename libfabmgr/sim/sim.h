@@ -28,13 +28,13 @@ void fab_sim_free(struct fab_sim *s);
  * port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* Returns true if a MAD for which fab_sim_send returned 0, its answer or a copy is still in flight,
- * so that an answer may come later. */
+/* After a call of fab_sim_send that returned 0: returns true if the MAD, its answer or a copy is
+ * still in flight, so that an answer may come later. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
 struct fab_sim_delivery {
-    /* node and port at which the MAD arrives */
+    /* id of the node, and number of its port, at which the MAD arrives */
     uint32_t node;
     uint8_t port;
     uint16_t slid, dlid;

@@ -249,7 +249,9 @@ static bool has_lid(const struct fab_view *v, uint32_t port)
            v->target->lids.base[port] != 0;
 }
 
-/* Finds the node's only port with a LID. Fails if the node has no such port, or several. */
+/*
+ * Finds the node's port that has a LID. Fails if no port of the node has a LID, or if several have.
+ */
 static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];

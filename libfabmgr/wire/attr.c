@@ -29,7 +29,9 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    /* the load of the last field may reach these 8 bytes */
+    /*
+     * clear 8 bytes after the attribute, because the load of the last field may read some of them
+     */
     memset(copy + a->wire_size, 0, 8);
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
@@ -52,7 +54,8 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
     unsigned word = bit / 64, end = bit % 64 + bits;
     if (end <= 64) {
         words[word] |= value << (64 - end);
-    } else { /* the field crosses the boundary of a word */
+    } else {
+        /* the field is in two words, words[word] and words[word + 1] */
         words[word] |= value >> (end - 64);
         words[word + 1] |= value << (128 - end);
     }

@@ -14,7 +14,7 @@
 #define FAB_CC_KEY 24
 #define FAB_CC_DATA 64     /* offset of the attribute in congestion control */
 #define FAB_CC_LOG_DATA 32 /* offset of the attribute CongestionLog */
-/* Bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA. */
+/* size in bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA */
 #define FAB_GS_DATA 192
 
 enum fab_gs_attr_id {
@@ -98,7 +98,7 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
+/* The struct of each attribute that counts per VL, per SL, or per kind of error (16.1.4.1-10,
  * A10.4.4, A13.6). The attribute determines the number of values, and which bit of CounterSelect
  * belongs to each value. */
 struct fab_perf_details {
@@ -210,8 +210,8 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
-/* The field tables of the attributes with struct fab_perf_details, in ascending order of attribute
- * ids. */
+/* The field tables of the attributes whose struct is fab_perf_details, in ascending order of
+ * attribute ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,

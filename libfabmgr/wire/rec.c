@@ -4,10 +4,10 @@
  * ComponentMask.
  *
  * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table, with
- * reserved fields included. So a walk over the fields in wire order enumerates the components. Each
- * field is one component, each gap before a field is one component, and in some arrays each element
- * is a component. Some fields use bits that were reserved when the components were numbered; such a
- * field counts as part of a gap (fab_field.component).
+ * reserved fields included. So the components are found by going through the fields in wire order.
+ * Each field is one component, each gap before a field is one component, and in some arrays each
+ * element is a component. Some fields use bits that were reserved when the components were
+ * numbered; such a field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    /* start of the next component, in bits from the start of the record */
+    /* position of the next component, in bits from the start of the record */
     unsigned bit;
 };
 

@@ -97,10 +97,10 @@ enum fab_rmpp_status {
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    /* 5 bits: the time is 4.096 us * 2^resp_time; 31: not given */
+    /* response time (5 bits): n means 4.096 us * 2^n; 31: not given */
     uint8_t resp_time;
     uint8_t flags, status;
-    /* SegmentNumber; in an ACK: number of the last segment received */
+    /* SegmentNumber of RMPP; in an ACK, the number of the last segment that was received */
     uint32_t segment;
     uint32_t length; /* PayloadLength; in an ACK: NewWindowLast */
 };
@@ -282,20 +282,20 @@ extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab
     fab_wire_link_record, fab_wire_service_record, fab_wire_path_record, fab_wire_mc_member_record,
     fab_wire_guid_info_record, fab_wire_trace_record, fab_wire_multi_path_record;
 extern const struct fab_attr fab_wire_attr_inform_info;
-/* All records, in ascending order of their attribute ids. */
+/* descriptions of all records, in ascending order of their attribute ids */
 #define FAB_RECS 17
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 /* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
-/* Unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do with an attribute.
- * They return the same errors. */
+/* These functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do
+ * with an attribute. They return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
-/* Unpack and pack a PathRecord faster than the functions above. If a value has more bits than its
- * field, packing drops the high bits. */
+/* These functions unpack and pack a PathRecord faster than the functions above. If a value has
+ * more bits than its field, packing drops the high bits. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
@@ -307,9 +307,9 @@ static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* Returns the bits in a ComponentMask of the component with the name `field`; 0 if there is no such
- * component. Components (15.2.1.2) are the fields in wire order and the gaps between fields. For an
- * array whose elements are components, the result has the bits of all elements. */
+/* Returns the bits of a ComponentMask that stand for the field with the name `field`; 0 if there
+ * is no such component. Components (15.2.1.2) are the fields in wire order and the gaps between
+ * fields. For an array whose elements are components, the result has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
 /* Converts a ComponentMask to a bit mask over the record on the wire, which has wire_size bytes:
  * sets the bits of the selected components, and clears all others. Reserved components have no

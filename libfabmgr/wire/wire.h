@@ -38,7 +38,7 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    /* the bit that is set in the methods of responses */
+    /* bit of the method that is set in responses */
     FAB_METHOD_RESPONSE = 0x80,
 };
 enum fab_attr_id {
@@ -79,7 +79,7 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-/* Status (IBA 13.4.7): bit 0: busy; bits 2-4: which field is invalid */
+/* Status of a MAD (IBA 13.4.7). Bit 0: busy. Bits 2-4: which field of the request is invalid. */
 enum fab_smp_status {
     FAB_SMP_BUSY = 0x0001,
     FAB_SMP_BAD_VERSION = 0x0004,
@@ -88,7 +88,7 @@ enum fab_smp_status {
     FAB_SMP_BAD_VALUE = 0x001c,
 };
 #define FAB_LID_PERMISSIVE 0xffff
-/* Mask that removes the D bit from the status of directed-route SMPs (IBA 14.2.1.2). */
+/* The bits of Status without the D bit of directed-route SMPs (IBA 14.2.1.2). */
 #define FAB_SMP_STATUS_MASK 0x7fff
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
@@ -227,7 +227,7 @@ struct fab_violation {
     bool directed;
     /* DrSLID of the packet; 0xffff: the directed route began at the sender */
     uint16_t dr_slid;
-    /* the return path is longer than the notice shows */
+    /* true: the return path of the packet is longer than the notice shows */
     bool truncated;
     uint8_t hops;
     /* The return path of the packet: return_path[hops - 1] is the port through which the packet
@@ -235,9 +235,9 @@ struct fab_violation {
     uint8_t return_path[FAB_VIOLATION_HOPS];
     /* Only for traps 257 to 259. */
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
-    /* traps 257 and 258: queue pairs of sender and receiver */
+    /* in traps 257 and 258: queue pairs of the sender and of the receiver of the packet */
     uint32_t qp[2];
-    /* trap 259: port number of the switch; 0: not known */
+    /* in trap 259: port number of the switch that found the wrong P_Key; 0: not known */
     uint8_t port;
 };
 /* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
@@ -274,9 +274,9 @@ struct fab_field {
     uint16_t member;
     /* number of elements of an array; 1 for a scalar */
     uint16_t repeat;
-    /* arrays: distance between two elements in the attribute, in bits */
+    /* for an array: distance between two elements in the attribute, in bits */
     uint16_t bit_stride;
-    /* arrays: distance between two elements in the struct, in bytes */
+    /* for an array: distance between two elements in the struct, in bytes */
     uint8_t stride;
     uint8_t print;     /* enum fab_print */
     uint8_t component; /* enum fab_component */
@@ -347,8 +347,8 @@ const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "
 const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */
 /* Converts an encoded MTU to bytes, 256 to 4096; 0: the code is not valid. */
 unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);
-/* Returns the number of data VLs that the code op_vls means: 1, 2, 4, 8 or 15; 0: the code is not
- * valid. */
+/* Returns the number of data VLs for a code of OperationalVLs or VLCap: 1, 2, 4, 8 or 15; 0: the
+ * code is not valid. */
 unsigned fab_wire_op_vls_count(uint8_t op_vls);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints a fingerprint of what every engine computes, to be compared between two versions of the
- * code:
+ * Prints a fingerprint of what every engine computes, to compare two versions of the code:
  *
  *   bench_digest [FABRIC...]
  *
@@ -9,8 +8,9 @@
  * forwarding tables, of the virtual lanes and of the quality figures. FABRIC: topology files, in
  * addition to the generated families.
  *
- * Engine "auto" is the manager's chain, with the choice of the best engine and its local search.
- * The sentences of the engines are not part of the hashes.
+ * Engine "auto" is what the manager does: it tries its chain of engines, chooses the best one, and
+ * improves the tables by local search. The texts of the engines (reasons and warnings) are not part
+ * of the hashes.
  */
 #include <inttypes.h>
 #include <stdio.h>

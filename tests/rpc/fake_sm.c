@@ -367,7 +367,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
 }
 
-/* Returns one isolated link. IsolateLink succeeds at port 4 and fails at port 5. */
+/* Returns one isolated link. In this fake, IsolateLink succeeds at port 4 and fails at port 5. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
 {
     (void)s;

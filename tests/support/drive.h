@@ -21,7 +21,7 @@ struct drive {
     struct fab_sim *sim;
     uint32_t node; /* the manager's port */
     uint8_t port;
-    /* maximum number of requests in flight; 0: 64 */
+    /* maximum number of requests in flight; 0 means 64 */
     uint32_t window;
     /* number of times that a request is sent if there is no answer; 0: once */
     uint32_t tries;

@@ -74,8 +74,7 @@ static bool *incast_ports(const struct scene *s, const struct plan *p)
     return of_incast;
 }
 
-/* Gives each background flow the role BESIDE if it shares a link with an incast, else the role FAR.
- */
+/* Gives each background flow its role: BESIDE if it shares a link with an incast, else FAR. */
 static void tell(const struct scene *s, struct plan *p)
 {
     bool *of_incast = incast_ports(s, p);
