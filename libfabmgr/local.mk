@@ -26,6 +26,7 @@ include libfabmgr/verify/local.mk
 include libfabmgr/plan/local.mk
 include libfabmgr/study/local.mk
 include libfabmgr/repair/local.mk
+include libfabmgr/spanning/local.mk
 include libfabmgr/transition/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/sa/local.mk

@@ -53,6 +53,7 @@ library_floors='
 5 traffic
 6 view
 6 study
+6 spanning
 6 transition
 7 sa
 7 export

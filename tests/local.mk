@@ -575,6 +575,11 @@ tests_unit_test_mcast_trees_SOURCES = tests/unit/test_mcast_trees.c tests/unit/m
 tests_unit_test_mcast_trees_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_mcast_trees_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_spanning
+tests_unit_test_spanning_SOURCES = tests/unit/test_spanning.c tests/unit/route_families.h
+tests_unit_test_spanning_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_spanning_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_verify_multicast
 tests_unit_test_verify_multicast_SOURCES = tests/unit/test_verify_multicast.c \
 	tests/unit/mcast_world.h tests/unit/verify_vls.h
@@ -678,7 +683,7 @@ tests_unit_test_plan_lft_order_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_lft_order_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_transition
-tests_unit_test_transition_SOURCES = tests/unit/test_transition.c
+tests_unit_test_transition_SOURCES = tests/unit/test_transition.c tests/unit/route_families.h
 tests_unit_test_transition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_transition_LDADD = $(LIB_TEST_LIBS)
 

@@ -13,6 +13,9 @@
  * switch of the tree that is nearest to the root. If a new branch reaches the root without meeting
  * the tree, the tree is extended from its top to the root.
  *
+ * If the trees have a guide, the branch of each switch is that of the guide, and the root is that
+ * of the guide. Otherwise:
+ *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the
  * link with the fewest trees. Each added or removed branch changes the MFTs.
@@ -128,6 +131,28 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
     }
 }
 
+/* Returns whether the tree follows the guide. */
+static bool is_guided(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree)
+{
+    return t->guide.switches > 0 && fab_mcast_tree_slot(tree) < t->distances.least;
+}
+
+/* Sets *ret to whether the tree can have a path from the switch to its root. */
+static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t sw,
+                     bool *ret)
+{
+    if (is_guided(t, tree)) {
+        *ret = t->guide.root[sw] == tree->root;
+        return FAB_OK;
+    }
+    const uint16_t *dist =
+        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
+    if (dist == NULL)
+        return FAB_E_NOMEM;
+    *ret = dist[sw] != FAB_MCAST_UNREACHED;
+    return FAB_OK;
+}
+
 /* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the
  * root. If the link of port `hint` does so, returns `hint`; otherwise the port whose link is in
  * the fewest trees. Among equal links, the search begins at another port for each LID. Returns
@@ -154,12 +179,15 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
+    const bool guided = is_guided(t, tree);
     const uint16_t *dist =
-        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
-    if (dist == NULL)
+        guided ? NULL
+               : fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
+    if (dist == NULL && !guided)
         return FAB_E_NOMEM;
     while (sw != tree->root) {
-        uint32_t port = link_up(t, tree, dist, sw, before != NULL ? before[sw] : FAB_NONE);
+        uint32_t port = guided ? t->guide.up[sw]
+                               : link_up(t, tree, dist, sw, before != NULL ? before[sw] : FAB_NONE);
         uint32_t above = fab_mcast_net_peer_node(t->net, port);
         bool meets = fab_mcast_tree_vertex(tree, above) != NULL;
         if (!meets && fab_mcast_tree_add_vertex(tree, above) == NULL)
@@ -221,7 +249,12 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;
-    bool found = false;
+    bool found = is_guided(t, tree) && t->guide.root[sw] != FAB_NONE;
+    if (found) {
+        tree->root = t->guide.root[sw];
+        t->roots[tree->root]++;
+        return FAB_OK;
+    }
     for (uint32_t i = 0; i < t->net->switches; i++) {
         uint32_t root = (i + tree->mlid) % t->net->switches;
         if (!fab_base_bits_get(t->distances.core, root) ||
@@ -260,12 +293,10 @@ int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
     int r = tree->root == FAB_NONE ? choose_root(t, tree, sw) : FAB_OK;
     if (r != FAB_OK)
         return r;
-    const uint16_t *dist =
-        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
-    if (dist == NULL)
-        return FAB_E_NOMEM;
-    if (dist[sw] == FAB_MCAST_UNREACHED)
-        return FAB_OK;
+    bool reached;
+    r = can_reach(t, tree, sw, &reached);
+    if (r != FAB_OK || !reached)
+        return r;
     r = add_switch(t, tree, sw, before);
     if (r == FAB_OK && m->receives > 0)
         r = put_bit(t, tree, out, true);

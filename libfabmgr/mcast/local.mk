@@ -5,6 +5,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/groups.h \
 	%D%/net.c \
 	%D%/net.h \
+	%D%/guide.c \
+	%D%/guide.h \
 	%D%/group_store.c \
 	%D%/group_store.h \
 	%D%/tree.c \

@@ -43,6 +43,7 @@ struct fab_mcast_tree {
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
     struct fab_mcast_distances distances;
+    struct fab_mcast_guide guide; /* the trees are parts of it; all bytes zero: there is none */
     /* [slots] tree of each MLID, at index MLID - FAB_MLID_FIRST; NULL: the MLID has no tree */
     struct fab_mcast_tree **tree;
     uint32_t slots;

@@ -24,6 +24,7 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t)
         fab_mcast_distances_fini(&t->distances);
     free(t->load);
     free(t->roots);
+    fab_mcast_guide_fini(&t->guide);
     fab_target_blocks_fini(&t->tables);
     fab_mcast_net_free(t->net);
     free(t);

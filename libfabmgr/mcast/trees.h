@@ -7,10 +7,10 @@
  * The struct is mutable and has one owner. It has a copy of the links of a fabric, and keeps no
  * reference to the snapshot.
  *
- * Unicast routing and its proof ignore the multicast trees, although multicast packets wait for
- * buffers too. If the unicast routes between switches do not form a tree, unicast and multicast
- * packets together can deadlock. fab_verify_multicast (libfabmgr/verify/multicast.h) proves the
- * trees, and can tell whether the dependencies of both have a cycle.
+ * Trees have the shortest paths to their roots, and ignore the unicast routes. So on topologies
+ * other than trees, unicast and multicast packets together can deadlock. fab_verify_multicast
+ * (libfabmgr/verify/multicast.h) finds out. The owner then lets all trees follow a guide
+ * (libfabmgr/spanning), which is a spanning tree that is safe with the unicast routes.
  */
 #ifndef LIBFABMGR_MCAST_TREES_H
 #define LIBFABMGR_MCAST_TREES_H
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/mcast/guide.h"
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
@@ -58,6 +59,13 @@ int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *n
 /* Does the same as fab_mcast_trees_update, but with a net that another thread may have made from
  * the fabric (fab_mcast_net_new). Takes over the net even if it fails. */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
+
+/* Rebuilds all trees as parts of a guide for the present net, and takes over the guide. The trees
+ * of MLIDs for which some switch has no MFT entry do not follow it. An update with other links
+ * drops the guide, and all trees again have the shortest paths. Returns NOMEM; some trees may then
+ * be empty until the next update. */
+int fab_mcast_trees_follow(struct fab_mcast_trees *t, struct fab_mcast_guide *guide);
+bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t);
 
 /*
  * Returns the switches and links of the present fabric; the pointer is valid until the next update.

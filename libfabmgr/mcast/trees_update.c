@@ -114,6 +114,31 @@ static int follow_links(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
     return r;
 }
 
+/* ---- a guide --------------------------------------------------------------------------------- */
+
+int fab_mcast_trees_follow(struct fab_mcast_trees *t, struct fab_mcast_guide *guide)
+{
+    int r = FAB_OK;
+    fab_mcast_guide_fini(&t->guide);
+    t->guide = *guide;
+    *guide = (struct fab_mcast_guide){0};
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        if (t->tree[i] == NULL)
+            continue;
+        fab_mcast_tree_clear(t, t->tree[i]);
+        fab_mcast_tree_drop_root(t, t->tree[i]);
+        r = fab_mcast_tree_attach_all(t, t->tree[i], NULL);
+        fab_mcast_tree_trim(t, t->tree[i]);
+    }
+    t->broken |= r != FAB_OK;
+    return r;
+}
+
+bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t)
+{
+    return t->guide.switches > 0;
+}
+
 /* ---- another fabric -------------------------------------------------------------------------- */
 
 /* State of an update to a snapshot in which switches have other ids than in the old one. */
@@ -235,6 +260,10 @@ int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net 
 {
     struct fab_mcast_net_diff d = {0};
     int r = t->broken ? FAB_E_EXISTS : fab_mcast_net_compare(t->net, now, &d);
+    if (r == FAB_OK && d.count > 0 && fab_mcast_trees_have_guide(t)) {
+        fab_mcast_net_diff_fini(&d);
+        r = FAB_E_EXISTS;
+    }
     if (r == FAB_E_EXISTS)
         return follow_all(t, now);
     if (r == FAB_OK && d.count > 0)

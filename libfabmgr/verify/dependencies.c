@@ -47,7 +47,7 @@ void fab_verify_deps_fini(struct fab_verify_deps *c)
 
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from)
 {
-    size_t words = (size_t)to->graph->ports * to->vl_count * to->vl_count * to->words;
+    size_t words = fab_verify_deps_size(to) / sizeof(*to->bits);
     for (size_t i = 0; i < words; i++)
         to->bits[i] |= from->bits[i];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channel dependency graph. For this folder and libfabmgr/transition. */
+/* The channel dependency graph. For this folder, libfabmgr/transition and libfabmgr/spanning. */
 #ifndef LIBFABMGR_VERIFY_DEPENDENCIES_H
 #define LIBFABMGR_VERIFY_DEPENDENCIES_H
 
@@ -20,6 +20,24 @@ struct fab_verify_deps {
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
                          uint32_t vl_count);
 void fab_verify_deps_fini(struct fab_verify_deps *c);
+/* Returns the size of `bits` in bytes. */
+static inline size_t fab_verify_deps_size(const struct fab_verify_deps *c)
+{
+    return (size_t)c->graph->ports * c->vl_count * c->vl_count * c->words * sizeof(*c->bits);
+}
+/* Returns the word that has the dependency of a channel on port next_num (at least 1) of the next
+ * switch on VL next_vl; its bit is (next_num - 1) % 64. */
+static inline uint64_t *fab_verify_deps_word(const struct fab_verify_deps *c, uint32_t channel,
+                                             uint32_t next_num, uint32_t next_vl)
+{
+    return c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words + (next_num - 1) / 64;
+}
+/* Returns whether packets of `channel` continue on this port and VL of the next switch. */
+static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t channel,
+                                       uint32_t next_num, uint32_t next_vl)
+{
+    return (*fab_verify_deps_word(c, channel, next_num, next_vl) >> (next_num - 1) % 64 & 1) != 0;
+}
 
 /* Sets the bit of the port next_num of the next switch. `words` points to the dependencies of one
  * channel on the channels of the next switch, on one VL. */

@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/channels.c \
+	%D%/channels.h \
 	%D%/dependencies.c \
 	%D%/dependencies.h \
 	%D%/vl_walk.c \

@@ -15,7 +15,6 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/text.h"
-#include "libfabmgr/verify/vl_walk.h"
 
 #define MASK_WORDS 4
 #define PORTS (MASK_WORDS * 64)
@@ -316,7 +315,7 @@ static void forget_homes(struct check *c, const struct lid_check *l,
 
 static const struct fab_vls *vls_of(const struct check *c)
 {
-    return c->in->unicast->vls;
+    return c->in->unicast->in.vls;
 }
 
 static uint8_t class_of(const struct check *c, uint32_t port)
@@ -476,24 +475,6 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Computes the channel dependencies of unicast packets, with the VLs that they use. */
-static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_walk *w)
-{
-    const struct fab_vls *vls = graph->in->vls;
-    int status = fab_verify_walk_init(w, graph);
-    if (status != FAB_OK)
-        return status;
-    /* The dependencies on each VL are needed even if unicast packets keep their VL, because
-     * multicast packets may use other VLs. */
-    if (vls != NULL && fab_target_vls_multiple(vls) && w->vl_walk == NULL)
-        status = fab_verify_vl_walk_new(graph, &w->vl_walk);
-    if (status == FAB_OK)
-        status = fab_verify_walk_all(w);
-    if (status != FAB_OK)
-        fab_verify_walk_fini(w);
-    return status;
-}
-
 /* Returns OK or NOMEM. *ret_free is set to whether the dependencies have no cycle. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
@@ -523,42 +504,40 @@ static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_v
     return FAB_OK;
 }
 
-static int judge_dependencies(struct check *c, struct fab_verify_walk *w)
+/* Looks for a cycle of the dependencies of unicast packets and of all multicast packets. */
+static int judge_together(struct check *c)
 {
-    struct fab_verify_deps *unicast = w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps;
-    c->v.with_unicast = true;
-    c->v.dependencies = fab_verify_deps_prune(c->deps);
-    int status = find_cycle(c->deps, &c->v, &c->v.alone);
+    struct fab_verify_channels *with = c->in->unicast;
+    struct fab_verify_deps all;
+    int status = fab_verify_deps_init(&all, &with->graph, with->unicast.vl_count);
     if (status != FAB_OK)
         return status;
-    fab_verify_deps_prune(unicast);
-    fab_verify_deps_merge(unicast, c->deps);
-    return find_cycle(unicast, &c->v, &c->v.together);
+    fab_verify_deps_merge(&all, &with->unicast);
+    fab_verify_deps_merge(&all, &with->trees);
+    fab_verify_deps_merge(&all, c->deps);
+    status = find_cycle(&all, &c->v, &c->v.together);
+    fab_verify_deps_fini(&all);
+    if (status == FAB_OK && c->v.together && c->in->keep)
+        fab_verify_deps_merge(&with->trees, c->deps);
+    return status;
 }
 
 static int check_with_unicast(struct check *c)
 {
-    struct fab_verify_graph graph;
-    struct fab_verify_walk walk;
+    const struct fab_verify_channels *with = c->in->unicast;
     struct fab_verify_deps deps;
-    const struct fab_vls *vls = c->in->unicast->vls;
-    int status = fab_verify_graph_make(c->in->unicast, &graph);
+    int status = fab_verify_deps_init(&deps, &with->graph, with->unicast.vl_count);
     if (status != FAB_OK)
         return status;
-    status = walk_unicast(&graph, &walk);
-    if (status == FAB_OK) {
-        status = fab_verify_deps_init(&deps, &graph,
-                                      vls != NULL && fab_target_vls_multiple(vls) ? vls->count : 1);
-        if (status == FAB_OK) {
-            c->deps = &deps;
-            check_lids(c);
-            status = judge_dependencies(c, &walk);
-            c->deps = NULL;
-            fab_verify_deps_fini(&deps);
-        }
-        fab_verify_walk_fini(&walk);
-    }
-    fab_verify_graph_fini(&graph);
+    c->deps = &deps;
+    check_lids(c);
+    c->v.with_unicast = true;
+    c->v.dependencies = fab_verify_deps_prune(&deps);
+    status = find_cycle(&deps, &c->v, &c->v.alone);
+    if (status == FAB_OK)
+        status = judge_together(c);
+    c->deps = NULL;
+    fab_verify_deps_fini(&deps);
     return status;
 }
 

@@ -20,13 +20,12 @@
  * whole packet (IBA 7.9), so that a copy that is being sent never waits for another copy. (In
  * wormhole networks it can wait, and multicast needs further rules: Lin, McKinley, Ni,
  * Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE TPDS 5, 1994.)
- *
- *
  */
 #ifndef LIBFABMGR_VERIFY_MULTICAST_H
 #define LIBFABMGR_VERIFY_MULTICAST_H
 
 #include "libfabmgr/target/blocks.h"
+#include "libfabmgr/verify/channels.h"
 #include "libfabmgr/verify/verify.h"
 
 #define FAB_VERIFY_MLID_FIRST 0xc000u
@@ -60,9 +59,11 @@ struct fab_verify_multicast_input {
     uint32_t lids;
     /* Bitset of the groups of 32 MLIDs to check; NULL: all groups. */
     const uint64_t *groups;
-    /* The unicast tables, whose channel dependencies are checked together with those of multicast
-     * packets; NULL: dependencies are not checked. */
-    const struct fab_verify_input *unicast;
+    /* The unicast tables of the same fabric, for the dependencies; NULL: dependencies are not
+     * checked. The multicast trees that were kept with them count, too. */
+    struct fab_verify_channels *unicast;
+    /* If there is no cycle, keep the dependencies of these trees with the unicast tables. */
+    bool keep;
 };
 struct fab_multicast_verdict {
     /* numbers of MLIDs checked, and of those that fail */

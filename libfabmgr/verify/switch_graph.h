@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph of switches and links. For this folder and libfabmgr/transition. */
+/* The graph of switches and links. For this folder, libfabmgr/transition and libfabmgr/spanning. */
 #ifndef LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 #define LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 

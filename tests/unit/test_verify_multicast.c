@@ -33,13 +33,17 @@ static struct fab_multicast_verdict verdict_of(const struct world *w, const stru
                                                const struct fab_verify_input *unicast)
 {
     struct fab_multicast_verdict v;
+    struct fab_verify_channels *channels = NULL;
+    if (unicast != NULL)
+        ck_assert_int_eq(fab_verify_channels_new(unicast, &channels), FAB_OK);
     const struct fab_verify_multicast_input in = {.fabric = w->now,
                                                   .mft = tables,
                                                   .member = m->member,
                                                   .lid = m->lid,
                                                   .lids = GROUPS,
-                                                  .unicast = unicast};
+                                                  .unicast = channels};
     ck_assert_int_eq(fab_verify_multicast(&in, &v), FAB_OK);
+    fab_verify_channels_free(channels);
     return v;
 }
 

@@ -184,14 +184,18 @@ void sm_mft_copy_free(struct sm_mft_copy *c)
 int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
                        struct fab_multicast_verdict *ret)
 {
+    struct fab_verify_channels *channels = NULL;
+    int r = unicast->fabric == c->fabric ? fab_verify_channels_new(unicast, &channels) : FAB_OK;
     const struct fab_verify_multicast_input in = {.fabric = c->fabric,
                                                   .mft = &c->sealed.tables,
                                                   .member = c->sealed.member,
                                                   .lid = c->sealed.lid,
                                                   .lids = c->sealed.lids,
-                                                  .unicast = unicast->fabric == c->fabric ? unicast
-                                                                                          : NULL};
-    return fab_verify_multicast(&in, ret);
+                                                  .unicast = channels};
+    if (r == FAB_OK)
+        r = fab_verify_multicast(&in, ret);
+    fab_verify_channels_free(channels);
+    return r;
 }
 
 int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,

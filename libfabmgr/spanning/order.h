@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph of channel dependencies without a cycle, to which dependencies are added. Only this
+ * folder uses this header. */
+#ifndef LIBFABMGR_SPANNING_ORDER_H
+#define LIBFABMGR_SPANNING_ORDER_H
+
+#include "libfabmgr/verify/channels.h"
+
+struct fab_spanning_order {
+    struct fab_arena arena; /* memory of the arrays */
+    const struct fab_verify_graph *graph;
+    const struct fab_fabric *f;
+    struct fab_verify_deps deps; /* the dependencies of unicast packets, and those added */
+    /* [channels] Position of each channel in an order in which packets continue only on channels
+     * with greater positions. */
+    uint32_t *position;
+    uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
+    bool *seen;                        /* [channels] all false between calls */
+};
+/* Returns NOMEM; or CYCLE if the unicast packets have a cycle. */
+int fab_spanning_order_init(struct fab_spanning_order *o,
+                            const struct fab_verify_channels *unicast);
+void fab_spanning_order_fini(struct fab_spanning_order *o);
+/* Notes that packets of `channel` continue by port next_num of the next switch on VL next_vl. This
+ * port must have a link to a switch. Returns false, and changes nothing, if this closes a cycle. */
+bool fab_spanning_order_add(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,
+                            uint32_t next_vl);
+void fab_spanning_order_remove(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,
+                               uint32_t next_vl);
+
+#endif

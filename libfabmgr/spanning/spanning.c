@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Grows spanning trees branch by branch, breadth first from a root. A branch that would close a
+ * cycle is left out, and stays left out, because more branches only add dependencies. So each link
+ * is tried at most once. If some switch remains, other roots are tried.
+ *
+ * On which VLs packets enter a link depends on the ports by which they came. All classes of ports
+ * of a switch count, even those of ports that are not in the tree, so that a later branch cannot
+ * add a VL.
+ */
+#include "libfabmgr/spanning/spanning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/spanning/order.h"
+
+#define ROOTS_MAX 16 /* number of roots that are tried */
+
+struct added { /* a dependency that the tree under way has added */
+    uint32_t channel;
+    uint8_t num, vl;
+};
+struct draft {
+    struct fab_spanning_order order;
+    const struct fab_verify_graph *graph;
+    const struct fab_fabric *f;
+    const struct fab_vls *vls; /* NULL: one VL */
+    uint16_t sls;
+    uint32_t vl_count;
+    uint16_t *classes; /* [n] bitset of the classes of each switch's ports, with class 0 */
+    uint64_t *ends;    /* bitset of the switches with endports */
+    uint64_t *branch;  /* bitset of the ports at both ends of branches */
+    uint32_t *queue;   /* [n] the switches of the tree under way */
+    struct added *added;
+    size_t count, room;
+    bool failed; /* memory ran out */
+    struct fab_mcast_guide guide;
+};
+
+/* ---- VLs ------------------------------------------------------------------------------------- */
+
+static uint8_t class_of(const struct draft *d, uint32_t port)
+{
+    return d->vl_count > 1 ? fab_target_vls_port_class(d->vls, port) : 0;
+}
+
+/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port
+ * `out`; vl_count: the packet is dropped. */
+static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t sl)
+{
+    if (d->vl_count == 1)
+        return 0;
+    uint8_t vl = d->vls->vl[in][class_of(d, out)][sl];
+    return vl == FAB_VLS_MAX ? d->vl_count : vl % d->vl_count;
+}
+
+/* Returns the bitset of the VLs on which packets of the SL can leave a switch by a port. */
+static uint32_t vls_out(const struct draft *d, uint32_t port, uint8_t sl)
+{
+    uint32_t set = 0;
+    for (unsigned class = 0; class < FAB_VL_CLASSES; class ++)
+        if (d->classes[fab_fabric_port(d->f, port)->node] >> class & 1)
+            set |= UINT32_C(1) << vl_of(d, (uint8_t) class, port, sl);
+    return set & ((UINT32_C(1) << d->vl_count) - 1);
+}
+
+/* ---- dependencies ---------------------------------------------------------------------------- */
+
+static bool add(struct draft *d, uint32_t channel, uint32_t num, uint32_t vl)
+{
+    struct added *more = d->added;
+    if (fab_verify_deps_has(&d->order.deps, channel, num, vl))
+        return true;
+    if (d->count == d->room)
+        more = fab_base_grow(d->added, sizeof(*more), d->count + 1, &d->room);
+    d->failed |= more == NULL;
+    if (more == NULL)
+        return false;
+    d->added = more;
+    if (!fab_spanning_order_add(&d->order, channel, num, vl))
+        return false;
+    more[d->count++] = (struct added){channel, (uint8_t)num, (uint8_t)vl};
+    return true;
+}
+
+static void take_back(struct draft *d, size_t count)
+{
+    while (d->count > count) {
+        const struct added *a = &d->added[--d->count];
+        fab_spanning_order_remove(&d->order, a->channel, a->num, a->vl);
+    }
+}
+
+/* Lets packets that enter a switch by port `in` continue by port `out`. */
+static bool connect(struct draft *d, uint32_t in, uint32_t out)
+{
+    const uint32_t from = fab_fabric_port(d->f, in)->peer, num = fab_fabric_port(d->f, out)->num;
+    bool free = true;
+    for (uint8_t sl = 0; sl < FAB_SLS && free; sl++) {
+        uint32_t vls = (d->sls >> sl & 1) != 0 ? vls_out(d, from, sl) : 0;
+        uint32_t vl = vl_of(d, class_of(d, in), out, sl);
+        for (uint32_t on = 0; on < d->vl_count && vl < d->vl_count && free; on++)
+            if (vls >> on & 1)
+                free = add(d, from * d->vl_count + on, num, vl);
+    }
+    return free;
+}
+
+/* ---- one tree -------------------------------------------------------------------------------- */
+
+/* Adds the branch over the link of a port to a switch that is not in a tree, unless this closes a
+ * cycle. */
+static bool add_branch(struct draft *d, uint32_t port)
+{
+    const struct fab_verify_graph *g = d->graph;
+    uint32_t sw = fab_fabric_port(d->f, port)->node, peer = fab_fabric_port(d->f, port)->peer;
+    size_t count = d->count;
+    for (uint32_t num = 1; num < g->port_room[sw]; num++) {
+        uint32_t other = g->first[sw] + num;
+        if (!fab_base_bits_get(d->branch, other))
+            continue;
+        if (!connect(d, other, port) || !connect(d, port, other)) {
+            take_back(d, count);
+            return false;
+        }
+    }
+    fab_base_bits_set(d->branch, port);
+    fab_base_bits_set(d->branch, peer);
+    d->guide.up[g->hop[port]] = peer;
+    d->guide.root[g->hop[port]] = d->guide.root[sw];
+    return true;
+}
+
+/* Grows a tree from a root. Returns the number of its switches. */
+static uint32_t grow(struct draft *d, uint32_t root)
+{
+    const struct fab_verify_graph *g = d->graph;
+    uint32_t count = 1;
+    d->queue[0] = root;
+    d->guide.root[root] = root;
+    for (uint32_t at = 0; at < count && !d->failed; at++) {
+        uint32_t sw = d->queue[at];
+        for (uint32_t num = 1; num < g->port_room[sw]; num++) {
+            uint32_t next = g->hop[g->first[sw] + num];
+            if (next < g->n && d->guide.root[next] == FAB_NONE &&
+                d->f->switches[next].multicast_fdb_cap > 0 && add_branch(d, g->first[sw] + num))
+                d->queue[count++] = next;
+        }
+    }
+    return count;
+}
+
+static void cut_down(struct draft *d, uint32_t count, size_t added)
+{
+    take_back(d, added);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *up = &d->guide.up[d->queue[i]];
+        if (*up != FAB_NONE) {
+            fab_base_bits_clear(d->branch, *up);
+            fab_base_bits_clear(d->branch, fab_fabric_port(d->f, *up)->peer);
+        }
+        *up = d->guide.root[d->queue[i]] = FAB_NONE;
+    }
+}
+
+/* ---- one part of the fabric ------------------------------------------------------------------ */
+
+static bool is_in(const struct draft *d, uint32_t sw, uint32_t part)
+{
+    return d->graph->component[sw] == part && d->f->switches[sw].multicast_fdb_cap > 0;
+}
+
+static uint32_t ends_in(const struct draft *d, uint32_t count)
+{
+    uint32_t ends = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ends += fab_base_bits_get(d->ends, d->queue[i]);
+    return ends;
+}
+
+/* Spans a part of the fabric. Tries roots until a tree has all its switches; otherwise takes the
+ * tree with the most switches that have endports. */
+static void span_part(struct draft *d, uint32_t part)
+{
+    uint32_t size = 0, ends = 0, best = FAB_NONE, most = 0, most_ends = 0, seen = 0, tried = 0;
+    const size_t added = d->count;
+    for (uint32_t sw = part; sw < d->graph->n; sw++) {
+        size += is_in(d, sw, part);
+        ends += is_in(d, sw, part) && fab_base_bits_get(d->ends, sw);
+    }
+    for (uint32_t sw = part; sw < d->graph->n && !d->failed; sw++) {
+        if (!is_in(d, sw, part) || (uint64_t)seen++ * ROOTS_MAX < (uint64_t)tried * size)
+            continue;
+        uint32_t count = grow(d, sw), with_ends = ends_in(d, count);
+        tried++;
+        if (count == size)
+            return;
+        cut_down(d, count, added);
+        if (best == FAB_NONE || with_ends > most_ends || (with_ends == most_ends && count > most)) {
+            best = sw;
+            most = count;
+            most_ends = with_ends;
+        }
+    }
+    if (best != FAB_NONE && !d->failed)
+        (void)grow(d, best);
+    d->guide.missed += ends - most_ends;
+}
+
+/* ---- all parts ------------------------------------------------------------------------------- */
+
+static void read_ports(struct draft *d)
+{
+    const struct fab_verify_graph *g = d->graph;
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        d->classes[sw] = 1;
+        for (uint32_t num = 1; num < g->port_room[sw]; num++) {
+            uint32_t port = g->first[sw] + num;
+            if (g->hop[port] < g->n)
+                d->classes[sw] |= (uint16_t)(1u << class_of(d, port));
+            else if (g->hop[port] == FAB_HOP_ENDPORT)
+                fab_base_bits_set(d->ends, sw);
+        }
+    }
+}
+
+static int open_draft(struct draft *d, const struct fab_verify_channels *unicast, uint16_t sls)
+{
+    *d = (struct draft){.graph = &unicast->graph,
+                        .f = unicast->in.fabric,
+                        .vls = unicast->in.vls,
+                        .vl_count = unicast->unicast.vl_count,
+                        .sls = unicast->unicast.vl_count > 1 && sls != 0 ? sls : 1};
+    int status = fab_spanning_order_init(&d->order, unicast);
+    if (status != FAB_OK)
+        return status;
+    d->classes = fab_base_alloc_array(d->graph->n, sizeof(*d->classes));
+    d->queue = fab_base_alloc_array(d->graph->n, sizeof(*d->queue));
+    d->ends = fab_base_bits_new(d->graph->n);
+    d->branch = fab_base_bits_new(d->graph->ports);
+    d->guide.switches = d->graph->n;
+    d->guide.up = fab_base_alloc_array(d->graph->n, sizeof(*d->guide.up));
+    d->guide.root = fab_base_alloc_array(d->graph->n, sizeof(*d->guide.root));
+    if (!d->classes || !d->queue || !d->ends || !d->branch || !d->guide.up || !d->guide.root)
+        return FAB_E_NOMEM;
+    memset(d->guide.up, 0xff, d->graph->n * sizeof(*d->guide.up));
+    memset(d->guide.root, 0xff, d->graph->n * sizeof(*d->guide.root));
+    read_ports(d);
+    return FAB_OK;
+}
+
+static void close_draft(struct draft *d)
+{
+    fab_spanning_order_fini(&d->order);
+    free(d->classes);
+    free(d->queue);
+    free(d->ends);
+    free(d->branch);
+    free(d->added);
+    fab_mcast_guide_fini(&d->guide);
+}
+
+int fab_spanning_make(const struct fab_verify_channels *unicast, uint16_t sls,
+                      struct fab_mcast_guide *ret)
+{
+    struct draft d;
+    int status = open_draft(&d, unicast, sls);
+    for (uint32_t part = 0; status == FAB_OK && part < d.graph->n; part++)
+        if (d.graph->component[part] == part)
+            span_part(&d, part);
+    if (status == FAB_OK && d.failed)
+        status = FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        *ret = d.guide;
+        d.guide = (struct fab_mcast_guide){0};
+    }
+    close_draft(&d);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The channel dependencies of unicast tables, computed once for several proofs of multicast trees
+ * (multicast.h). For a large fabric this takes much longer than such a proof.
+ */
+#ifndef LIBFABMGR_VERIFY_CHANNELS_H
+#define LIBFABMGR_VERIFY_CHANNELS_H
+
+#include "libfabmgr/verify/dependencies.h"
+
+struct fab_verify_channels {
+    /* The caller keeps what the pointers in `in` point to until fab_verify_channels_free. */
+    struct fab_verify_input in;
+    struct fab_verify_graph graph;
+    struct fab_verify_deps unicast; /* the dependencies of unicast packets */
+    /* The dependencies of the multicast packets in all proofs so far that were to be kept. */
+    struct fab_verify_deps trees;
+};
+/* Computes the dependencies of all packets that follow the tables. Returns NOMEM; or INVAL as
+ * fab_verify does. */
+int fab_verify_channels_new(const struct fab_verify_input *in, struct fab_verify_channels **ret);
+void fab_verify_channels_free(struct fab_verify_channels *c); /* c may be NULL */
+/* Forgets the dependencies of multicast packets. */
+void fab_verify_channels_forget_trees(struct fab_verify_channels *c);
+
+#endif

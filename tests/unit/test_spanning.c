@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast trees together with unicast routes, over families of whole and damaged fabrics. Trees
+ * of shortest paths often close a cycle of channel dependencies; trees that follow a spanning tree
+ * (libfabmgr/spanning) do not.
+ *
+ * SPANNING_ROUNDS=300 in the environment sets the number of fabrics of each family.
+ */
+#include "libfabmgr/mcast/trees.h"
+#include "libfabmgr/spanning/spanning.h"
+#include "libfabmgr/verify/multicast.h"
+#include "tests/unit/route_families.h"
+
+#define GROUPS 4
+#define MEMBERS 400
+
+struct tally {
+    unsigned fabrics, several; /* numbers of fabrics, and of those that use several VLs */
+    unsigned before, after;    /* numbers of fabrics with a cycle */
+};
+struct scene {
+    struct fab_fabric *f;
+    struct fab_target *t;
+    struct fab_mcast_trees *trees;
+    struct fab_verify_channels *channels;
+    struct fab_verify_multicast_member member[GROUPS * MEMBERS];
+    struct fab_verify_multicast_lid lid[GROUPS];
+};
+
+/* Group 0 has all hosts. */
+static void join_all(struct scene *s, struct fab_prng *prng)
+{
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        uint16_t mlid = (uint16_t)(FAB_MLID_FIRST + g);
+        s->lid[g] = (struct fab_verify_multicast_lid){.mlid = mlid, .sls = 1, .first = count};
+        for (uint32_t port = 0; port < s->f->port_count; port++) {
+            uint64_t guid = fab_fabric_port(s->f, port)->guid;
+            if (fab_fabric_node_is_switch(s->f, fab_fabric_port(s->f, port)->node) ||
+                !fab_fabric_port_has_lid(s->f, port) || (g > 0 && !fab_base_prng_chance(prng, 0.3)))
+                continue;
+            ck_assert_int_eq(fab_mcast_trees_join(s->trees, mlid, guid, true), FAB_OK);
+            s->member[count++] = (struct fab_verify_multicast_member){guid, true};
+        }
+        s->lid[g].count = count - s->lid[g].first;
+    }
+}
+
+/* Proves the trees. Returns whether they have no cycle with the unicast packets. */
+static bool are_free(struct scene *s)
+{
+    struct fab_multicast_verdict v;
+    const struct fab_verify_multicast_input in = {.fabric = s->f,
+                                                  .mft = fab_mcast_trees_tables(s->trees),
+                                                  .member = s->member,
+                                                  .lid = s->lid,
+                                                  .lids = GROUPS,
+                                                  .unicast = s->channels};
+    ck_assert_int_eq(fab_verify_multicast(&in, &v), FAB_OK);
+    char *text = NULL;
+    ck_assert_int_eq(fab_verify_multicast_text(s->f, &v, &text), FAB_OK);
+    ck_assert_msg(v.kind == FAB_OK, "%s", text);
+    free(text);
+    bool free_of_cycles = v.together;
+    fab_verify_multicast_fini(&v);
+    return free_of_cycles;
+}
+
+/* Routes the fabric with this engine. Returns false if the engine refuses, or if its tables fail
+ * the proof. */
+static bool route(struct scene *s, const char *engine)
+{
+    struct fab_policy p;
+    char why[200];
+    fab_policy_defaults(&p);
+    s->t = fab_target_new();
+    assigned(s->f, &p, &s->t->lids);
+    const struct fab_route_input in = {.fabric = s->f, .policy = &p, .lids = &s->t->lids};
+    int status =
+        fab_route_engine_by_name(engine)->run(&in, &s->t->lft, &s->t->vls, why, sizeof(why));
+    fab_policy_fini(&p);
+    if (status != FAB_OK)
+        return false;
+    struct fab_verdict v = proven(s->f, s->t, 0);
+    bool good = fab_verify_verdict_good(&v);
+    fab_verify_verdict_fini(&v);
+    return good;
+}
+
+static void compare(struct scene *s, struct fab_prng *prng, struct tally *tally)
+{
+    struct fab_mcast_guide guide;
+    const struct fab_verify_input in = proof_input(s->f, s->t, 0);
+    ck_assert_int_eq(fab_verify_channels_new(&in, &s->channels), FAB_OK);
+    ck_assert_int_eq(fab_mcast_trees_new(s->f, &s->trees), FAB_OK);
+    join_all(s, prng);
+    tally->fabrics++;
+    tally->several += s->t->vls.count > 1;
+    tally->before += !are_free(s);
+    ck_assert_int_eq(fab_spanning_make(s->channels, 1, &guide), FAB_OK);
+    bool spans = guide.missed == 0;
+    ck_assert_int_eq(fab_mcast_trees_follow(s->trees, &guide), FAB_OK);
+    bool good = spans && are_free(s);
+    tally->after += !good;
+    ck_assert(good || !spans);
+    fab_mcast_trees_free(s->trees);
+    fab_verify_channels_free(s->channels);
+}
+
+START_TEST(no_cycles_with_unicast)
+{
+    const struct family *fam = &families[_i];
+    struct fab_prng prng;
+    const char *wanted = getenv("SPANNING_ROUNDS");
+    unsigned rounds = wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : test_rounds(20);
+    static struct scene s;
+    fab_base_prng_init(&prng, test_seed(fam->name, 51 + (uint64_t)_i));
+    for (unsigned e = 0; fam->engines[e] != NULL; e++) {
+        struct tally t = {0};
+        for (unsigned i = 0; i < rounds; i++) {
+            struct fab_fabric *whole = fam->draw(&prng);
+            s.f = i % 2 == 0 ? fab_fabric_ref(whole) : with_faults(whole, &prng);
+            if (route(&s, fam->engines[e]))
+                compare(&s, &prng, &t);
+            fab_target_unref(s.t);
+            fab_fabric_unref(s.f);
+            fab_fabric_unref(whole);
+        }
+        printf("# %s, %s: %u fabrics (%u with several VLs), %u with a cycle before, %u after\n",
+               fam->name, fam->engines[e], t.fabrics, t.several, t.before, t.after);
+        /* dfsssp fills its first VL with as many paths as possible, and multicast packets use this
+         * VL. All other engines leave room for a spanning tree. */
+        if (strcmp(fam->engines[e], "dfsssp") != 0)
+            ck_assert_uint_eq(t.after, 0);
+        ck_assert_uint_le(t.after, t.several);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spanning");
+    TCase *tcase = tcase_create("families");
+    tcase_set_timeout(tcase, 600);
+    tcase_add_loop_test(tcase, no_cycles_with_unicast, 0, (int)FAMILIES);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
