@@ -72,7 +72,9 @@ struct config_counters {
      */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
-    /* 1: the manager clears counters that have reached their maximum. */
+    /*
+     * 1: the manager clears counters that have reached their maximum; 0: it never clears counters
+     */
     uint32_t clear;
     /*
      * [counter] greatest increase within within_s that is not an error; 0: the counter is ignored

@@ -14,7 +14,8 @@ struct iterations {
     uint64_t marked_ns;
     /* name of the present work (loop_at); NULL: not named yet */
     const char *at;
-    /* longest work in this iteration in ns, and its name */
+    /* longest_ns: CPU time in ns of the longest work in this iteration; the next member has its
+     * name */
     uint64_t longest_ns;
     const char *longest;
 };

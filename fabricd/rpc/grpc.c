@@ -42,8 +42,8 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    /* True while grpc_receive, grpc_tick or grpc_produce runs. `wake` need not be called then,
-     * because the caller of these functions fetches the bytes afterwards. */
+    /* true while grpc_receive, grpc_tick or grpc_produce runs; their caller fetches the bytes
+     * afterwards, so that `wake` need not be called */
     bool busy;
     TAILQ_HEAD(, call) calls;
 };

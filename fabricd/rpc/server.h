@@ -60,7 +60,7 @@ bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE
                   uint32_t *ret_number);
 /* The requested page of a list. */
 struct page {
-    /* the client gave a page token, so this is not the first page */
+    /* true: the client gave a page token, so this is not the first page */
     bool given;
     /* key of the last element of the previous page; only if `given` is true */
     struct page_key key;

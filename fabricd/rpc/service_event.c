@@ -37,7 +37,7 @@ struct follower {
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
-    /* the follower has reached the newest event at least once */
+    /* true: the follower has reached the newest event at least once */
     bool live;
     /* number of events that were written since the last call of `drain` */
     unsigned written;

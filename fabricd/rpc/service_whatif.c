@@ -151,8 +151,8 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* Repairs the active tables for the remaining fabric. Returns false if a local repair is not
- * possible. */
+/* Repairs the active tables for the fabric without the links and nodes that fail. Returns false
+ * if a local repair is not possible. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;

@@ -224,8 +224,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* Copies of rows of the database as they will be after the commit. They then replace the copies
- * in struct writer. */
+/* The writer's copies of database rows, as they will be after the commit. After the commit, they
+ * replace the copies in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;

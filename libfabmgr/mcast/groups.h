@@ -41,7 +41,7 @@ struct fab_mcast_group {
     /* The record of the group, with the values that all members share. All selectors are
      * "exactly". PortGID, JoinState and ProxyJoin, which belong to a member, are 0. */
     struct fab_wire_mc_member_record is;
-    /* the group is configured, so it exists even without members */
+    /* true: the group is configured, so it exists even without members */
     bool fixed;
     /* GUID of the port whose join created the group, and in whose quota the group counts; 0:
      * none or unknown */

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Reads a GID in the form of IPv6 addresses (RFC 4291, 2.2), but without dotted decimals. Returns
- * FORMAT. */
+/* Reads a GID in the form of IPv6 addresses (RFC 4291, 2.2), but without dotted decimals.
+ * Returns FORMAT if the text is not a GID. */
 int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16]);
 
 #endif

@@ -313,7 +313,7 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
-/* Call this when the node has lost power. */
+/* Forgets the notices of the node, which has lost power. */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
 /* Sends trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). `counter`:
  * enum fab_sim_counter. */
@@ -333,7 +333,7 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
     fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
-/* Call this when the node has lost power. */
+/* Forgets the tables of the node, which has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
 /* These functions read or write a stored block of 192 bytes: an attribute of a general service
@@ -366,7 +366,7 @@ void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t 
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
-/* Call this when the node has lost power. */
+/* Forgets the counters of the node, which has lost power. */
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node);
 
 /* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position; if

@@ -15,7 +15,7 @@
  * to the source tree. */
 void golden_compare(const char *file, const char *text);
 /* Returns true if `text` equals the content of the golden file, for tests that do not use Check.
- * path: of the file. */
+ * path: path of the file. */
 bool golden_same(const char *path, const char *text);
 /* Writes the path of a file in the source tree into ret[]. file: relative to the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
