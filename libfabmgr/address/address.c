@@ -27,9 +27,9 @@
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    /* [max_lid + 1] not 0: the LID is assigned or reserved. */
+    /* [max_lid + 1] 1: this LID is assigned or reserved. */
     uint8_t *taken;
-    /* The LID from which the next contiguous range is searched. */
+    /* The search for the next contiguous LID range begins at this LID. */
     uint32_t next;
     /* For each LMC, a LID below which no range of 2^LMC LIDs is free. */
     uint32_t low[8];
@@ -119,7 +119,7 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 /* ---- step 4 --------------------------------------------------------------------------------- */
 
 /* Looks for `count` adjacent free ranges of `size` LIDs each. Returns the lowest LID, at or above
- * `from`, at which they can begin; 0: there are no such ranges. */
+ * `from`, at which the first of them can begin; 0: there are no such ranges. */
 static uint32_t find_run(const struct ledger *g, uint32_t from, uint32_t count, uint32_t size)
 {
     uint32_t start = (from + size - 1) & ~(size - 1), have = 0;
@@ -142,8 +142,8 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Assigns a LID range to each port in ports[count]. The ranges of all these ports are contiguous if
- * possible; otherwise each port gets the lowest free range. */
+/* Assigns 2^lmc LIDs to each port in ports[count]. The LIDs of all these ports are contiguous if
+ * possible; otherwise each port gets the lowest free range. Returns OK or LIMIT. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
     uint32_t size = 1u << lmc;

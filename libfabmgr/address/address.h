@@ -18,7 +18,7 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* the port's LID belongs to another port, which has a lease for it or a lower GUID */
+    /* The LID in the device belongs to another port, which has a lease for it or a lower GUID. */
     FAB_NOTE_DUPLICATE_LID,
     /* The LID in the device is not unicast, or misaligned for the LMC. */
     FAB_NOTE_INVALID_LID,
@@ -31,7 +31,7 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    /* The leases, in any order. The LIDs of leases of absent ports are reserved. */
+    /* The LID leases, in any order. If the port of a lease is absent, its LIDs are reserved. */
     const struct fab_lease *leases;
     size_t lease_count;
 };

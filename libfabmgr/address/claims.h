@@ -12,8 +12,8 @@
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    /* base LID of the port's lease, and base LID in the device; 0: there is none, or it is not
-     * valid */
+    /* Base LID of the port's lease, and base LID that the device reports; 0: there is none, or it
+     * is not valid. */
     uint32_t leased, carried;
     uint8_t lmc;
 };
@@ -24,7 +24,7 @@ struct fab_claims {
     struct fab_lease *absent;
     uint32_t absent_count;
 };
-/* Collects the claims and the leases of absent ports. Returns NOMEM. */
+/* Collects the claims and the leases of absent ports. Returns OK or NOMEM. */
 int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);

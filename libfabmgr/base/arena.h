@@ -13,7 +13,7 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
-    /* of the newest block: number of bytes in use, and size in bytes */
+    /* Bytes in use and size in bytes of the newest block. */
     size_t used, room;
     /* an allocation has failed; callers may check this once, after several allocations */
     bool failed;
@@ -21,7 +21,8 @@ struct fab_arena {                  /* all zero: empty */
 /* Frees everything; the arena can be used again. */
 void fab_base_arena_fini(struct fab_arena *a);
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type; NULL: no
- * memory, or count * item overflows. If count is 0, the pointer is valid, but must not be read. */
+ * memory, or count * item overflows. If count is 0, the result is not NULL, but must not be
+ * read. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
 /* Returns a NUL-terminated copy of `len` bytes of text; NULL: no memory. */
 char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);

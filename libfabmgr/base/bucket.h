@@ -10,7 +10,7 @@
 
 struct fab_bucket_rate {
     uint64_t each_us;
-    /* Greatest number of tokens in the bucket, at least 1. */
+    /* Maximum number of tokens in the bucket, at least 1. */
     uint32_t burst;
 };
 

@@ -19,8 +19,8 @@ void fab_base_map_fini(struct fab_map *m)
     *m = (struct fab_map){0};
 }
 
-/* Returns the slot of the key; if the map does not contain the key, the free slot where it belongs.
- * m->slots must not be NULL. */
+/* Returns the slot of the key. If the map does not contain the key, returns the free slot in which
+ * it would be stored. m->slots must not be NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;
@@ -102,7 +102,8 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
-        /* The entry at i can move into the hole if the hole is between its home slot and i. */
+        /* The entry at i can move into the empty slot `hole` if this slot lies between i and the
+         * slot to which the entry's key hashes. */
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             m->slots[hole] = m->slots[i];
             hole = i;

@@ -30,7 +30,8 @@ int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value);
 /* Adds a new key with this value. Returns EXISTS if the map contains the key; nothing is changed
  * then. Also returns NOMEM. */
 int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value);
-/* Returns false, and leaves *ret_value unchanged, if the map does not contain the key. */
+/* Sets *ret_value to the value of the key. Returns false if the map does not contain the key;
+ * *ret_value is unchanged then. */
 bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value);
 bool fab_base_map_has(const struct fab_map *m, uint64_t key);
 bool fab_base_map_remove(struct fab_map *m, uint64_t key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches patterns greedily, and backtracks only to the last star. If the text does not match the
- * part of the pattern after that star, the star takes one character more, and that part is compared
- * again. */
+/* Matches patterns greedily, and goes back only to the last '*'. If the text does not match the
+ * part of the pattern after this star, the star matches one more character, and the part is
+ * compared again. */
 #include "libfabmgr/base/match.h"
 
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)

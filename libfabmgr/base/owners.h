@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 
 /* Adds an owner. *owners is the count that all owners point to; NULL: there is one owner so far,
- * and the count is allocated. Only one thread at a time may add owners. Returns NOMEM. */
+ * and the count is allocated. Only one thread at a time may add owners. Returns OK or NOMEM. */
 static inline int fab_base_owners_add(int **owners)
 {
     if (*owners == NULL) {

@@ -62,11 +62,12 @@ struct history {
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    /* [count] an array page[] for the next new version; NULL: none. */
+    /* [count] an array of page pointers for the next new version; NULL: none. */
     uint8_t **spare_pointers;
-    /* spare_pointers differs from `newest` at most in groups that changed after this version. */
+    /* The pointers in spare_pointers differ from those of `newest` only in groups that changed
+     * after the version with this number. */
     uint32_t spare_number;
-    /* [number of groups] last_number when the group last changed. */
+    /* [number of groups] value of last_number when a pointer of the group last changed. */
     uint32_t *changed;
 };
 
@@ -114,8 +115,8 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
     return FAB_OK;
 }
 
-/* Adds a chunk of spare pages. spare[] always has room for all pages of the history, so that
- * add_spare needs no memory. */
+/* Adds a chunk of spare pages. Also enlarges spare[] to hold all pages of the history, so that
+ * add_spare never needs memory. */
 static int add_chunk(struct history *h)
 {
     if (make_room(&h->spare, sizeof(*h->spare), h->pages + CHUNK_PAGES, &h->spare_room) != FAB_OK ||
@@ -131,8 +132,8 @@ static int add_chunk(struct history *h)
     return FAB_OK;
 }
 
-/* Prepares spare pages. The pages are written to, so that the kernel maps their memory now and not
- * when they are needed. */
+/* Allocates spare pages in advance, and writes to them, so that the kernel maps their memory now
+ * and not when they are needed. */
 static int prepare_spare(struct history *h)
 {
     while (h->spare_count < h->count / SPARE_SHARE) {
@@ -154,8 +155,8 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Adds a page that no version has any more to the spare pages. A page of the first version is not
- * used again, because its last bytes may be the first bytes of another page. */
+/* Makes a page spare that no version has any more. A page of the first version is not used again,
+ * because its last bytes may be the first bytes of another page. */
 static void add_spare(struct history *h, uint8_t *page, uint32_t made)
 {
     if (made != FIRST_VERSION)
@@ -169,9 +170,9 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
                      : FAB_OK;
 }
 
-/* Removes the newest version, which has ended. The pages that only this version had become spare
- * pages, and the version before it becomes the newest one. That changes groups as a new version
- * would, so it uses up a version number. */
+/* Removes the newest version, which has ended. The version before it becomes the newest one, and
+ * the pages that only the removed version had become spare pages. Page pointers of the newest
+ * version change by this, as with a new version, so it takes a new version number. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -186,9 +187,9 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
     h->newest = v;
 }
 
-/* Removes an ended version that is not the newest one. Its entries for pages that the version
- * before it also has move to that version. The other pages of these entries become spare pages. The
- * caller has reserved room for the entries. */
+/* Removes an ended version that is not the newest one. Of the pages in its list `left`, those that
+ * the version before it also has move to the list of that version. The others become spare pages.
+ * The caller has reserved room for the list. */
 static void pass_on(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -244,15 +245,16 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* From here on, v may be freed already: by the thread that unshares and edits. */
+    /* From here on v must not be used, because the thread that unshares and edits may have freed
+     * it. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-/* Makes sure that there are spare pointers, and that they are those of the newest version. The
- * newest version may still change: then its groups count as changed. */
+/* Makes sure that spare_pointers exist and equal the pointers of the newest version. Groups of the
+ * newest version that change later are noted in `changed`. Returns OK or NOMEM. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;
@@ -270,7 +272,8 @@ static int update_spare_pointers(struct history *h)
     return FAB_OK;
 }
 
-/* Makes a version with these page pointers, and takes over the array. NULL: no memory. */
+/* Makes a version with these page pointers, and takes ownership of the array. Returns NULL if there
+ * is no memory. */
 static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
 {
     struct fab_pages_version *v = page != NULL ? calloc(1, sizeof(*v)) : NULL;

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does part i of the work. worker: number 0..workers-1 of the thread. Two calls that run at the
- * same time have different numbers, so the task may use the number as an index of scratch memory.
- */
+/* Does part i of the work. worker: number of the thread, below fab_pool.workers. Two calls that run
+ * at the same time have different numbers, so the task may use the number as an index of scratch
+ * memory. */
 typedef void fab_pool_task(void *arg, uint32_t i, uint32_t worker);
 
 struct fab_pool {

@@ -10,7 +10,7 @@ enum fab_status {
     FAB_OK = 0,
     FAB_E_NOMEM = -1, /* out of memory */
     FAB_E_INVAL = -2, /* an argument is outside its valid range */
-    /* A number is outside what the field or device can hold. */
+    /* A number is greater or less than the field or the device can hold. */
     FAB_E_RANGE = -3,
     FAB_E_TRUNCATED = -4, /* the bytes end before the value does */
     FAB_E_FORMAT = -5,    /* the bytes or text are malformed */
@@ -25,7 +25,7 @@ enum fab_status {
     FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
-    /* The call cannot succeed now, but may succeed later. */
+    /* The call cannot succeed now, but may succeed if it is repeated later. */
     FAB_E_BUSY = -14,
     /* Valid, but not supported by this program or device. */
     FAB_E_UNSUPPORTED = -15,

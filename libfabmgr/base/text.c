@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Appends to text. Formatted text is first written into the free rest of the buffer. If it does not
+/* Appends to text. Formatted text is first written into the free part of the buffer. If it does not
  * fit, the buffer grows and the text is formatted again. */
 #include "libfabmgr/base/text.h"
 

@@ -22,7 +22,7 @@ struct fab_congestion_observed {
 struct fab_congestion_configured {
     bool apply; /* the manager programs the settings into devices */
     bool off;   /* the profile is "off" */
-    /* Number of senders to one endport that the settings assume. */
+    /* Number of senders to one endport for which the settings were computed. */
     uint32_t fan_in;
     uint32_t unsupported, devices;
     /* number of devices that recently had other settings than the manager wrote */

@@ -13,12 +13,13 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-/* Greatest fan-in assumed from the number of endports alone. */
+/* Maximum of the fan-in that is assumed from the number of endports alone. */
 #define FAN_IN_MAX 512
-/* Assumed number of table entries if ControlTableCap is unknown. */
+/* Assumed number of entries of a device's table if ControlTableCap is unknown. */
 #define ENTRIES 128
 
-/* The different bases, in the order in which ports with them occur. */
+/* The different bases of settings (struct fab_congestion_basis), in the order in which they first
+ * occur. */
 struct bases {
     struct fab_congestion_basis *items;
     size_t count, capacity;
@@ -27,9 +28,9 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* Fan-in that follows from the number of endports, rounded, at most FAN_IN_MAX. */
+    /* Fan-in if all endports send to one, rounded, at most FAN_IN_MAX. */
     uint32_t all;
-    /* Fan-in of each class, rounded, at most `all`. */
+    /* Fan-in of each traffic class, rounded, at most `all`. */
     uint32_t by_class[FAB_CONGESTION_SLS];
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -37,7 +38,7 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds a number of endports up to a power of two or to 1.5 times a power of two. So a few
+/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two, so that a few
  * endports more or less rarely change a setting. */
 static uint32_t rounded(uint32_t n)
 {
@@ -47,8 +48,8 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the assumed fan-in of each SL. port_fan_in: number of senders that the partitions allow to
- * send to one endport; 0: unlimited. */
+/* Sets the assumed fan-in of each SL in *b. port_fan_in: maximum number of senders to one endport
+ * that the partitions permit; 0: no limit. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,
@@ -160,7 +161,7 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = fab_fabric_port(f, port)->node;
     struct fab_congestion_basis b;
-    /* Copies the padding, too, because bases are compared as bytes. */
+    /* Memcpy also copies padding bytes, which is necessary because bases are compared as bytes. */
     memcpy(&b, &w->common, sizeof b);
     b.rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
     if (!fab_fabric_node_is_switch(f, node)) {

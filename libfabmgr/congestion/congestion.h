@@ -31,9 +31,9 @@ struct fab_congestion_port {
     /* From 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
      * packets. 0: the port marks no packets. */
     uint8_t threshold;
-    /* Smallest packet that the port marks, in units of 64 bytes. */
+    /* Minimum size of the packets that the port marks, in units of 64 bytes. */
     uint8_t packet_size;
-    /* victim_mask: the port also marks packets while it waits for credits. */
+    /* Value of Victim_Mask: the port also marks packets while it waits for credits. */
     bool victim;
     /* mean number of packets between two marked packets; 0: all packets are marked */
     uint16_t marking_rate;
@@ -41,7 +41,7 @@ struct fab_congestion_port {
 
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
 struct fab_congestion_sl {
-    /* Period in which the index falls by one, in units of 1.024 us. */
+    /* Period after which the index (CCTI) falls by one, in units of 1.024 us. */
     uint16_t timer;
     uint8_t increase, trigger, min;
 };
@@ -58,8 +58,8 @@ struct fab_congestion_adapter {
     struct fab_congestion_table table;
 };
 
-/* Returns the delay that a table entry means, in eighths of the time that the packet takes. The
- * result is exact, because shift is 0..3. */
+/* Returns the delay of a table entry, in eighths of the time that the packet takes. The result is
+ * exact, because the shift of an entry is 0 to 3. */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
@@ -80,21 +80,22 @@ struct fab_congestion_basis {
     uint8_t profile;
     /* A switch port that leads to an endport. */
     bool edge;
-    /* direction of a port between switches: up is away from endports, down is towards them; both
-     * false: neither direction */
+    /* Direction of a switch port to another switch: `up` leads away from endports, `down` towards
+     * them. If both are false, the link has neither direction. */
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
     uint8_t hops;        /* number of switches on the longest path */
     uint16_t mtu;        /* in bytes */
     /* Number of entries of the device's congestion control table. */
     uint16_t entries;
-    /* Rate of the link, and of the slowest link to an endport, in Mb/s. */
+    /* rate: of the port's link; slowest: of the slowest link to an endport; both in Mb/s. */
     uint32_t rate, slowest;
     uint32_t endports; /* number of endports in the fabric, rounded */
-    /* Assumed number of senders to one endport, the maximum of all SLs. */
+    /* Assumed number of senders to one endport: the greatest value of all SLs. */
     uint32_t fan_in;
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
-    /* Total rate of a leaf's endports in percent of the total rate of its ISLs; 100: no taper. */
+    /* Total rate of the endports of a leaf in percent of the total rate of its ISLs. 100: the
+     * uplinks carry all that the endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
     /* Time in ns in which the slowest link empties a full queue. */
@@ -103,34 +104,35 @@ struct fab_congestion_basis {
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    /* Only its congestion settings and max_mtu are used. */
+    /* The function reads only its congestion settings and max_mtu. */
     const struct fab_policy *policy;
     /* number of switches on the longest path of the active tables; 0: computed from shortest
      * paths */
     uint32_t hops;
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] number of senders to one endport, for each class; 0 or NULL: unknown. */
-    const uint32_t *fan_in;
-    /* [port_count] Only for adapter ports: the greatest number of senders that partitions allow at
-     * any endport to which this port can send. It is used instead of fan_in if it is lower. 0 or
+    /* [FAB_CONGESTION_SLS] by traffic class: number of senders to one endport; 0, or the pointer
      * NULL: unknown. */
+    const uint32_t *fan_in;
+    /* [port_count] By port id, only for adapter ports: the maximum number of senders that
+     * partitions permit at any endport to which this port can send. If it is lower than fan_in, it
+     * replaces fan_in. 0, or the pointer NULL: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
     uint32_t ports; /* number of ports in the fabric */
-    /* [ports] index in port[] (for switches) or adapter[]; FAB_CONGESTION_NONE: the port has no
-     * setting (no link, port 0, or aggregation node) */
+    /* By port id: index in port[] (for switches) or adapter[]. FAB_CONGESTION_NONE: the port has no
+     * setting, because it has no link, is port 0, or belongs to an aggregation node. */
     uint16_t *of_port;
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    /* the basis of each setting, with the same indexes */
+    /* The facts from which each setting was derived, with the indexes of port[] and adapter[]. */
     struct fab_congestion_basis *port_basis, *adapter_basis;
 };
-/* Computes the settings of all ports. With the profile "off", thresholds are 0 and no SL is
- * throttled. A slower endport never makes a delay shorter. Taper, endport counts and fan-in are
- * rounded, so that a small change of the fabric changes few settings. Returns NOMEM, or LIMIT if
- * there are more than 65,534 different settings. */
+/* Computes the settings of all ports. With the profile "off", all thresholds are 0 and no SL is
+ * throttled. If an endport of the fabric becomes slower, no delay becomes shorter. Taper, endport
+ * counts and fan-in are rounded, so that a small change of the fabric changes few settings. Returns
+ * OK; NOMEM; or LIMIT if there are more than 65,534 different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
 /* Both functions return the setting of a port: fab_congestion_of_switch of a switch port,

@@ -38,8 +38,8 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-/* At the last table entry, all senders together have 1 / BELOW (two thirds) of the endport's rate.
- */
+/* At the last table entry, the rates of all senders together are 1 / BELOW (two thirds) of the
+ * endport's rate. */
 #define BELOW 1.5
 #define ALL_SLS 0xffffu
 
@@ -50,11 +50,12 @@ static const struct tuning {
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
-    /* increase of CCTI at a mark, in eighths of the square root of the number of senders */
+    /* Increase of CCTI when a notification arrives, in eighths of the square root of the number of
+     * senders. */
     uint8_t gain;
-    /* Lower bound of a timer period, in round-trip times. */
+    /* Minimum of the timer period, in round-trip times. */
     uint8_t loops;
-    /* The highest index, unless the device's table is shorter. */
+    /* Highest index (CCTI_Limit), if the table of the device is not shorter. */
     uint16_t limit;
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
@@ -102,8 +103,8 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* Returns the increase of CCTI at a mark. This is the operator's value if it is set, otherwise gain
- * * sqrt(senders) / 8, rounded and limited to 1..INCREASE_MOST. */
+/* Returns the increase of CCTI when a notification arrives: the operator's value if it is set,
+ * otherwise gain * sqrt(senders) / 8, rounded and limited to 1..INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
 {

@@ -20,10 +20,10 @@ struct fab_congestion_derive_times {
     uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;
-    /* Lower bound of the timer, in round-trip times. */
+    /* Minimum of the timer, in round-trip times. */
     uint32_t loops;
-    /* Two lower bounds of the timer, in ns. notify_ns: the time in which each sender is notified
-     * once. loop_ns: `loops` round-trip times without queues. */
+    /* Two minimum values of the timer, in ns. notify_ns: the time in which each sender gets one
+     * notification. loop_ns: `loops` round-trip times without queues. */
     uint64_t notify_ns, loop_ns;
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,

@@ -23,8 +23,7 @@
 
 #define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
-/* Tolerance in us: the manager may receive an answer this much later than the answer's time stamp.
- */
+/* An answer may reach the manager up to this many microseconds after its time stamp. */
 #define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -88,9 +87,9 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Computes the times of all entries and returns the number of new entries. An entry that is older
- * than the previous reading, but was not in it, is an error of the device and does not count as
- * new. */
+/* Computes the times of all entries of the new reading. Returns the number of new entries. An entry
+ * that was not in the previous reading although it is older than that reading is an error of the
+ * device, and does not count as new. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;

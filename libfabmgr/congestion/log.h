@@ -13,11 +13,12 @@
 #define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
-    /* in a switch's log: LIDs of the marked packet; in an adapter's log: slid is the adapter's LID,
-     * dlid the destination of the marked packets */
+    /* In a switch's log: source and destination LID of the marked packet. In an adapter's log: slid
+     * is the adapter's LID, and dlid is the destination of the packets that were marked. */
     uint16_t slid, dlid;
     uint8_t sl;
-    /* Only in an adapter's log: transport service of the queue pair; 0: RC. */
+    /* Only in an adapter's log: transport service of the queue pair, as the log encodes it; 0:
+     * RC. */
     uint8_t service;
     uint32_t local_qp, remote_qp; /* only in an adapter's log */
     /* time stamp of the event, by the device's clock in units of 1.024 us */
@@ -36,10 +37,10 @@ struct fab_congestion_log {
     uint16_t counter;
     uint8_t flags;
     uint8_t count; /* number of elements of entry[] */
-    /* of an adapter: bitset of the SLs on which a sender reached the threshold */
+    /* Only in an adapter's log: bitset of the SLs on which a sender reached the threshold. */
     uint16_t sl_map;
-    /* of a switch: bitset of the ports that marked packets; port n is bit n % 8 of port_map[31 - n
-     * / 8] */
+    /* Only in a switch's log: bitset of the ports that marked packets. Port n is bit n % 8 of
+     * port_map[31 - n / 8]. */
     uint8_t port_map[32];
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };

@@ -39,7 +39,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/roce_parts.h"
 
-/* limit of Kmin in bytes, so that multiples of Kmin fit into 32 bits */
+/* Maximum of Kmin in bytes, so that multiples of Kmin fit into 32 bits. */
 #define KMIN_MOST (1u << 28)
 #define PMAX_LEAST 1
 #define PMAX_MOST 20

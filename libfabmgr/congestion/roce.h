@@ -12,11 +12,11 @@
 /* Constants of DCQCN's authors, which do not depend on the fabric. */
 /* Shortest time between two notifications of a flow, in us. */
 #define FAB_DCQCN_CNP_US 50
-/* in us: if no notification arrives in this time, alpha is lowered */
+/* Alpha is lowered if no notification arrives in this time, in us. */
 #define FAB_DCQCN_ALPHA_US 55
 /* Period of the timer that increases the rate, in us. */
 #define FAB_DCQCN_INCREASE_US 55
-/* in megabytes: data sent that count as one period of the increase timer */
+/* Megabytes of sent data after which the rate increases as after one timer period. */
 #define FAB_DCQCN_INCREASE_MB 10
 /* 1 / g, where g is the gain of alpha. */
 #define FAB_DCQCN_INVERSE_GAIN 256
@@ -33,8 +33,8 @@ struct fab_congestion_roce {
     /* RED thresholds: number of bytes in the queue of an egress port. Below kmin, the switch marks
      * no packets; at kmax, it marks pmax percent; above kmax, all packets. */
     uint32_t kmin, kmax, pmax;
-    /* Xoff, in bytes: if the switch holds more of one priority from one ingress port, it may pause
-     * the sender; greater than kmax */
+    /* Xoff, in bytes: if packets of one priority from one ingress port fill more of the switch's
+     * buffer than this, the switch may pause the sender. It is greater than kmax. */
     uint32_t pause;
     /* Number of bytes of this priority that may still arrive after the pause. */
     uint32_t headroom;
@@ -50,7 +50,7 @@ struct fab_congestion_roce {
     uint16_t response, interface;
 };
 /* Computes a setting for each speed and kind of port, sorted by speed. There are no settings if the
- * profile is "off". The caller frees *ret. Returns NOMEM. */
+ * profile is "off". The caller frees *ret. Returns OK or NOMEM. */
 int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, struct fab_congestion_roce **ret,
                                 size_t *ret_count);

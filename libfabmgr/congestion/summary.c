@@ -76,8 +76,8 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* Searches breadth-first from switch `from`. Returns the last switch with endports that the search
- * reaches. *ret_distance: its distance in hops. room: scratch memory, [2 * switch_count]. */
+/* Searches breadth-first from switch `from`. Returns the farthest switch with endports.
+ * *ret_distance: its distance in hops. room: scratch memory for 2 * switch_count elements. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {
@@ -119,7 +119,7 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* Does one step of a breadth-first search: each switch without a rank that is next to a switch of
+/* Does one step of a breadth-first search: each switch without a rank that is linked to a switch of
  * rank r gets rank r + 1. Returns true if any switch got a rank. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {

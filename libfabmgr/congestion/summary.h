@@ -11,12 +11,12 @@ struct fab_congestion_summary {
     /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
     uint32_t slowest;
     uint16_t mtu; /* largest MTU of the endports, in bytes */
-    /* number of switches on the longest of the shortest paths between endports */
+    /* Number of switches on the longest of all shortest paths between endports. */
     uint8_t hops;
     /* [switch_count] number of links to the nearest switch with endports. */
     uint8_t *rank;
-    /* [switch_count] total rate of the switch's endports in percent of the total rate of its ISLs,
-     * in steps of 50, at least 100. */
+    /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
+     * ISLs, in steps of 50, at least 100. */
     uint16_t *taper;
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,

@@ -61,8 +61,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. `near` is the neighbour through which the node was reached;
- * NULL: the node is the manager's own node. */
+/* Handles the NodeInfo of a new node. near: the neighbour over which the query reached it; NULL: it
+ * is the manager's own node. Returns OK or NOMEM. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -81,8 +81,9 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
     return queue_walk(d, p);
 }
 
-/* Handles the NodeInfo of a known node that was reached over another link. Returns EXISTS if its
- * type or number of ports differs from what is known: then two nodes have the same GUID. */
+/* Handles the NodeInfo of a known node that a query reached over another link. Returns EXISTS if
+ * its type or number of ports differs from what is known, because two nodes then have the same
+ * GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -90,7 +91,8 @@ static int node_again(struct fab_discover *d, const struct query *q,
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        /* The route to this node in the base snapshot may use a link that no longer exists. */
+        /* The query's route replaces the known one, which comes from the base snapshot and may use
+         * a link that no longer exists. */
         p->path = q->path;
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);
@@ -235,9 +237,9 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* Handles the PortInfo of a port. Probes the far end of the port's link in two cases: the far end
- * is unknown; or it is known only from the base snapshot and the link is in state Init. In the
- * second case the link was trained again and may lead to another node. */
+/* Handles the PortInfo of a port. If its link is up, queries NodeInfo over the link in two cases:
+ * the node at the other end is unknown; or it is known only from the base snapshot and the port is
+ * in state Init. In the second case the link was trained again, and may lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

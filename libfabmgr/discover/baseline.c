@@ -52,7 +52,8 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
     return has_end(&b->list[i].place, guid, port) ? &b->list[i] : NULL;
 }
 
-/* A link between switches is stored as the place of the end with the lower GUID. */
+/* Returns the place under which the baseline stores a link between switches: that of the end with
+ * the lower GUID. */
 static struct fab_place canonical(const struct fab_place *p)
 {
     bool lower = p->guid != p->near_guid ? p->guid < p->near_guid : p->port < p->near_port;
@@ -77,7 +78,7 @@ static int compare(const void *x, const void *y)
     return a->port - b->port;
 }
 
-/* Adds an entry to the list, unless an earlier entry has an end in common with it. */
+/* Adds an entry to the list, unless an earlier entry has the same port at one of its ends. */
 static void take(struct fab_baseline *b, const struct fab_approved *a)
 {
     const struct fab_place at = canonical(&a->place), *p = &at;
@@ -90,7 +91,7 @@ static void take(struct fab_baseline *b, const struct fab_approved *a)
     b->list[b->count++].place = at;
 }
 
-/* Fills the maps. They have room for all entries, so put and add can only fail for duplicates. */
+/* Fills the maps. They have room for all entries, so put and add fail only for duplicates. */
 static void index_all(struct fab_baseline *b)
 {
     if (b->count > 1)
@@ -116,8 +117,8 @@ static int reserve(struct fab_baseline *b, size_t count)
     return r == FAB_OK ? fab_base_map_reserve(&b->by_port, count) : r;
 }
 
-/* Makes a baseline from two lists. If entries have an end in common, an entry of the first list is
- * kept. */
+/* Makes a baseline from two lists. If two entries have a port in common, the entry of the first
+ * list is kept. Returns OK or NOMEM. */
 static int join(const struct fab_approved *first, size_t firsts, const struct fab_approved *second,
                 size_t seconds, struct fab_baseline **ret)
 {
@@ -191,7 +192,8 @@ int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_ap
     return join(more, count, list, had, ret);
 }
 
-/* Makes a set of the nodes. Returns NOT_FOUND if a node has no place in the baseline, or NOMEM. */
+/* Makes a set of the node GUIDs guid[count]. Returns OK; NOT_FOUND if a node has no place in the
+ * baseline; or NOMEM. */
 static int collect(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                    struct fab_map *ret)
 {
@@ -202,7 +204,7 @@ static int collect(const struct fab_baseline *b, const uint64_t *guid, size_t co
     return r;
 }
 
-/* Makes a copy of b without the places of a set of nodes. Returns NOMEM. */
+/* Makes a copy of b without the places of a set of nodes. Returns OK or NOMEM. */
 static int leave_out(const struct fab_baseline *b, const struct fab_map *nodes,
                      struct fab_baseline **ret)
 {
@@ -233,8 +235,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns the node GUID that is approved at the far end of the switch port of `p`, if it is another
- * GUID than that in `p`; otherwise 0. */
+/* Returns the node GUID that is approved at the switch port of `p`, if it is not the GUID in `p`;
+ * otherwise 0. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -271,8 +273,9 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* A place between two switches names one of them as its device. If only the switch at the other end
- * (near_guid) is not in the baseline, swaps both ends, so that this switch becomes the device. */
+/* A place between two switches names one of them as its device. If the switch at the other end
+ * (near_guid) is the only one that the baseline does not have, swaps the ends, so that this switch
+ * is named. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;

@@ -47,19 +47,20 @@ enum fab_unapproved_why {
     /* A link that is not in the baseline, between two switches that are. */
     FAB_UNAPPROVED_LINK,
 };
-/* A device, or a link between switches, that is not approved at its place. */
+/* A device that is not approved at its place, or a link between switches that is not approved. */
 struct fab_unapproved {
     struct fab_place place;
     uint8_t why; /* enum fab_unapproved_why */
-    /* MOVED: GUID of the node at the approved place; 0: none. */
+    /* With FAB_UNAPPROVED_MOVED: GUID of the node at the place where this device is approved; 0:
+     * none. */
     uint64_t first_guid;
     uint8_t first_port;
-    /* Node GUID that is approved at this place; 0: none. */
+    /* GUID of the node that is approved at this place; 0: none. */
     uint64_t holder;
 };
 
-/* Makes a baseline of copies of the entries. If several entries have an end (node GUID and port) in
- * common, only the first of them counts. Returns NOMEM. */
+/* Makes a baseline from copies of the entries. If several entries have a port (node GUID and port
+ * number) in common, only the first of them is taken. Returns OK or NOMEM. */
 int fab_discover_baseline_new(const struct fab_approved *list, size_t count,
                               struct fab_baseline **ret);
 struct fab_baseline *fab_discover_baseline_ref(struct fab_baseline *b); /* b may be NULL */
@@ -67,7 +68,7 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place that has this end; NULL if there is none. */
+/* Returns the approved place that has this port at one of its ends; NULL: none has. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
 /* Returns true if a node is in the baseline, at either end of some place. */
@@ -76,8 +77,8 @@ bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
  * adapter or router. */
 bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid);
 
-/* Makes a copy of b that also has the places more[count]. A new place replaces the places with
- * which it has an end in common. b NULL: there was no baseline. Returns NOMEM. */
+/* Makes a copy of b with the further places more[count]. A new place replaces the places that have
+ * a port in common with it. b NULL: there was no baseline. Returns OK or NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
 /* Makes a copy of b without the places of these nodes. If a node is a switch, the places of the
@@ -93,7 +94,7 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
                                                     struct fab_unapproved *ret);
 /* Lists all devices and links of a fabric that are not approved, in the order of port ids. The
  * manager's own port is listed if it is at another place than approved. The caller frees *ret_list.
- * Returns NOMEM. */
+ * Returns OK or NOMEM. */
 int fab_discover_baseline_compare(const struct fab_baseline *b, const struct fab_fabric *f,
                                   struct fab_unapproved **ret_list, size_t *ret_count);
 /* Finds the place of a port that has a link. For a port of an adapter or router, this is the switch

@@ -3,19 +3,20 @@
  * Decides which of two devices with the same GUID is accepted. The root user of a host can answer
  * NodeInfo with any GUID, so the order in which discovery finds the two devices must not decide.
  *
- * A NodeInfo is set aside as a claim if it contains a node GUID or port GUID that was last seen at
- * another place (places.h). When discovery has nothing else to do, it queries the last place of
- * each claimed GUID. (A heavy sweep has queried this place already, if it can be reached.) If the
- * GUID still answers there, the new device is a duplicate: it is reported and left out, and its
- * NodeInfo is discarded. Otherwise the device has moved, and its NodeInfo is accepted.
+ * If a NodeInfo contains a node GUID or port GUID that was last seen at another place (places.h),
+ * discovery does not accept it yet, and keeps it as a claim. When discovery has no other queries
+ * left, it queries the last place of each claimed GUID. (A heavy sweep has queried this place
+ * already, if it can be reached.) If the GUID still answers there, the new device is a duplicate:
+ * it is reported and left out, and its NodeInfo is discarded. Otherwise the device has moved, and
+ * its NodeInfo is accepted.
  *
  * The last place of an adapter is the switch port to which it was connected. The last place of a
  * switch is its known route, because a switch may get new links at any time. If the switch answers
  * there, a new link of its port L is accepted only if the switch itself reports that port L is up.
  *
- * Claims of switches are decided before claims of adapters, because the last place of an adapter
- * can be behind a switch that has moved. A device that answers as an unused port of an adapter with
- * several ports cannot be distinguished from this adapter.
+ * Discovery decides about claims of switches before those of adapters, because the last place of an
+ * adapter can be behind a switch that has moved. A device that answers as an unused port of an
+ * adapter with several ports cannot be distinguished from this adapter.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -29,8 +30,8 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Returns the last place of a GUID in this NodeInfo, if that GUID was last seen at another place
- * than behind port near_port of `near`. NULL: the NodeInfo contradicts no last place. */
+/* Returns the place where a GUID of this NodeInfo was last seen, if this is not the place behind
+ * port near_port of `near`. NULL: all GUIDs were last seen here, or never. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -110,8 +111,8 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
 /* ---- duplicates -------------------------------------------------------------------------------
  */
 
-/* Fills in where a port is: the port at the far end of its link, or the port by which its node was
- * found. */
+/* Fills in the place of a port: the port at the other end of its link, or else the port by which
+ * its node was found. */
 static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
                        struct fab_unresponsive *ret)
 {
@@ -166,8 +167,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Reads the PortInfo of a switch port and, if the link of the port is up, the NodeInfo behind the
- * port. Skips queries that this discovery has sent before. */
+/* Queries the PortInfo of a switch port and, if its link is up, the NodeInfo of the node behind the
+ * port. Leaves out queries that this discovery has sent already. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -182,9 +183,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of a claimed GUID, unless they were queued already. If a switch
- * is claimed, also queries the port behind which the switch was found, because another device may
- * be connected there. */
+/* Queues queries of the place where the claimed GUID was last seen, unless they were queued before.
+ * If the GUID is that of a switch, also queries the port behind which the switch was found, because
+ * another device may be connected there now. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -209,8 +210,8 @@ static bool has_work(const struct fab_discover *d)
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-/* Returns true if the device whose GUID is claimed has answered at its last place, so that the
- * claim is false. fab_discover_neighbour_take finds other contradictions. */
+/* Returns true if a device has answered with the claimed GUID at its last place, so that the new
+ * device is a duplicate. fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);
@@ -246,7 +247,8 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides the claims that are ready to be decided. *ret_decided is their number. */
+/* Decides about the claims whose last places have been queried. *ret_decided: their number. Returns
+ * OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

@@ -3,7 +3,7 @@
  * Decides which query discovery sends next.
  *
  * There are three queues. A *probe* requests NodeInfo of the node behind a port. It finds a new
- * node, or the far end of a link between known nodes. A *walk* is the sequence of queries that
+ * node, or the other end of a link between known nodes. A *walk* is the sequence of queries that
  * reads a node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only
  * NodeDescription for an adapter. A *read* requests one PortInfo, for example that of the adapter
  * port by which an adapter was reached.
@@ -66,7 +66,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* While a query is in flight, this member holds its own index. */
+    /* While a query is in flight, next_free is the index of the query itself. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;
@@ -106,8 +106,9 @@ static void query_free(struct fab_discover *d, uint32_t tag)
 /* ---- the next query ---------------------------------------------------------------------------
  */
 
-/* Returns true if a query is still useful. It is useless if the link was already seen from the
- * other end, if the node is silent or unresponsive, or if no route leads to the node any more. */
+/* Returns whether the answer to a query is still needed. It is not needed if the link was already
+ * seen from its other end, if the node is silent or unresponsive, or if no route leads to the node
+ * any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -154,7 +155,7 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* Takes the next item from the queues. Does not check whether its query is still useful. */
+/* Takes the next item from the queues, without a check whether its answer is still needed. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {
@@ -178,9 +179,9 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return take_walk(d, ret_item, ret_kind);
 }
 
-/* Takes the next useful query. If the queues are empty, first begins the next wave of suspects
- * (targeted.c) or decides about claimed GUIDs (contest.c). Returns false if there are no more
- * queries. */
+/* Takes the next query whose answer is needed. If the queues are empty, first queues the next
+ * suspects (targeted.c), or decides about claimed GUIDs (contest.c). Returns false if no queries
+ * are left. */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -194,8 +195,8 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* If no query is in flight, finds the next useful query and keeps it in d->staged, so that
- * fab_discover_done knows without a search whether a query is left. */
+/* If no query is in flight, takes the next query and keeps it in d->staged. fab_discover_done then
+ * knows without a search whether a query is left. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
@@ -311,7 +312,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        /* This query was answered before, so the response is ignored. */
+        /* The query was answered before, so this response is ignored. */
         return d->status;
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)

@@ -26,7 +26,8 @@
 struct fab_discover;
 
 struct fab_discover_config {
-    /* NULL: a heavy sweep from the manager's port. */
+    /* The snapshot from which a targeted sweep starts. NULL: a heavy sweep from the manager's
+     * port. */
     const struct fab_fabric *base;
     /* For a targeted sweep: GUIDs of the nodes to query again. */
     const uint64_t *suspects;
@@ -34,15 +35,15 @@ struct fab_discover_config {
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    /* Baseline of approved devices. Devices and links between switches that are not in the baseline
-     * at their place are left out, with all devices behind them. NULL: nothing is left out. The
+    /* Baseline of approved devices; NULL: every device is accepted. Devices and links between
+     * switches that it does not have at their place are left out, with all devices behind them. The
      * manager's own port, and the switch to which it is connected, are never left out. */
     struct fab_baseline *baseline;
-    /* Switches that are known not to answer. They are not queried, and stay in the result as long
-     * as a neighbour reports a link to them as up (keep.c). NULL: none. */
+    /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
+     * neighbour reports a link to them as up (keep.c). */
     struct fab_silent *silent;
-    /* The last snapshot, from which a heavy sweep takes silent switches and the nodes that only
-     * they connect. NULL: none. */
+    /* The last snapshot, or NULL. A heavy sweep takes from it the silent switches, and the nodes
+     * that only they connect. */
     const struct fab_fabric *former;
     /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;
@@ -87,13 +88,13 @@ void fab_discover_free(struct fab_discover *d);
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
 /* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
  * OK, 64 bytes of data. If the data are malformed, the node counts as unresponsive; this is not an
- * error of the function. Returns NOMEM. */
+ * error of the function. Returns OK or NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 /* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Lists the GUIDs of the nodes whose answers are awaited; a node may be listed several times. The
- * node behind a port is listed only if the base snapshot has it. Returns the number of entries in
- * guid[], at most `max`. */
+/* Lists the GUIDs of the nodes of which queries are unanswered; a node may be listed several times.
+ * The node behind a port can be listed only if the base snapshot has it. Returns the number of
+ * entries in guid[], at most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
 /* Makes a snapshot of all nodes that links connect to the manager's port. The caller may call this
  * function only if fab_discover_done returns true, and owns the reference. Returns NOT_FOUND if the
@@ -116,8 +117,8 @@ int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
  * longer has. port[2 * i] and port[2 * i + 1] are the ports of such a link; the other links have
  * not changed since the routes were computed. The time is proportional to the number of nodes whose
  * routes change, plus a short check of each other node. If a node lost its route and has none that
- * avoids the silent switches, all routes are searched anew. Returns NOMEM; the search anew may then
- * have left nodes without a route, but no route leads over a lost link. */
+ * avoids the silent switches, all routes are searched anew. Returns OK or NOMEM. After NOMEM, nodes
+ * may be without a route, but no route leads over a lost link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 /* Replaces the directed routes of paths[node_count] that lead through a node by routes around it.

@@ -62,7 +62,7 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Adds a link if both ports are up and have no link. */
+/* Adds a link between two ports, if both are up and have no link. */
 static int link_up(struct fab_discover *d, const struct known_node *a, uint8_t port_a,
                    const struct known_node *b, uint8_t port_b)
 {
@@ -99,7 +99,7 @@ int fab_discover_keep_base(struct fab_discover *d)
 
 /* ---- a heavy sweep --------------------------------------------------------------------------- */
 
-/* Returns whether a neighbour that this discovery knows reports its link to this node of the last
+/* Returns whether a node that this discovery has reached reports its link to this node of the last
  * snapshot as up. */
 static bool is_seen_up(const struct fab_discover *d, uint32_t node)
 {
@@ -146,9 +146,9 @@ static int copy_node(struct fab_discover *d, uint32_t node, struct known_node **
     return status;
 }
 
-/* Returns whether a node behind a silent switch must be taken from the last snapshot although this
- * discovery did not reach it. For a switch, this is so if no known node was its neighbour:
- * otherwise that neighbour reports its links to the switch as down. */
+/* Returns whether this node behind a silent switch must be taken from the last snapshot, although
+ * this discovery did not reach it. A switch is taken only if none of its neighbours was reached,
+ * because a reached neighbour has reported its links to the switch as down. */
 static bool is_only_behind(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -164,8 +164,8 @@ static bool is_only_behind(const struct fab_discover *d, uint32_t node)
     return true;
 }
 
-/* Takes a node from the last snapshot, links it to its known neighbours, and queues the nodes that
- * only it connects. */
+/* Takes a node from the last snapshot, links it to those of its neighbours that are known, and adds
+ * to `more` the nodes that only it connects. */
 static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
 {
     const struct fab_fabric *f = d->former;
@@ -201,7 +201,7 @@ static int keep_behind(struct fab_discover *d, uint32_t node)
     return status;
 }
 
-/* Returns whether the device at a port is listed as unresponsive. */
+/* Returns whether the list of unresponsive ports contains this port. */
 static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t near_port)
 {
     uint32_t i = 0;
@@ -211,8 +211,8 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
-/* Returns whether the port to which a kept node's port leads answered according to the last
- * snapshot. If the link is missing now, the device at the other end reports it as down. */
+/* Returns whether, in the last snapshot, the port at the other end of this port's link had
+ * answered. If the new snapshot lacks the link, that port has reported it as down. */
 static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
@@ -222,8 +222,8 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
 
 /* Lists each device that this discovery does not know although the port to it is up. In the last
  * snapshot such a device may have been without a PortInfo, because it did not answer, or it was
- * listed as unresponsive at a node that is kept now. Without an entry nobody would query it again
- * when the silent switch answers. */
+ * listed as unresponsive at a node that is kept now. Without an entry in the list, no sweep would
+ * query it again after the silent switch answers. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;
@@ -260,7 +260,7 @@ int fab_discover_keep_silent(struct fab_discover *d)
             if (find(d, guid) != NULL || node == FAB_NONE || !is_seen_up(d, node))
                 continue;
             status = keep_behind(d, node);
-            /* This switch may be the neighbour of another silent switch. */
+            /* The kept switch may be the neighbour of another silent switch. */
             more = true;
         }
     }

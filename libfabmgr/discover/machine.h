@@ -25,27 +25,30 @@ struct known_node {
     /* Port of the node near_guid by which this node was first reached. */
     uint8_t near_port;
     uint8_t failures; /* number of queries that timed out */
-    /* Number of links to this node that its neighbours reported as down. */
+    /* How many links to this node its neighbours have reported as down. */
     uint8_t lost_links;
     bool answered; /* at least one query was answered */
-    /* This discovery has read the node's GUID at an accepted place (contest.c). */
+    /* This discovery has accepted a NodeInfo of the node (contest.c). */
     bool identified;
-    /* the walk of the node was queued; what `base` says about the node is no longer used */
+    /* The walk of the node was queued, so what the base snapshot has about the node is outdated. */
     bool walked;
-    /* find_paths has put off this switch, which is silent or has failed. */
+    /* find_paths continues behind this switch only after all others, because it is silent or has
+     * probably failed. */
     bool passed;
     /* The switch is known not to answer: it is not queried. */
     bool silent;
     /* The node was taken from the last snapshot (keep.c). */
     bool kept;
-    /* Bitset of the kinds of queries for which `unresponsive` already lists the node. */
+    /* Bitset of the kinds of queries that failed and for which `unresponsive` already has an entry
+     * for the node. */
     uint8_t reported;
     /* Number of the next step of the node's walk (walk_step). */
     uint16_t cursor;
     uint64_t guid, near_guid;
-    /* Bitset of the ports whose PortInfo was queried. */
+    /* Bitset of the ports of which PortInfo was queried. */
     uint64_t asked[4];
-    /* Bitset of the ports whose link this discovery has seen. */
+    /* Bitset of the ports whose link this discovery itself has seen, and not only the base
+     * snapshot. */
     uint64_t fresh[4];
     /* Bitset of the ports behind which NodeInfo was queried. */
     uint64_t probed[4];
@@ -57,8 +60,8 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-/* Returns whether a switch has probably failed: several of its links are down, and it has not
- * answered. */
+/* If neighbours report this many links to a switch as down, and the switch does not answer, it has
+ * probably failed. */
 #define LOST_LINKS_FAILED 2
 static inline bool fab_discover_node_has_failed(const struct known_node *p)
 {
@@ -93,7 +96,7 @@ bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A query in flight. The tag of its request is its index in fab_discover.queries. */
 struct query {
-    /* The query's own route; not used if the route to a known node is used. */
+    /* The directed route of the query; not used if the query takes the route to a known node. */
     struct fab_path path;
     struct item item;
     uint8_t kind;
@@ -107,10 +110,10 @@ struct claim {
     /* A copy of the query that returned this NodeInfo. */
     struct query query;
     struct fab_node_info info;
-    /* Node GUID of the last place at which the GUID was seen. */
+    /* GUID of the node at which the claimed GUID was last seen. */
     uint64_t first_guid;
     uint8_t first_port;
-    /* Verify() in contest.c has queued the queries of the GUID's last place. */
+    /* verify() in contest.c has queued the queries of the place where the GUID was last seen. */
     bool verified;
 };
 
@@ -144,7 +147,7 @@ struct fab_discover {
     /* Only in a targeted sweep: suspects that later waves will query. */
     struct queue suspects;
     bool paths_stale;
-    /* A link was lost or removed, so some nodes may be unreachable now. */
+    /* A link was lost or removed, so the manager may no longer reach some nodes. */
     bool cut;
 
     struct fab_places *places;
@@ -169,17 +172,17 @@ struct known_node *fab_discover_node_get(const struct fab_discover *d, uint32_t 
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
                           struct known_node **ret);
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);
-/* Notes that a query of a node failed. For each kind of query, `unresponsive` gets at most one
- * entry for the node. */
+/* Notes that a query of a node failed. The list of unresponsive nodes gets at most one entry for a
+ * node and kind of query. Returns OK or NOMEM. */
 int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p, uint8_t kind,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if it has one. The port at the far end becomes a suspect, which the
- * sweep reads. */
+/* Removes the link of the port, if it has one. The port at the other end becomes a suspect. Returns
+ * OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Returns true if a link contradicts a link that this discovery has seen. b: the node at the far
- * end; NULL: that node is new. */
+/* Returns true if this discovery has seen another link at one of the two ports. b: the node at the
+ * other end; NULL: that node is new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this
@@ -187,7 +190,7 @@ bool fab_discover_link_contradicts(const struct fab_discover *d, const struct kn
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
-/* The functions of answer.c return NOMEM and no other error. */
+/* The functions of answer.c return OK or NOMEM, unless their comment names other errors. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
@@ -200,12 +203,12 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 
 /* The functions of contest.c return NOMEM and no other error. */
 /* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. Then *ret is the claim, which must be decided later. */
+ * place. *ret is then the claim, about which discovery decides later. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* The caller calls this function when discovery has nothing else to do. It queries the last places
- * of claimed GUIDs, and then decides the claims. Returns false if there are no claims. */
+/* The caller calls this function when no queries are left. It queues queries of the last places of
+ * claimed GUIDs, and then decides about the claims. Returns false if there are no claims. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
@@ -242,12 +245,12 @@ bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes without a directed route. Such a node may still have links to the fabric, but
  * only through an adapter, which does not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* The caller calls this function when a link was lost. Routes are computed again, and the port
- * far_port of `far` at the other end becomes a suspect, which the sweep reads. */
+/* The caller calls this function when a link was lost. It computes the routes again, and makes the
+ * port far_port of `far`, at the other end of the link, a suspect. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
 /* The caller calls this function when a node is unresponsive. Routes then avoid the node, and its
- * neighbours become suspects, which the sweep reads. */
+ * neighbours become suspects. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the nodes, links, and unresponsive ports and nodes of a discovery. The snapshot itself is
- * in the builder; this file keeps only what discovery needs in addition.
+ * Keeps the nodes, links, and unresponsive ports and nodes of a discovery. The builder (fabric.h)
+ * has the snapshot that is being made; this file keeps what discovery needs in addition.
  *
- * A link is *fresh* if this discovery has seen it. If two fresh links contradict each other,
- * discovery reports both: two nodes have the same GUID, or a cable was moved during the sweep. If a
- * fresh link contradicts a link of the base snapshot, the fresh link replaces it.
+ * A link is called fresh if this discovery has seen it, and not only the base snapshot. If two
+ * fresh links contradict each other, discovery reports both: two nodes have the same GUID, or a
+ * cable was moved during the sweep. If a fresh link contradicts a link of the base snapshot, the
+ * fresh link replaces it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -18,10 +18,12 @@ struct search {
     struct fab_path *paths;
     /* [node_count] node ids; the search reaches each node at most once. */
     uint32_t *queue;
-    /* [switch_count] silent switches; the search continues behind them only at its end */
+    /* [switch_count] silent switches; the search continues behind them only after all other
+     * nodes */
     uint32_t *late;
     uint32_t tail, lates;
-    /* Bitset of nodes to avoid like silent switches; NULL: none. */
+    /* Bitset of nodes through which routes lead only to nodes that have no other route, as with
+     * silent switches; NULL: none. */
     const uint64_t *avoid;
 };
 
@@ -104,17 +106,18 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* ---- links that went ------------------------------------------------------------------------- */
 
-/* A search for the nodes whose routes led over the lost links, or through the node to avoid. A
- * silent switch has no route, so the prefix of a route does not show whether it leads through such
- * a switch and then over a lost link. With silent switches the search therefore follows each route.
- */
+/* A search for new routes to the nodes whose routes led over the lost links, or through the node to
+ * avoid. Whether a route leads over a lost link shows in its beginning: it begins with the route to
+ * the end of this link. This fails if the route leads through a silent switch, because there is no
+ * route to that switch. If there are silent switches, the search therefore follows each route from
+ * hop to hop. */
 struct detour {
     const struct fab_fabric *f;
     bool silent; /* the fabric has silent switches */
     /* The node through which no route may lead; FAB_NONE: there is none. */
     uint32_t avoid;
     struct fab_path *paths;
-    /* [losts] routes up to the far ends of the lost links, or to the node to avoid */
+    /* [losts] the routes up to the ends of the lost links, or up to the node to avoid */
     struct fab_path *lost;
     size_t losts;
     /* [nodes] the nodes that lost their routes, ascending. */
@@ -123,7 +126,7 @@ struct detour {
     /* [node_count] for nodes in node[]: number of hops of the shortest route found, or
      * FAB_PATH_UNKNOWN; for other nodes 0 */
     uint8_t *hops;
-    /* [node_count] for nodes in node[]: the last port of this route. */
+    /* [node_count] for nodes in node[]: the port from which the last hop of this route begins. */
     uint32_t *via;
 };
 
@@ -134,7 +137,8 @@ static bool begins_with(const struct fab_path *path, const struct fab_path *star
            memcmp(path->port + 1, start->port + 1, start->hops) == 0;
 }
 
-/* Notes the route to the node of port `to` if its last hop is the link from port `from`. */
+/* If the last hop of the known route to the node of port `to` is the link from port `from`, notes
+ * this route as lost. */
 static void note_lost(struct detour *d, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = fab_fabric_port(d->f, from);
@@ -179,8 +183,8 @@ static bool is_lost(const struct detour *d, uint32_t node)
     return i < d->losts;
 }
 
-/* Returns whether new routes may lead over this node, whose route is known. A route through a
- * silent switch is the last choice. */
+/* Returns whether new routes may lead through this node, to which the route is known. Routes lead
+ * through a silent switch only if there is no other way. */
 static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;
@@ -200,8 +204,8 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* Offers the route over the link at this port to the node at its far end, if that node lost its
- * route. The node notes the route if it is the shortest so far. */
+/* If the node at the other end of this port's link has lost its route, offers it the route over
+ * this link. The node takes the shortest route that it is offered. */
 static void offer(struct detour *d, uint32_t port)
 {
     const struct fab_fabric *f = d->f;
@@ -221,7 +225,7 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
         offer(d, fab_fabric_port_id(d->f, node, (uint8_t)num));
 }
 
-/* Offers each node in node[] the routes over its neighbours that still have one. */
+/* Offers each node that lost its route the routes over those neighbours that still have one. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;
@@ -254,7 +258,7 @@ static void take_routes(struct detour *d)
     }
 }
 
-/* Searches all routes anew if nodes lost theirs and have none that avoids the silent switches. */
+/* Computes all routes again, if nodes lost theirs and have none that avoids the silent switches. */
 static int search_behind_silent(struct detour *d)
 {
     struct fab_path *anew = NULL;
@@ -278,7 +282,7 @@ static bool any_silent(const struct fab_fabric *f)
     return sw < f->switch_count;
 }
 
-/* Prepares a search with room for `losts` entries in lost[]. */
+/* Prepares a search; lost[] has room for `losts` elements. Returns OK or NOMEM. */
 static int begin(struct detour *d, const struct fab_fabric *f, struct fab_path *paths, size_t losts)
 {
     *d = (struct detour){.f = f, .paths = paths, .silent = any_silent(f), .avoid = FAB_NONE};
@@ -325,14 +329,14 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 {
     struct detour d;
     if (paths[node].hops == FAB_PATH_UNKNOWN)
-        /* No route leads through a node that has none. */
+        /* No node has a route through this node, because it has none itself. */
         return FAB_OK;
     int status = begin(&d, f, paths, 1);
     if (status == FAB_OK) {
         d.avoid = node;
         d.lost[d.losts++] = paths[node];
         find_routes(&d);
-        /* Only this node leads to the nodes that are still without a route. */
+        /* The nodes that are still without a route can be reached only through this node. */
         offer_to_neighbours(&d, node);
         take_routes(&d);
         d.avoid = FAB_NONE;

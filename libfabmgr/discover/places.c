@@ -13,7 +13,7 @@
 struct fab_places {
     struct fab_place *list; /* sorted by node GUID and port number */
     size_t count;
-    /* Port GUID -> index in list[] of the first place with this port GUID. */
+    /* Maps a port GUID to the index in list[] of its first place. */
     struct fab_map by_port_guid;
     int refs; /* reference count, atomic */
 };
@@ -25,8 +25,8 @@ static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
     return a->port - port;
 }
 
-/* Compares two references to places by node GUID and port number. References to equal places are
- * ordered by the positions of these places in the list, which are their addresses. */
+/* Compares two pointers to places by node GUID and port number. Of equal places, the one earlier in
+ * the list comes first. */
 static int compare_refs(const void *x, const void *y)
 {
     const struct fab_place *a = *(const struct fab_place *const *)x;
@@ -80,7 +80,8 @@ static uint64_t port_guid(const struct fab_fabric *f, uint32_t port)
                                               : fab_fabric_port(f, port)->guid;
 }
 
-/* Finds the place of a port of the fabric. Returns false if the port has no known place. */
+/* Finds the place of a port of the fabric: the other end of its link, or else its place in `old`.
+ * Returns false if neither is known. */
 static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab_places *old,
                      struct fab_place *ret)
 {
@@ -132,7 +133,7 @@ void fab_discover_places_unref(struct fab_places *p)
     free(p);
 }
 
-/* Returns the index of the first place that is not less than (guid, port). */
+/* Returns the index of the first place whose node GUID and port number are not less than these. */
 static size_t lower(const struct fab_places *p, uint64_t guid, uint8_t port)
 {
     size_t low = 0, high = p->count;

@@ -20,7 +20,7 @@ struct fab_silent_link {
 };
 struct fab_silent;
 
-/* Makes a set with one reference from copies of both lists. Returns NOMEM. */
+/* Makes a set with one reference from copies of both lists. Returns OK or NOMEM. */
 int fab_discover_silent_new(const uint64_t *guid, uint32_t count,
                             const struct fab_silent_link *link, uint32_t links,
                             struct fab_silent **ret);

@@ -65,8 +65,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = fab_fabric_port(d->base, d->base->self_port)->node;
     d->self_port = fab_fabric_port(d->base, d->base->self_port)->num;
     d->paths_stale = true;
-    /* After `base` was sealed, links may have been removed from it, so some nodes may be
-     * unreachable. */
+    /* The snapshot may lack links that the manager excluded after it was sealed, so some nodes may
+     * be unreachable. */
     d->cut = true;
     (void)fab_discover_targeted_wave(d);
     return d->status;
@@ -85,16 +85,15 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* Returns true if a link carries SMPs. A link carries them unless PortInfo shows that it is not up.
- */
+/* Returns true if SMPs can pass a link: its PortInfo is not known, or shows it as up. */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Sets the directed route to the node behind a port, and returns that node. NULL: no node is behind
- * the port, or the node has a route already. */
+/* Sets the directed route to the node behind a port, and returns this node. NULL: there is no node,
+ * or it has a route already. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -115,8 +114,8 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns true if routes may continue behind this node. Adapters do not forward packets. With
- * `around`, routes avoid unresponsive switches. */
+/* Returns true if routes may lead through this node. Adapters do not forward packets. around:
+ * routes do not lead through unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
@@ -136,10 +135,10 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
     return status;
 }
 
-/* Computes directed routes to all nodes by a breadth-first search over the known links. With
- * `around`, the routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes
- * that have no other route: whether it forwards directed-route packets is not known. The same holds
- * for a switch that has probably failed. */
+/* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
+ * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
+ * other route, because it may not forward directed-route packets. The same holds for a switch that
+ * has probably failed. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
@@ -228,7 +227,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Queues the queries of all suspects at a distance of `hops` hops. */
+/* Queues the queries of the suspects whose routes have `hops` hops. */
 static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;

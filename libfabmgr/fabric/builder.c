@@ -115,7 +115,8 @@ static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
     return n->removed ? NULL : n;
 }
 
-/* Returns a port of the node; NULL: the node has no such port. Only switches have a port 0. */
+/* Returns a port of the node; NULL: the node has no port with this number. Only switches have a
+ * port 0. */
 static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8_t num)
 {
     const struct builder_node *n = node_at(b, ref);
@@ -131,8 +132,8 @@ static uint32_t index_of(const struct fab_builder *b, const struct fab_port *p)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Stores the port GUID that NodeInfo contains. At a switch, this is the GUID of port 0; at an
- * adapter, of the port that answered. */
+/* Notes the port GUID in a NodeInfo. At a switch, this is the GUID of port 0; at an adapter, it is
+ * that of the port that answered. */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;

@@ -6,11 +6,12 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Numbers of nodes and of ports in a chunk. */
+/* The builder allocates its nodes and ports in chunks of this many elements. */
 #define FAB_BUILDER_NODES 1024u
 #define FAB_BUILDER_PORTS 4096u
 
-/* A node of the builder. node.first_port is an index of a port (fab_fabric_builder_port_at). */
+/* A node of the builder. node.first_port is the builder's index of its port 0
+ * (fab_fabric_builder_port_at). */
 struct builder_node {
     struct fab_node node;
     struct fab_switch_info switch_info;
@@ -24,7 +25,7 @@ struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */
     size_t node_chunks, port_chunks, node_room, port_room;
-    /* numbers of nodes and ports, including removed nodes and their ports */
+    /* Numbers of nodes and ports so far, including removed nodes and their ports. */
     uint32_t node_count, port_count;
     uint32_t live_count; /* number of nodes that were not removed */
     /* index of the manager's port; FAB_NONE: not known */
@@ -47,8 +48,9 @@ struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };
 
-/* Allocates the arrays of f, whose counts are set; the ports are contiguous. After NOMEM some
- * arrays may be allocated; the caller frees them by fab_fabric_free. */
+/* Allocates the arrays of f for the counts in f. The memory of all ports is contiguous. Returns OK
+ * or NOMEM; after NOMEM some arrays may be allocated, and the caller frees them by
+ * fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
 /* Copies all ports of a snapshot to an array. */
 void fab_fabric_copy_ports(const struct fab_fabric *f, struct fab_port *to);

@@ -10,10 +10,10 @@
 
 struct fab_device {
     uint8_t type, num_ports; /* enum fab_node_type */
-    /* system_guid 0: the system GUID equals the node GUID. */
+    /* GUID of the node and of its system; system_guid 0: the same as the node GUID. */
     uint64_t guid, system_guid;
-    /* switches: GUID of port 0; 0: it equals the node GUID. For other nodes, each port's GUID is
-     * guid + port number. */
+    /* Only for switches: GUID of port 0; 0: the same as the node GUID. At other nodes, the GUID of
+     * a port is guid + port number. */
     uint64_t port_guid;
     uint32_t vendor_id;
     uint16_t device_id;

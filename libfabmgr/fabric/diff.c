@@ -44,8 +44,8 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* Returns true if two ports have the same link: the link of q, a port of the snapshot `other`,
- * leads to the same port as the link of p, a port of f. */
+/* Returns true if p, a port of f, and q, a port of the snapshot `other`, are linked to the same
+ * port. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {
@@ -68,9 +68,9 @@ static struct fab_change link_change(const struct fab_fabric *f, const struct fa
                                .port_b = turn ? p->num : x->num};
 }
 
-/* Adds a change of this kind for each link of `node` that the snapshot `other` does not have. `o`
- * is the node's id in `other`, or FAB_NONE. Each link is considered only at its lower port id, so
- * that it is added once. */
+/* Adds a change of this kind for each link of `node` that the snapshot `other` does not have. o: id
+ * of the same node in `other`, or FAB_NONE. A link is looked at only from its end with the lower
+ * port id, so that it is added once. */
 static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {

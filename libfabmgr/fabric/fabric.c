@@ -87,7 +87,7 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next)
         free(switches);
         return FAB_E_NOMEM;
     }
-    /* Member by member, because other threads may change f->refs at this moment. */
+    /* Copies member by member, because other threads may change f->refs at this moment. */
     *next = (struct fab_fabric){.node_count = f->node_count,
                                 .switch_count = f->switch_count,
                                 .port_count = f->port_count,

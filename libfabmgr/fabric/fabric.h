@@ -32,7 +32,8 @@ struct fab_port {
     /* Id of the port at the other end of the link, or FAB_NONE. */
     uint32_t peer;
     uint8_t num; /* port number at the node */
-    /* PortInfo was read; false for index 0 of adapters and for unresponsive ports. */
+    /* PortInfo was read. It is false for port 0 of adapters and routers, and for unresponsive
+     * ports. */
     bool present;
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
@@ -66,7 +67,7 @@ struct fab_fabric {
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* Private: how many versions share nodes and index; NULL: one. */
+    /* Private: number of versions that share the nodes and the index; NULL: one. */
     int *owners;
     int refs; /* private, atomic */
 };
@@ -123,7 +124,7 @@ int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
 uint32_t fab_fabric_builder_node_count(const struct fab_builder *b);
 
-/* Makes a snapshot (refs == 1) of the builder, which is not changed. Returns NOMEM. */
+/* Makes a snapshot (refs == 1) of the builder, which is not changed. Returns OK or NOMEM. */
 int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric);
 
 /* ---- using ---------------------------------------------------------------------------------- */
@@ -131,27 +132,27 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
-/* Makes a version of the snapshot with the same ids and one reference. The caller may change
+/* Makes the next version of a snapshot, with the same ids and one reference. The caller may change
  * attributes of ports and switches in it before it gives it to readers. Only one thread at a time
- * may make and change versions of one snapshot. Returns NOMEM. */
+ * may make and change versions of a snapshot. Returns OK or NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
 /* Makes a copy of the snapshot with one reference. The copy shares nothing with f, and the caller
- * may also change its nodes. Returns NOMEM. */
+ * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
 /* Removes the link of `port`, if it has one. f must be a version or copy that no reader has yet.
- * Nodes that become unreachable stay in f and keep their ids. Returns NOMEM. */
+ * Nodes that become unreachable stay in f and keep their ids. Returns OK or NOMEM. */
 int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 /* Connects two ports that have no link, and sets their PortInfo. f must be a version or copy that
- * no reader has yet. Returns NOMEM. */
+ * no reader has yet. Returns OK or NOMEM. */
 int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
                         const struct fab_port_info info[2]);
 /* Returns true if f has several references. */
 bool fab_fabric_is_shared(const struct fab_fabric *f);
 
-/* Makes a snapshot of the reachable nodes: those that links connect to the node of self_port. All
- * nodes count as reachable if self_port is FAB_NONE. If no node is left out, *ret_reachable is
- * another reference to f. *ret_dropped: the number of nodes left out. Returns NOMEM. */
+/* Makes a snapshot of the nodes that links connect to the node of self_port; if self_port is
+ * FAB_NONE, of all nodes. If no node is left out, *ret_reachable is another reference to f.
+ * *ret_dropped: the number of nodes left out. Returns OK or NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 
@@ -165,7 +166,7 @@ struct fab_census {
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 
-/* These two functions return FAB_NONE if no node or port has this GUID. */
+/* Return the id of the node or port with this GUID; FAB_NONE: there is none. */
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid);
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid);
 
@@ -178,7 +179,7 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
 /* Returns a port that the caller may change; NULL: no memory. f must be a version or copy that no
  * reader has yet. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
-/* Changes the PortInfo of a port. f must be a version or copy that no reader has yet. Returns
+/* Changes the PortInfo of a port. f must be a version or copy that no reader has yet. Returns OK or
  * NOMEM. */
 int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info);
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
@@ -217,12 +218,13 @@ enum fab_change_kind {
 };
 struct fab_change {
     enum fab_change_kind kind;
-    /* Node GUIDs; guid_b is used only for links. */
+    /* GUIDs of the changed node, or of the nodes at both ends of the changed link; guid_b is used
+     * only for links. */
     uint64_t guid_a, guid_b;
     uint8_t port_a, port_b;
 };
 /* Computes the changes from the snapshot `old` to the snapshot `now`. *ret_changes receives an
- * array, sorted by kind, then by GUIDs; the caller frees it. Returns NOMEM. */
+ * array, sorted by kind, then by GUIDs; the caller frees it. Returns OK or NOMEM. */
 int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
                     struct fab_change **ret_changes, size_t *ret_count);
 

@@ -11,7 +11,7 @@ struct dragonfly {
     struct maker m;
     const struct fab_dragonfly_spec *spec;
     struct groups groups;
-    /* Number of switches, and number of ports of each. */
+    /* Number of switches of the fabric, and number of ports of each switch. */
     uint32_t count, ports;
 };
 

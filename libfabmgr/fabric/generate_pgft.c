@@ -19,11 +19,11 @@
 struct pgft {
     struct maker m;
     const struct fab_pgft_spec *spec;
-    /* W(l): number of roots of a subtree of level l. */
+    /* By level l: W(l), the number of roots of a subtree of this level. */
     uint64_t twins[MAX_LEVELS + 1];
-    /* Number of nodes of level l; level 0: number of hosts. */
+    /* By level l: number of nodes; at level 0, number of hosts. */
     uint64_t count[MAX_LEVELS + 1];
-    /* Reference of the first node of level l. */
+    /* By level l: the builder's reference of its first node. */
     uint32_t first[MAX_LEVELS + 1];
 };
 

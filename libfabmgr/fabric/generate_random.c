@@ -18,9 +18,10 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    /* a: reference of a switch; b: reference of a switch, or index in random_fabric.ends */
+    /* The ends of a link. a: reference of a switch. b: reference of a switch, or index in
+     * random_fabric.ends of another node. */
     uint32_t a, b;
-    /* Port number of the link at b; 0: b is a switch. */
+    /* Port number of the link at node b; 0: b is a switch. */
     uint32_t end_port;
 };
 /* The kinds of nodes other than switches. */

@@ -12,7 +12,7 @@ struct torus {
     struct maker m;
     const struct fab_torus_spec *spec;
     struct lattice l;
-    /* Number of the first port of each dimension. */
+    /* By dimension: number of the first port that leads to switches of this dimension. */
     uint32_t base[FAB_GENERATE_DIMENSIONS];
     uint32_t ports;
 };

@@ -14,9 +14,9 @@ struct groups {
     uint32_t global;
     uint32_t rounds; /* number of links between any two groups */
 };
-/* Fills in the member `rounds`, and the member `count` if it is 0. Returns RANGE: members is
- * not 1..254, global is above 254, or a group has fewer global links than there are other groups.
- */
+/* Sets the member `rounds`, and the member `count` if it is 0. Returns OK, or RANGE if `members` is
+ * not 1..254, if `global` is above 254, or if a group has fewer global links than there are other
+ * groups. */
 int fab_fabric_groups_init(struct groups *g);
 
 /* Adds all links between groups. Member i of group g has the reference first + g * stride + i in

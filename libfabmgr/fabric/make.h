@@ -19,7 +19,7 @@ struct maker {
     uint32_t switches, ends;
     /* Width and speed of all links; initially those of 4x EDR. */
     struct fab_port_info rate;
-    /* The first failure; after a failure, all calls do nothing. */
+    /* Status of the first failed call; after it, all calls do nothing. */
     int status;
 };
 void fab_fabric_make_init(struct maker *m);
@@ -33,8 +33,7 @@ struct make_name {
 /* Returns the number of decimal digits of `count`, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
-/* Both functions add a node and return its reference in the builder, or FAB_NONE after a
- * failure. */
+/* Add a node, and return its reference in the builder; FAB_NONE: this or an earlier call failed. */
 uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);

@@ -14,7 +14,9 @@
 static const struct width {
     const char *name;
     uint8_t bit,
-        upto; /* mask of this width and of all lower widths that a port with this width supports */
+        /* Mask with the bits of this width and of the lower widths that a port with this width
+         * supports. */
+        upto;
 } widths[] = {/* widest first */
               {"12x", 8, 1 | 2 | 8},
               {"8x", 4, 1 | 2 | 4},

@@ -22,7 +22,7 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
                          struct fab_text_error *ret_error);
 
 /* Writes the fabric so that fab_fabric_text_read and ibsim can load it. *ret_text is malloc'd and
- * NUL-terminated. Returns NOMEM. */
+ * NUL-terminated. Returns OK or NOMEM. */
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
 /* Writes the same text in parts. The caller requests parts 0 to fab_fabric_text_parts() - 1 in
  * order, and each part is appended to t. A part has at most one node with its links. */

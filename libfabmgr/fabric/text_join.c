@@ -13,14 +13,14 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* The lines of the file by port: of_port[i] is the index in r->cables of the line for port i of the
- * builder, or NO_CABLE. */
+/* By index of a builder's port: index in r->cables of the line of the file for this port, or
+ * NO_CABLE. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
 };
 
-/* Sets the error, at the position of the port number in line c. Returns FORMAT. */
+/* Sets the error at the position of the port number in line c of the file. Its value is FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
@@ -72,8 +72,8 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* Completes this port from the line of the other end, if only that line gives this port's rate or
- * GUID. */
+/* If the line of this port lacks the rate or the GUID of the port, takes it from the line of the
+ * other end. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {

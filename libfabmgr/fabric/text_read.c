@@ -30,9 +30,9 @@
 #include "libfabmgr/fabric/rate.h"
 #include "libfabmgr/fabric/text.h"
 
-/* limit of the ports of all nodes. A header line of a dozen bytes allocates up to 255 ports, so
- * without a limit a small file could use up the memory. Four million ports suffice for 110,000
- * nodes. */
+/* Limit of the number of ports of all nodes. A header line of a dozen bytes lets the reader
+ * allocate up to 255 ports, so without a limit a small file could use up the memory. Four million
+ * ports suffice for 110,000 nodes. */
 #define PORT_LIMIT (4u << 20)
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static const char *find(struct span in, const char *what)
     return memmem(in.s, in.len, what, strlen(what));
 }
 
-/* Ends a description without quotes where the next field begins. */
+/* Shortens a description without quotes, so that it ends where the next field begins. */
 static void cut_at_marks(struct span *desc)
 {
     static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -390,7 +390,7 @@ static int check_end(struct text_reader *r)
             r->scan.number = r->guid_line[type];
             return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
-    /* In an empty file, the error is reported in line 1. */
+    /* If the file is empty, the error is reported in line 1. */
     r->scan.number += r->scan.number == 0;
     if (r->node_count == 0)
         return fab_fabric_scan_fail(&r->scan, r->scan.line,

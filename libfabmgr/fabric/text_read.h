@@ -21,7 +21,7 @@ struct text_cable {
     uint64_t guid, peer_guid;
     uint32_t ref, line, column;
     uint8_t port, peer_port;
-    /* The line of the port gives a rate. */
+    /* The line of this port contains a rate. */
     bool rated;
 };
 
@@ -29,11 +29,11 @@ struct text_reader {
     struct text_scan scan;
     struct fab_builder *b;
 
-    /* Values of lines that apply to the next block. */
+    /* Values that the file gives for the next block. */
     uint64_t vendor_id, device_id, system_guid, port_guid;
-    /* [type] GUID of the next node of that type. */
+    /* [type] the GUID that the next node of this type gets if the file gives none. */
     uint64_t guid[FAB_NODE_ROUTER + 1];
-    /* [type] line of a GUID that no block has used yet; 0: no such line */
+    /* [type] number of the line with a GUID that no block has used yet; 0: none */
     uint32_t guid_line[FAB_NODE_ROUTER + 1];
     /* Width and speed of ports whose line has no rate. */
     struct fab_port_info rate;
@@ -47,9 +47,9 @@ struct text_reader {
     struct text_node *nodes;
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;
-    /* Hash of a node's id in the text -> index in nodes[]. */
+    /* Maps the hash of a node's id in the text to its index in nodes[]. */
     struct fab_map ids;
-    /* GUIDs of the comment "Initiated from"; 0: not given. */
+    /* GUIDs from the comment "Initiated from"; 0: the file has no such comment. */
     uint64_t self_guid, self_port_guid;
 };
 

@@ -10,7 +10,7 @@
 
 #include "libfabmgr/fabric/text.h"
 
-/* A piece of a text, which is not copied. */
+/* A part of a text, which points into the text. */
 struct span {
     const char *s;
     size_t len;
@@ -41,8 +41,8 @@ bool fab_fabric_scan_at_end(struct text_scan *s);
 /* Returns true if a decimal digit comes next. */
 bool fab_fabric_scan_digit(struct text_scan *s);
 
-/* Each of these functions consumes one token of a certain kind. If another token comes next, it
- * sets the error and returns FORMAT. */
+/* Consume one token of a certain kind. If another token comes next, set the error and return
+ * FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 /* Consumes a number such as 12 or 0x1f. */

@@ -29,7 +29,7 @@ struct varying {
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
-    /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes. */
+    /* [nodes + switches] GUIDs of all nodes, followed by those of added aggregation nodes. */
     uint64_t *guids;
     /* bitset of port ids: the links to remove, each by the lower of its two port ids */
     uint64_t *missing;
@@ -96,8 +96,8 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Removes from d->links those links that must stay. The others keep their order. *ret_free: their
- * number. sets: scratch memory for all switches. */
+/* Removes from d->links the links that must stay, to keep the fabric connected. The other links
+ * keep their order. *ret_free: their number. sets: scratch memory for all switches. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
@@ -153,7 +153,7 @@ static bool needs_aggregation(const struct varying *d, uint32_t sw)
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* Returns the number of ports of a node, not counting the port for a new aggregation node. */
+/* Returns the number of ports of a node, without the port for an added aggregation node. */
 static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];
@@ -200,8 +200,8 @@ static void vary_link(struct varying *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* Adds the new aggregation nodes. All other nodes were added before, so that their references equal
- * their ids in `plain`. */
+/* Adds the aggregation nodes that the variation demands. All other nodes were added before, so that
+ * their references equal their ids in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

@@ -31,8 +31,8 @@ const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
-/* An initialiser with the values of all counters in a struct of PortCounters or
- * PortCountersExtended. The members of both structs have the same names, but different widths. */
+/* Initialises an array with the values of all counters in a struct of PortCounters or
+ * PortCountersExtended. The members of both structs have the same names but different widths. */
 #define VALUES(from)                                                                               \
     {                                                                                              \
         [FAB_SYMBOL_ERRORS] = (from)->symbol_errors,                                               \
@@ -122,9 +122,9 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
-/* Returns true if a sample counts for a rule with the time within_us: the middle of the sample's
- * time span must be within this time. The exact times of readings vary. If the ends of the span
- * were compared, chance would decide whether the sample counts. */
+/* Returns true if a sample is recent enough for a rule that counts the last within_us microseconds:
+ * the middle of the sample's time span must be in this time. The times of readings vary a little,
+ * so if the ends of the span were compared, chance would decide about samples near the limit. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

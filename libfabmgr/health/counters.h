@@ -29,7 +29,7 @@ enum fab_counter {
 };
 struct fab_counter_kind {
     const char *name; /* name in the IBA specification */
-    /* The value at which the counter stops in PortCounters. */
+    /* The maximum value in PortCounters, at which the counter stops. */
     uint64_t most;
     /* Default threshold: by how much the counter must rise in a minute. */
     uint32_t threshold;
@@ -43,22 +43,22 @@ extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 /* A reading of the counters of a port. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
-    /* The counters were read from PortCountersExtended. They have 64 bits, so in practice they
-     * never stop. */
+    /* True: the counters were read from PortCountersExtended. They have 64 bits, so in practice
+     * they never stop. */
     bool wide;
 };
 void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret);
 void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
                                   struct fab_counters *ret);
-/* Returns true if the counter has reached its largest value, so that it does not count until it is
+/* Returns true if the counter has reached its maximum value. It then does not count until it is
  * cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
-/* Returns the CounterSelect bits of all counters that have reached their largest value; 0: no
- * counter has. */
+/* Returns a bitset for CounterSelect of all counters that have reached their maximum value; 0: none
+ * has. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
-/* Returns by how much a counter rose between two readings. If it is lower than before, it was
- * cleared in between by a management program or a restart of the device, or it has wrapped at 64
- * bits. */
+/* Returns by how much a counter rose between two readings. A counter that is lower than before was
+ * cleared, by a program or by a restart of the device, and the result is its new value; or it has
+ * wrapped at 64 bits. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
@@ -69,10 +69,11 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
 struct fab_counter_rule {
-    /* a sample counts for this time after its reading, in us; the newest sample always counts */
+    /* A sample counts for this many microseconds after its reading. The newest sample always
+     * counts. */
     uint64_t within_us;
     /* A link is unhealthy if the counter rose by at least this much within within_us; 0: the
-     * counter is not judged. */
+     * counter does not make a link unhealthy. */
     uint32_t threshold[FAB_COUNTERS];
 };
 /* History of a port; all zeros: no sample yet. */
@@ -82,9 +83,9 @@ struct fab_health_history {
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
-    /* Sum of the rises of all samples so far, kept or not. */
+    /* Sum of the rises of all samples so far, including those that the history no longer keeps. */
     uint64_t sum[FAB_COUNTERS];
-    /* at the last reading the counter had its largest value, so it may have missed errors */
+    /* The counter had its maximum value at the last reading, so it may have missed errors. */
     bool full[FAB_COUNTERS];
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,

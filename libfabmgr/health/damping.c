@@ -17,7 +17,8 @@ uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back
     return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* Returns how many flaps happened within the last within_us microseconds and are not discounted. */
+/* Returns how many flaps happened within the last within_us microseconds, without those in
+ * d->discounted. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
     uint32_t count = fab_health_damping_flap_count(d), n = 0;
@@ -27,8 +28,8 @@ static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t
     return n;
 }
 
-/* Returns true if earlier hold-downs no longer count. This is so if the link was never held down,
- * or has been up for max_hold_down_us since its release. */
+/* Returns true if earlier hold-downs no longer lengthen the next one: the link was never held down,
+ * or it has been up for max_hold_down_us since its release. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {

@@ -48,7 +48,7 @@ struct fab_damping {
 bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rule *rule,
                              uint64_t now_us);
 void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
-/* Returns the time at which the hold-down ends if the link stays up; 0: the link is down or not
+/* Returns the time at which the hold-down ends if the link stays up; 0: the link is down, or not
  * held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
 /* Ends the hold-down of the link. */
@@ -56,7 +56,7 @@ void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
 /* Ends the hold-down, and judges later flaps as if there had been no flaps before. The flap count
  * and the times of the kept flaps do not change. */
 void fab_health_damping_reset(struct fab_damping *d);
-/* Returns true if earlier flaps and hold-downs have no effect on how the next flap is judged. */
+/* Returns true if earlier flaps and hold-downs have no effect on what the next flap causes. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
 /* fab_health_damping_flap_count returns the number of flaps whose times are kept.

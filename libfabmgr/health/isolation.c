@@ -71,8 +71,8 @@ static void find_levels(struct chooser *c)
     }
 }
 
-/* Returns the numbers of links, and of excluded links, of switch `from` in the direction of switch
- * `to`. */
+/* Returns two counts of the links of switch `from` in the direction of switch `to`: of all links,
+ * and of the excluded ones. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];

@@ -23,25 +23,26 @@ enum fab_isolation_verdict {
     FAB_ISOLATION_NEEDED,
 };
 struct fab_isolation_link {
-    /* id of either port of a link that is up; FAB_NONE: the link is excluded and down */
+    /* Id of either port of the link if it is up; FAB_NONE: the link is already excluded, and
+     * down. */
     uint32_t port;
-    /* only if port is FAB_NONE: ids of the two switches that the link connected; FAB_NONE: the
-     * switch is gone */
+    /* Only if port is FAB_NONE: ids of the two switches that the link connected. FAB_NONE: this
+     * switch has left the fabric. */
     uint32_t node[2];
 };
 struct fab_isolation {
     enum fab_isolation_verdict verdict;
-    /* HOST: id of the node that is not a switch. LIMIT: id of the switch that would lose too many
-     * links. Otherwise FAB_NONE. */
+    /* With FAB_ISOLATION_HOST: id of the node that is not a switch. With FAB_ISOLATION_LIMIT: id of
+     * the switch that would lose too many links. Otherwise FAB_NONE. */
     uint32_t node;
-    /* LIMIT: number of the switch's links in the direction of this link, and number of those that
-     * are excluded. */
+    /* With FAB_ISOLATION_LIMIT: number of links of the switch in the direction of this link, and
+     * how many of them are excluded. */
     uint32_t links, out;
 };
 
 /* Decides which links of link[count] may be excluded; earlier links have precedence over later
  * ones. A link that is excluded and down counts against the limit of its switches. max_percent:
- * limit for the links of a switch in one direction. Returns NOMEM. */
+ * limit for the links of a switch in one direction. Returns OK or NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);

@@ -51,13 +51,13 @@ struct fab_mads {
     struct fab_slots slots;
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    /* numbers of requests in flight, and of the late ones among them */
+    /* Number of requests in flight, and how many of them are late. */
     uint32_t in_flight, late_count;
     /* Smoothed round-trip time in us; 0: not known yet. */
     uint64_t round_trip;
     fab_mads_next *next;
     void *next_ctx;
-    /* The source had no request when it was last called. */
+    /* The source had no request when the session last called it. */
     bool source_dry;
     struct fab_mads_stats stats;
 };
@@ -114,8 +114,8 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list. Calls the function `done` of the request, which
- * may call any function but fab_mads_free. */
+/* Ends the request of a slot that is in no list. Calls `done` of the request, which may call any
+ * function of the session except fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
     fab_mads_done *done = s->req.done;
@@ -128,7 +128,7 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
 }
 
 /* Takes the next request from the source and returns its slot; NULL: the source has no request now,
- * or memory is short. */
+ * or memory ran out. */
 static struct fab_slot *take_from_source(struct fab_mads *m)
 {
     struct fab_slot *s;
@@ -158,7 +158,7 @@ static bool is_smp(const struct fab_mads_request *req)
     return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns the number of M_Keys that the last tries use. */
+/* Returns how many M_Keys the request has for its last tries. */
 static uint32_t last_keys(const struct fab_mads_request *req)
 {
     uint32_t count = 0;
@@ -175,7 +175,7 @@ static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.retries > least ? m->config.retries : least;
 }
 
-/* Returns the M_Key of the current try. tries: number of tries before it. */
+/* Returns the M_Key for a try of the request. tries: the number of tries before this one. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
     uint32_t retries = retries_of(m, s), keys = last_keys(&s->req);
@@ -216,7 +216,7 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* The last try of a LID-routed SMP was lost. Makes the next try use the directed route, if the
+/* Called when a try of a LID-routed SMP was lost. Makes the next try use the directed route, if the
  * request has one. */
 static void use_directed_route(struct fab_slot *s)
 {
@@ -240,17 +240,17 @@ static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* Returns the time-out for the transport, which is three quarters of that of the try, in us. The
- * kernel refuses a retry as long as it waits for the response to the previous try, which has the
- * same TID. */
+/* Returns the time-out that the transport gets, in us: three quarters of the time-out of the try.
+ * The kernel refuses a MAD with the same TID while it waits for the response to the previous try,
+ * so its wait must end before the retry. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* Returns the number of requests that count against the window: those in flight, except late ones.
- * When window_max requests are in flight, late requests count, too. */
+/* Returns the number of requests that count against the window: those in flight without the late
+ * ones. If window_max requests are in flight, late ones count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -368,8 +368,8 @@ static bool is_same_path(const struct fab_path *a, const struct fab_path *b)
     return a->hops == b->hops && memcmp(a->port + 1, b->port + 1, a->hops) == 0;
 }
 
-/* Returns whether a response comes from where the request went. A directed-route SMP brings the
- * path of the request back (IBA 14.2.2). */
+/* Returns whether a response comes from the destination of the request. The response to a
+ * directed-route SMP contains the path of the request (IBA 14.2.2). */
 static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad)
 {
     if (req->mgmt_class != FAB_CLASS_SMP_DIRECTED)
@@ -378,7 +378,8 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns whether the MAD is a response to the request or, if `failed`, the request itself. */
+/* Returns whether the MAD is a response to the request. failed: whether the MAD is the request
+ * itself, which the transport returned. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {
@@ -390,8 +391,8 @@ static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct
     return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
 }
 
-/* Returns the request that this MAD answers. failed: the MAD is a request that the transport
- * returned; returns this request. NULL: there is no such request. */
+/* Returns the slot of the request that this MAD answers; NULL: there is none. failed: the MAD is a
+ * request that the transport returned, and its own slot is returned. */
 static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
                               bool failed)
 {

@@ -44,11 +44,11 @@ struct fab_mads_answer {
      * during the call of done(); NULL: there was no response */
     const uint8_t *data;
     size_t len;
-    /* M_Key of the last try that was sent; 0: there was no response. */
+    /* M_Key of the try that was sent last; 0: there was no response. */
     uint64_t m_key;
-    /* `path` of the request; NULL: there was no response. */
+    /* The member `path` of the request; NULL: there was no response. */
     const struct fab_path *path;
-    /* Time in us since the most recent try was sent. */
+    /* Time since the request was last sent, in us. */
     uint64_t rtt_us;
 };
 #define FAB_MADS_LAST_KEYS 2
@@ -59,11 +59,11 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
-    /* M_Keys that the device may have instead of m_key. The last tries use them, one each, in this
-     * order; there are then at least so many tries that m_key is used once. 0: there is no other
-     * key. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+    /* Other M_Keys that the device may have instead of m_key; 0: none. Each of the last tries uses
+     * one of them, in this order. The number of tries is raised if necessary, so that m_key is
+     * tried at least once. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
-    /* The request is not sent again if it gets no response. */
+    /* The session does not send the request again if there is no response. */
     bool once;
     /* Destination LID; only for LID-routed MADs (class 0x01 and GMPs). */
     uint16_t dlid;
@@ -83,9 +83,9 @@ struct fab_mads_request {
 };
 
 struct fab_mads_config {
-    /* size of the window at the start, and its greatest size, in requests in flight; at least 1 */
+    /* Initial and maximum size of the window, in requests in flight; at least 1. */
     uint32_t window_start, window_max;
-    /* time-out of the first try in us; it doubles with each try, at most 7 times */
+    /* Time-out of the first try in us; it doubles with each further try, at most 7 times. */
     uint64_t timeout_us;
     uint32_t retries; /* number of tries after the first */
     /* key of the transaction IDs, which nobody can guess without it */
@@ -101,8 +101,8 @@ struct fab_mads_stats {
     uint64_t timed_out;
     /* Number of requests whose response has an error status. */
     uint64_t refused;
-    /* number of received responses that match no request: late, duplicate, foreign or malformed;
-     * mismatched ones included */
+    /* Number of received responses that match no request, because they are late, duplicate, foreign
+     * or malformed; includes `mismatched`. */
     uint64_t unmatched;
     /* number of received responses with the TID of a request, but with another sender or another
      * content: they are forged, or a device is faulty */
@@ -148,7 +148,7 @@ void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that
  * flight. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
 /* Returns true if the session has nothing to do: no request is in flight or queued, and the source
- * had no request when it was called last. This call was made after the last request ended. */
+ * had no request when the session called it after the last request ended. */
 bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 

@@ -19,7 +19,7 @@ struct fab_rmpp_config {
     /* in us: after this time without an ACK, the sender repeats the segments that are not
      * acknowledged */
     uint64_t timeout_us;
-    /* number of retries in a row without progress after which the transfer fails */
+    /* Number of successive retries without any new ACK after which the transfer fails. */
     uint32_t retries;
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
@@ -27,7 +27,7 @@ enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
 struct fab_rmpp_sender {
     /* Headers of every segment: common header and class header. */
     uint8_t head[FAB_SA_DATA];
-    /* Owned by the caller, valid until the transfer ends. */
+    /* The data to send, owned by the caller and valid until the transfer ends. */
     const uint8_t *data;
     size_t len;
     uint32_t segments; /* total number of segments, at least 1 */
@@ -36,7 +36,7 @@ struct fab_rmpp_sender {
     uint32_t acked, next, sent, last;
     uint64_t timeout_us, deadline;
     uint32_t retries, left;
-    /* Status of an ABORT that the sender has to send; 0: none. */
+    /* Status of the ABORT that the sender must send; 0: none. */
     uint8_t abort_status;
     enum fab_rmpp_state state;
 };

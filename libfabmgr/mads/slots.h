@@ -26,7 +26,7 @@ enum fab_slot_state {
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    /* TID of the request, if the request was sent. */
+    /* TID of the request; valid only after the request was sent. */
     uint32_t tid;
     uint32_t tries;
     uint32_t index; /* number of the slot */
@@ -43,7 +43,8 @@ struct fab_slots {
     struct fab_slot **chunks;
     size_t chunk_count, chunk_room;
     struct fab_slot_list free;
-    /* [tid_mask + 1] by the low bits of the TID: 1 + number of the slot; 0: none has this TID */
+    /* [tid_mask + 1] indexed by the low bits of a TID: 1 + number of the slot with this TID; 0:
+     * none. */
     uint32_t *by_tid;
     uint32_t tid_mask;
     struct fab_stream stream; /* the source of TIDs */
@@ -61,8 +62,8 @@ int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns NOME
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
 void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);
-/* Both functions put a slot into the free list. fab_mads_slots_release takes its TID back.
- * fab_mads_slots_return_unused is for slots without a TID. */
+/* Both functions put a slot into the free list: fab_mads_slots_release a slot with a TID, which
+ * becomes free, and fab_mads_slots_return_unused a slot without one. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* Returns the slot of the request with this TID; NULL: no request has this TID. */

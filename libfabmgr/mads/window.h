@@ -18,9 +18,10 @@ struct fab_window {
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Returns true if one more request may be sent while in_flight requests are outstanding. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
-/* Call this when a response arrived in time. */
+/* Call this function when a response has arrived in time. The window may grow. */
 void fab_mads_window_answer(struct fab_window *w);
-/* Tells the window at `now` that a request sent at sent_at is lost. */
+/* Call this function when a request that was sent at sent_at is lost; now: the present time, in
+ * us. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 
 #endif

@@ -409,7 +409,7 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 /* Functions of classes.c. */
 /* Returns whether the VLs were made for the number of traffic classes that the policy has. */
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
-/* Divides the VLs of the engine in of->target among all traffic classes. Returns NOMEM. */
+/* Divides the VLs of the engine in of->target among all traffic classes. Returns OK or NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
 /* The entries that silent switches hold, by switch ids of a snapshot (fixed.c). */
 struct sm_fixed {
@@ -424,7 +424,7 @@ struct sm_fixed {
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);
 /* Gives the silent switches in the new tables the entries that they hold. *ret_changed says whether
- * this changed an entry of a switch that routes cannot avoid. Returns NOMEM. */
+ * this changed an entry of a switch that routes cannot avoid. Returns OK or NOMEM. */
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
 /* Returns whether the fabric can use the VLs `now` instead of `was`. If routes cannot avoid a

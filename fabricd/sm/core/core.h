@@ -118,7 +118,8 @@ static inline bool sm_can_repair(const struct sm *s)
     return s->wiring->repair_ready(s);
 }
 
-/* Creates the state of the core and sets the timers of light and heavy sweeps. Returns NOMEM. */
+/* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
+ * NOMEM. */
 int sm_core_init(struct sm *s);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */

@@ -36,7 +36,7 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
 uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max);
 uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held down */
 /* Removes the held-down and isolated links from a new snapshot before the model adopts the
- * snapshot. Returns NOMEM. */
+ * snapshot. Returns OK or NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 /* Notes the port state that a port probe found. Returns whether the link of the port is held down
  * (HELD), and whether its state differs from the last one (HELD_CHANGED). */
@@ -47,7 +47,7 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 bool sm_flap_bars(const struct sm *s, uint32_t port);
 /* Notes that a link of the snapshot came up. */
 void sm_flap_note_up(struct sm *s, const struct sm_link *c);
-/* Removes a link from a snapshot. The PortInfo of its ports is kept. Returns NOMEM. */
+/* Removes a link from a snapshot. The PortInfo of its ports is kept. Returns OK or NOMEM. */
 int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* ---- isolation (isolation.c) ---- */
@@ -109,10 +109,11 @@ int sm_silent_connected(const struct fab_silent *silent, struct fab_fabric *f,
                         struct fab_fabric **ret);
 /* Returns whether all other nodes of the fabric stay connected if routes avoid this switch. */
 bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
-/* Excludes all links of a silent switch from a snapshot that has no readers. Returns NOMEM. */
+/* Excludes all links of a silent switch from a snapshot that has no readers. Returns OK or
+ * NOMEM. */
 int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
 /* Excludes the links of all silent switches that routes can avoid from a new snapshot, before the
- * model adopts it. Returns NOMEM. */
+ * model adopts it. Returns OK or NOMEM. */
 int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
 /* Returns whether the link of this port is excluded because of a silent switch. Also returns true
  * from the time when the switch answers again until the next view is published. */

@@ -105,7 +105,8 @@ void sm_multicast_planned(struct sm *s, int status);
  * returns OK with no groups. */
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
-/* Adds the stored groups and members to `groups`. May run on a worker thread. Returns NOMEM. */
+/* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
+ * NOMEM. */
 int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
 /* From now on, stores each change of the groups. */
 void sm_multicast_listen(struct sm *s);
@@ -130,7 +131,7 @@ int sm_mfts_prove(struct sm *s, const uint64_t *open);
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of mft_writes.c. */
-/* Plans the MFT writes of the MLID groups whose trees passed the proof. Returns NOMEM. */
+/* Plans the MFT writes of the MLID groups whose trees passed the proof. Returns OK or NOMEM. */
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);

@@ -120,7 +120,7 @@ struct sm_sealed {
     struct fab_target *target;
     struct fab_policy policy;
 };
-/* Takes references and copies as the input of a worker task. Returns NOMEM. */
+/* Takes references and copies as the input of a worker task. Returns OK or NOMEM. */
 int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
             const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);
