@@ -238,11 +238,16 @@ static int add_column(struct job *j, const struct fab_repair_entry *known, size_
 static int relax_cut(struct job *j)
 {
     const struct fab_repair_column *c = &j->r->column;
-    for (uint32_t i = 0; i < c->touches; i++) {
-        if (c->mark[c->touched[i]] == FAB_MARK_CUT && is_connected(j, c->touched[i]))
+    int status = FAB_OK;
+    for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
+        uint32_t sw = c->touched[i];
+        if (c->mark[sw] != FAB_MARK_CUT || !is_connected(j, sw))
+            continue;
+        status = fab_repair_maxima_find(j->r);
+        if (status == FAB_OK && fab_repair_may_reach(j->r, sw, c->home))
             return fab_repair_column_relax(j->r);
     }
-    return FAB_OK;
+    return status;
 }
 
 static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
@@ -333,6 +338,7 @@ static int find_labels(struct job *j)
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);
+    j->r->maxima_known = false;
     return status;
 }
 

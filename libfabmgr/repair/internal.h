@@ -236,6 +236,10 @@ struct fab_repair {
     /* [n] number of living ISLs of each switch; between calls equal to network->degree */
     uint32_t *alive;
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
+    /* [n] set of the maxima that each switch reaches by going up (labels/maxima.c), for the labels
+     * and dead links of the running call; valid if maxima_known */
+    uint64_t *maxima;
+    bool maxima_known;
     /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
@@ -336,6 +340,16 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
  * whenever the baseline's labels ascend from one channel to another, and both links are alive, the
  * delta's labels ascend, too. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
+
+/* labels/maxima.c */
+/* Fills r->maxima, unless it is known already or the labels do not follow from an order. Returns
+ * NOMEM. */
+int fab_repair_maxima_find(struct fab_repair *r);
+/* Returns false if the labels certainly allow no path from `sw` to the switch `home`. */
+static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw, uint32_t home)
+{
+    return !r->maxima_known || (r->maxima[sw] & r->maxima[home]) != 0;
+}
 
 /* affected.c */
 /* Finds the entries of the active tables that lead into links of d->dead. *ret_key receives LID <<

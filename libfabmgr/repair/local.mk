@@ -25,6 +25,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/contingency/stored_plan.c \
 	%D%/contingency/touched.c \
 	%D%/labels/labels.c \
+	%D%/labels/maxima.c \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \
 	%D%/session/idmap.h \

@@ -47,8 +47,9 @@ static int make(struct fab_repair_network *b, struct fab_repair **ret)
     r->is_dead = fab_base_bits_new(b->ports);
     r->alive = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->alive));
     r->component = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->component));
+    r->maxima = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->maxima));
     r->candidates = calloc(FAB_REPAIR_CANDIDATES, sizeof(*r->candidates));
-    if (!r->candidates || !r->is_dead || !r->alive || !r->component ||
+    if (!r->candidates || !r->is_dead || !r->alive || !r->component || !r->maxima ||
         alloc_column(&r->column, b->n) != FAB_OK) {
         fab_repair_free(r);
         return FAB_E_NOMEM;
@@ -106,9 +107,10 @@ void fab_repair_free(struct fab_repair *r)
     if (r == NULL)
         return;
     struct fab_repair_column *c = &r->column;
-    void *all[] = {r->entry,     r->dead,     r->own_label,  r->relabel,    r->is_dead, r->alive,
-                   r->component, c->mark,     c->entry,      c->old,        c->len,     c->seen,
-                   c->stale,     c->next_hop, r->candidates, r->tile.table, c->touched, c->heap};
+    void *all[] = {r->entry,      r->dead,       r->own_label, r->relabel, r->is_dead,
+                   r->alive,      r->component,  r->maxima,    c->mark,    c->entry,
+                   c->old,        c->len,        c->seen,      c->stale,   c->next_hop,
+                   r->candidates, r->tile.table, c->touched,   c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_network_unref(r->network);
@@ -121,7 +123,7 @@ size_t fab_repair_memory(const struct fab_repair *r)
     size_t a_switch = sizeof(*c->mark) + sizeof(*c->entry) + sizeof(*c->old) + sizeof(*c->len) +
                       sizeof(*c->seen) + sizeof(*c->stale) + sizeof(*c->next_hop) +
                       sizeof(*c->touched) + sizeof(*c->heap) + sizeof(*r->alive) +
-                      sizeof(*r->component);
+                      sizeof(*r->component) + sizeof(*r->maxima);
     return sizeof(*r) + FAB_REPAIR_CANDIDATES * sizeof(*r->candidates) + r->tile.room +
            a_switch * r->network->n + r->network->ports / 8 + r->entries * sizeof(*r->entry) +
            r->deads * sizeof(*r->dead) +

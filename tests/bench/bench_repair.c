@@ -8,8 +8,9 @@
  * With -p, measures only stored plans. With -a, measures the failure of each single link (or of a
  * sample, chosen by a fixed seed), and how many of them are repaired in place.
  *
- * The faults are one link between the lowest ranks, one link between the highest ranks, and all
- * links of a top switch. Prints the median and the maximum over a sample that is chosen by a fixed
+ * The faults are one link between the lowest ranks, one link between the highest ranks, all links
+ * of a top switch, and all links of a switch beside the root of the up/down order, which is a leaf
+ * switch of a tree. Prints the median and the maximum over a sample that is chosen by a fixed
  * seed. It is not part of `make check`, and checks only that the tables are restored when the links
  * come back.
  */
@@ -315,6 +316,23 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     return count;
 }
 
+/* Lists the neighbours of the root of the up/down order. All other switches go up to the root
+ * through them. */
+static size_t switches_by_root(const struct world *w, uint32_t *ret)
+{
+    const struct fab_fabric *f = w->f;
+    uint32_t root = 0;
+    size_t count = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        root = w->ranks.order[sw] > w->ranks.order[root] ? sw : root;
+    for (unsigned num = 1; num <= f->nodes[root].num_ports; num++) {
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, root, (uint8_t)num));
+        if (peer != FAB_NONE && fab_fabric_node_is_switch(f, peer))
+            ret[count++] = fab_fabric_port_id(f, peer, 1);
+    }
+    return count;
+}
+
 /* ---- with a stored plan ---------------------------------------------------------------------- */
 
 /* Evicts the CPU caches, as other work of the daemon between two repairs would do. */
@@ -498,6 +516,8 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
                    fault, links_up(&w, rank, fault), false);
     if (faults && highest > 1)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
+    if (faults)
+        run_faults(&w, "by the root", fault, switches_by_root(&w, fault), true);
     if (faults)
         run_faults(&w, "top switch", fault, switches_of(&w, highest, fault), true);
     if (faults)

@@ -171,12 +171,134 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
+/* Fills reached[] with the switches that paths with ascending labels from `from` lead to. */
+static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reached)
+{
+    const struct fab_repair_network *b = r->network;
+    bool *used = calloc(b->ports, 1), more = true;
+    memset(reached, 0, b->n);
+    reached[from] = true;
+    for (uint32_t port = b->first[from]; port < b->first[from + 1]; port++)
+        used[port] = b->peer_sw[port] != FAB_NONE && !fab_base_bits_get(r->is_dead, port);
+    while (more) {
+        more = false;
+        for (uint32_t in = 0; in < b->ports; in++) {
+            uint32_t at = used[in] ? b->peer_sw[in] : FAB_NONE;
+            if (at == FAB_NONE)
+                continue;
+            reached[at] = true;
+            for (uint32_t out = b->first[at]; out < b->first[at + 1]; out++) {
+                if (b->peer_sw[out] == FAB_NONE || fab_base_bits_get(r->is_dead, out) ||
+                    used[out] || r->label[in] >= r->label[out])
+                    continue;
+                used[out] = more = true;
+            }
+        }
+    }
+    free(used);
+}
+
+/* Compares the sets of maxima with paths that are found link by link, while the links of d->dead
+ * are dead. Returns the number of pairs of switches without a path. */
+static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d)
+{
+    struct fab_repair *r = w->repair;
+    bool *reached = calloc(r->network->n, 1);
+    unsigned without = 0;
+    fab_repair_apply_dead(r, d);
+    r->maxima_known = false;
+    ck_assert_int_eq(fab_repair_maxima_find(r), FAB_OK);
+    for (uint32_t from = 0; from < r->network->n; from++) {
+        follow_labels(r, from, reached);
+        for (uint32_t to = 0; to < r->network->n; to++) {
+            ck_assert_msg(reached[to] == fab_repair_may_reach(r, from, to),
+                          "%s: from switch %u to switch %u", w->name, from, to);
+            without += !reached[to];
+        }
+    }
+    fab_repair_undo_dead(r, d);
+    free(reached);
+    return without;
+}
+
+/* The spines beside the root of the order connect it with all other planes. If one of them fails,
+ * hosts lose no path. Entries between switches lose theirs; no path may be searched for them. */
+START_TEST(spines_beside_the_root_fail)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("spines beside the root", 11));
+    struct {
+        const char *name;
+        struct fab_fabric *f;
+    } all[] = {{"fat tree of 3 levels", fat_tree(6, 3, 1)}, {"tapered", fat_tree(8, 3, 3)}};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = world_new(all[i].name, all[i].f, "fattree");
+        const struct fab_repair_network *b = w->repair->network;
+        uint32_t root = 0, *ports = calloc(w->count + 1, sizeof(*ports));
+        for (uint32_t sw = 0; sw < b->n; sw++)
+            root = b->order[sw] > b->order[root] ? sw : root;
+        for (uint32_t port = b->first[root]; port < b->first[root + 1]; port++) {
+            uint32_t spine = b->peer_sw[port];
+            struct fab_repair_delta d;
+            char why[160] = "";
+            for (uint32_t k = 0; k < w->count; k++)
+                w->dead[k] = fab_fabric_port(w->whole, w->cables[k])->node == spine ||
+                             fab_fabric_peer_node(w->whole, w->cables[k]) == spine;
+            uint32_t count = list_dead(w, w->dead, ports);
+            if (spine == FAB_NONE)
+                continue;
+            ck_assert_int_eq(
+                fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why)), FAB_OK);
+            ck_assert_uint_gt(d.lost, 0);
+            ck_assert_uint_eq(w->repair->relax_work, 0);
+            ck_assert_uint_gt(compare_maxima(w, &d), 0);
+            fab_repair_delta_fini(&d);
+            ck_assert(change_to(w, w->dead, &prng));
+        }
+        free(ports);
+        run_sequence(w, &prng, 0);
+    }
+}
+END_TEST
+
+/* Any links fail, and some switches move in the order. */
+START_TEST(maxima_tell_which_paths_exist)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("maxima", 12));
+    unsigned without = 0;
+    for (uint32_t i = 0; i < 60; i++) {
+        struct world *w =
+            i % 2 == 0 ? world_new("tree, maxima", fat_tree(4, 3, 1), "fattree")
+                       : world_new("random, maxima",
+                                   random_fabric(12, 4, 1, fab_base_prng_below(&prng, UINT32_MAX)),
+                                   "updn");
+        uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
+        struct fab_repair_delta d;
+        char why[160] = "";
+        for (uint32_t k = 0; k < 1 + i / 8; k++)
+            w->dead[fab_base_prng_below(&prng, w->count)] = true;
+        uint32_t count = list_dead(w, w->dead, ports);
+        if (fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why)) == FAB_OK) {
+            without += compare_maxima(w, &d);
+            fab_repair_delta_fini(&d);
+        }
+        free(ports);
+        world_free(w);
+    }
+    printf("# maxima: %u pairs of switches without a path\n", without);
+    ck_assert_uint_gt(without, 100);
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
                                       {"lone faults by chains", lone_faults_by_chains},
                                       {"pairs", pairs_of_faults},
                                       {"counter", the_counter_of_columns_overflows},
-                                      {"drops", what_drops_packets_must_not_stay}};
+                                      {"drops", what_drops_packets_must_not_stay},
+                                      {"spines beside the root", spines_beside_the_root_fail},
+                                      {"maxima", maxima_tell_which_paths_exist}};
     return test_run(repair_suite("repair single", all, sizeof(all) / sizeof(*all)));
 }

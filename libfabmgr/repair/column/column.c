@@ -367,7 +367,7 @@ static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_
 
 static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
-    uint32_t next = next_label_down(r, sw, key);
+    uint32_t next = fab_repair_may_reach(r, sw, r->column.home) ? next_label_down(r, sw, key) : 0;
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
     /* Paths must have ascending labels. So a neighbour that sends to this switch over a channel
@@ -382,7 +382,9 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
 static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     uint32_t channel = FAB_NONE;
-    uint16_t old = r->column.old[sw], length = choose(r, sw, key, old, &channel);
+    uint16_t old = r->column.old[sw], length = FAR;
+    if (fab_repair_may_reach(r, sw, r->column.home))
+        length = choose(r, sw, key, old, &channel);
     if (length == FAR) {
         lower_key(r, sw, key);
         return;
@@ -422,7 +424,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
-    uint32_t key = c->mark[sw] == FAB_MARK_CUT ? best_label(r, sw) : 0;
+    bool may_reach = c->mark[sw] == FAB_MARK_CUT && fab_repair_may_reach(r, sw, c->home);
+    uint32_t key = may_reach ? best_label(r, sw) : 0;
     if (key == 0)
         return;
     c->mark[sw] = FAB_MARK_PENDING;

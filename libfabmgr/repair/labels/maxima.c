@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides without a search whether the labels allow a path between two switches.
+ *
+ * This needs labels that follow from an order of the switches. A maximum is a switch from which no
+ * living link leads up in this order. Two switches have a legal path, first up and then down, if
+ * and only if both reach some switch by going up. Going on from this switch they both reach a
+ * maximum. So it suffices to know which maxima each switch reaches by going up.
+ *
+ * Usually the root is the only maximum. It is a leaf switch in a tree, and the spines of its pod
+ * are its neighbours. If one of these spines fails, the core switches of its plane become maxima:
+ * they went up to the root through this spine alone. No legal path is left between the switches of
+ * this plane above the leaf switches, and the switches of other planes or the leaf switches of the
+ * root's pod. No host sends to a host over such a path. But thousands of entries lose their path,
+ * and without this file each of them would be searched for in vain.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/internal.h"
+
+/* The number of bits of a set of maxima. Maxima with the same number modulo BITS share a bit. Then
+ * two switches without a legal path may seem to have one, but never the reverse. */
+#define BITS 64
+
+/* Returns true if the port has a living link that leads up (or down, if `up` is false). */
+static bool leads(const struct fab_repair *r, uint32_t port, bool up)
+{
+    const struct fab_repair_network *b = r->network;
+    return b->peer_sw[port] != FAB_NONE && !fab_base_bits_get(r->is_dead, port) &&
+           (r->label[port] < r->label[fab_repair_peer_port(b, port)]) == up;
+}
+
+/* Goes through the switches from the maxima down. A switch is in queue[] when all switches that it
+ * goes up to have their sets. waiting[]: how many of its links up lead to other switches. */
+static void spread(struct fab_repair *r, uint32_t *waiting, uint32_t *queue, uint32_t tail)
+{
+    const struct fab_repair_network *b = r->network;
+    for (uint32_t head = 0; head < tail; head++) {
+        uint32_t sw = queue[head];
+        for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+            if (!leads(r, port, false))
+                continue;
+            uint32_t below = b->peer_sw[port];
+            r->maxima[below] |= r->maxima[sw];
+            if (--waiting[below] == 0)
+                queue[tail++] = below;
+        }
+    }
+}
+
+int fab_repair_maxima_find(struct fab_repair *r)
+{
+    const struct fab_repair_network *b = r->network;
+    uint32_t count = 0;
+    if (r->maxima_known || b->order == NULL)
+        return FAB_OK;
+    uint32_t *waiting = fab_base_alloc_array((size_t)b->n + 1, sizeof(*waiting));
+    uint32_t *queue = fab_base_alloc_array((size_t)b->n + 1, sizeof(*queue));
+    int status = waiting != NULL && queue != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t sw = 0; status == FAB_OK && sw < b->n; sw++) {
+        waiting[sw] = 0;
+        for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++)
+            waiting[sw] += leads(r, port, true);
+        r->maxima[sw] = waiting[sw] == 0 ? (uint64_t)1 << count % BITS : 0;
+        if (waiting[sw] == 0)
+            queue[count++] = sw;
+    }
+    if (status == FAB_OK)
+        spread(r, waiting, queue, count);
+    r->maxima_known = status == FAB_OK;
+    free(waiting);
+    free(queue);
+    return status;
+}
