@@ -334,8 +334,6 @@ void fab_repair_find_components(struct fab_repair *r);
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if the delta's labels differ from those of the active tables. */
-bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Returns true if packets may make the same turns with the delta's labels as with the baseline's:
  * whenever the baseline's labels ascend from one channel to another, and both links are alive, the
  * delta's labels ascend, too. */

@@ -149,6 +149,8 @@ void fab_repair_delta_fini(struct fab_repair_delta *d);
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
+/* Returns true if the delta's labels differ from those of the active tables. */
+bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
  * effect in any order: after each of them, the tables have no loop and no cycle of channel
  * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.

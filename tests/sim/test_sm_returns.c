@@ -473,6 +473,24 @@ START_TEST(random_links_come_and_go)
 }
 END_TEST
 
+/* Seeds with which earlier versions of the manager failed. */
+static const struct {
+    uint64_t seed;
+    const char *was;
+} once_failed[] = {
+    {1073, "a second fault while writes of the first repair were missing: the writes of its repair "
+           "carried entries whose order was not proved"},
+};
+
+START_TEST(seeds_that_once_failed)
+{
+    struct judge j;
+    unsigned back = 0;
+    printf("# seed %" PRIu64 ": %s\n", once_failed[_i].seed, once_failed[_i].was);
+    play(once_failed[_i].seed, 8, &j, &back);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("sm_returns");
@@ -484,6 +502,7 @@ static Suite *suite(void)
     t = tcase_create("random");
     tcase_set_timeout(t, 240);
     tcase_add_test(t, random_links_come_and_go);
+    tcase_add_loop_test(t, seeds_that_once_failed, 0, sizeof(once_failed) / sizeof(once_failed[0]));
     suite_add_tcase(s, t);
     return s;
 }

@@ -50,6 +50,17 @@ int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fa
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 /* Returns the number of failed writes of the last round. */
 uint32_t sm_program_failed(const struct sm *s);
+/* An LFT block whose write failed or was not sent (failed_blocks.c). */
+struct sm_failed_block {
+    uint64_t guid; /* node GUID of the switch */
+    uint32_t block;
+    bool sent;      /* the switch may hold `entries`; false: it holds its former entries */
+    bool by_repair; /* the write is one of a local repair */
+    uint8_t entries[FAB_LFT_BLOCK];
+};
+/* Returns the blocks that switches may lack since a plan for the whole fabric was last programmed.
+ */
+const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
 /* Frees the plan after a round. A plan can have half a million writes, so freeing it takes
  * milliseconds, which a later local repair would have to wait. */
 void sm_program_tidy(struct sm *s);

@@ -39,9 +39,10 @@ struct sm_judging {
     const struct fab_pool *pool;
     /* The snapshot without ISLs that are not Active. */
     struct fab_fabric *carrying;
-    struct sm_failed_block *failed; /* [failed_count] the failed writes */
+    struct sm_failed_block *failed; /* [failed_count] the writes that were sent and failed */
+    uint32_t *failed_sw;            /* [failed_count] the switches of these writes */
     uint32_t failed_count;
-    uint64_t *refused; /* bitset of the switches of these writes */
+    uint64_t *refused; /* bitset of these switches */
     struct fab_verdict verdict;
     int status; /* BUSY: the verification was stopped */
     /* The loop thread sets `stop` to a value other than 0 if the verification must end early. */
@@ -52,6 +53,7 @@ static void judging_free(struct sm_judging *j)
 {
     fab_verify_verdict_fini(&j->verdict);
     free(j->failed);
+    free(j->failed_sw);
     free(j->refused);
     fab_fabric_unref(j->carrying);
     fab_policy_fini(&j->policy);
@@ -89,7 +91,7 @@ static int complete(const struct sm_judging *j, struct fab_lft *ret)
         }
     }
     for (uint32_t i = 0; r == FAB_OK && i < j->failed_count; i++)
-        memcpy(fab_target_lft_row(ret, j->failed[i].sw) +
+        memcpy(fab_target_lft_row(ret, j->failed_sw[i]) +
                    (size_t)j->failed[i].block * FAB_LFT_BLOCK,
                j->failed[i].entries, FAB_LFT_BLOCK);
     return r;
@@ -161,20 +163,23 @@ static void work(void *ctx)
     j->verdict.deadlock_free = j->verdict.deadlock_free && safe;
 }
 
-/* Copies the failed writes. */
+/* Copies the writes that were sent and failed. */
 static int take_failed(const struct sm *s, struct sm_judging *j)
 {
     uint32_t switches = s->model.target->lft.switch_count;
     j->failed = calloc(s->apply->failed_count + 1u, sizeof(*j->failed));
+    j->failed_sw = calloc(s->apply->failed_count + 1u, sizeof(*j->failed_sw));
     j->refused = fab_base_bits_new(switches);
-    if (!j->failed || !j->refused)
+    if (!j->failed || !j->failed_sw || !j->refused)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < s->apply->failed_count; i++) {
         const struct sm_failed_block *b = &s->apply->failed[i];
-        if (b->sw >= switches || b->block >= fab_target_lft_blocks(&s->model.target->lft))
+        uint32_t sw = fab_fabric_node_by_guid(s->model.fabric, b->guid);
+        if (!b->sent || sw >= switches || b->block >= fab_target_lft_blocks(&s->model.target->lft))
             continue;
+        j->failed_sw[j->failed_count] = sw;
         j->failed[j->failed_count++] = *b;
-        fab_base_bits_set(j->refused, b->sw);
+        fab_base_bits_set(j->refused, sw);
     }
     return FAB_OK;
 }

@@ -304,6 +304,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             p->failed_tables += op->attr_id == FAB_ATTR_LFT;
+            if (op->attr_id == FAB_ATTR_LFT)
+                sm_failed_note(s, op, false);
             note_lanes(p, op);
             hold_links(p, op);
             stop_before_routes(s, op);
@@ -363,26 +365,6 @@ static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct
                    .attribute = attr);
 }
 
-/* Notes the entries of a failed LFT write, because the switch may have accepted them. Returns OK or
- * NOMEM. */
-static int note_failed_block(struct sm *s, const struct fab_plan_op *op)
-{
-    struct sm_apply *a = s->apply;
-    uint8_t data[FAB_SMP_DATA];
-    uint32_t attr_mod, count = a->failed_count;
-    if ((count & (count - 1)) == 0) {
-        struct sm_failed_block *more = realloc(a->failed, 2 * (count + 1) * sizeof(*more));
-        if (!more)
-            return FAB_E_NOMEM;
-        a->failed = more;
-    }
-    (void)fab_plan_encode(&a->program.in, op, data, &attr_mod);
-    a->failed[count] = (struct sm_failed_block){.sw = op->node, .block = op->block};
-    memcpy(a->failed[count].entries, data, FAB_LFT_BLOCK);
-    a->failed_count++;
-    return FAB_OK;
-}
-
 static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     struct sm_programming *p = &s->apply->program;
@@ -395,10 +377,10 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     note_lanes(p, op);
     hold_links(p, op);
     stop_before_routes(s, op);
-    if (op->attr_id == FAB_ATTR_LFT && note_failed_block(s, op) != FAB_OK)
-        log_warning("sm", "no memory to note a failed table write");
-    if (op->attr_id == FAB_ATTR_LFT)
+    if (op->attr_id == FAB_ATTR_LFT) {
+        sm_failed_note(s, op, true);
         fab_plan_observed_forget(&s->model.observed, op->node);
+    }
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
         fab_target_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)

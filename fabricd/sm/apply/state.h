@@ -32,11 +32,6 @@ enum sm_touched {
     SM_REFUSED = 64, /* a write to this node failed */
     SM_TOOK = 128    /* the node acknowledged a write */
 };
-/* An LFT block whose write failed; the switch may hold these entries or its former ones. */
-struct sm_failed_block {
-    uint32_t sw, block;
-    uint8_t entries[FAB_LFT_BLOCK];
-};
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
@@ -242,8 +237,8 @@ struct sm_apply {
     /* Table writes of a local repair failed, and the mixture that the switches now hold is not yet
      * verified. */
     bool unjudged;
-    /* The LFT writes that failed since a plan for the whole fabric was last programmed, in this
-     * plan and in later local repairs; failed_count elements. */
+    /* The LFT writes that failed or were not sent since a plan for the whole fabric was last
+     * programmed, in this plan and in later local repairs; failed_count elements. */
     struct sm_failed_block *failed;
     uint32_t failed_count;
     /* The verification of a mixture on the worker; NULL: none runs. */
@@ -322,6 +317,9 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan);
 /* Stops sending writes. The round ends when the writes that are in flight are answered. Another
  * round must complete the plan, because some switches do not hold the new tables yet. */
 void sm_program_stop(struct sm *s);
+
+/* failed_blocks.c: notes that an LFT write failed (sent) or was not sent. */
+void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 
 /* plan.c: ends phase "planning" early. Phase "programming" then sends no writes, as after
  * sm_program_stop. */

@@ -133,11 +133,58 @@ int sm_repair_search_begin(struct sm *s)
     return FAB_OK;
 }
 
-/* Sets the status BUSY if the repair uses links that came back and a switch does not hold the
- * active tables. The proof of such a repair assumes that the switches hold them. */
-static void check_returns(struct sm *s, struct sm_repair_search *x)
+/* ---- missing writes -------------------------------------------------------------------------- */
+
+/* Returns whether packets may pass the switch: an ISL is up, and the probe has not found it
+ * failed. */
+static bool forwards(const struct sm *s, uint32_t sw)
 {
-    if (x->status != FAB_OK || s->fault->probe.gains == 0 || sm_returns_stand(s, &x->delta))
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
+        if (fab_fabric_port_is_isl(f, port) && fab_fabric_port_is_up(f, port) &&
+            !sm_probe_has(&s->fault->probe, port))
+            return true;
+    }
+    return false;
+}
+
+static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
+{
+    for (size_t i = 0; i < d->writes; i++)
+        if (d->write[i].block == block)
+            return true;
+    return false;
+}
+
+/* Returns whether the switches may lack table entries on which the proof of the repair depends,
+ * because earlier writes failed.
+ *
+ * If all missing writes are those of local repairs, the labels ascend along the paths of the
+ * mixture that the switches hold (libfabmgr/repair/write_order.c). A repair is then safe if its
+ * labels are the same and it writes no block with the number of a missing one: packets to its LIDs
+ * meet no missing entry, and none of its writes carries one. */
+static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
+{
+    uint32_t count;
+    const struct sm_failed_block *b = sm_failed_blocks(s, &count);
+    bool differ = count > 0 && fab_repair_labels_differ(sm_repair_session_of(s)->state, &x->delta);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t sw = fab_fabric_node_by_guid(s->model.fabric, b[i].guid);
+        if (sw != FAB_NONE && forwards(s, sw) &&
+            (differ || s->fault->probe.gains > 0 || !b[i].by_repair ||
+             writes_block(&x->delta, b[i].block)))
+            return true;
+    }
+    return false;
+}
+
+/* The proof of a repair assumes that the switches hold the active tables. If they may not, the
+ * search ends with BUSY, and a sweep orders all writes that the switches lack. */
+static void check_tables(struct sm *s, struct sm_repair_search *x)
+{
+    bool gains = s->fault->probe.gains > 0;
+    if (x->status != FAB_OK || (!lacks_entries(s, x) && (!gains || sm_returns_stand(s, &x->delta))))
         return;
     snprintf(x->why, sizeof(x->why),
              "some switches do not hold the tables of the last reroute yet");
@@ -160,7 +207,7 @@ struct sm_repair_search *sm_repair_search_end(struct sm *s)
     }
     drop_input(x);
     report_refuted(x);
-    check_returns(s, x);
+    check_tables(s, x);
     return x;
 }
 
@@ -177,6 +224,7 @@ struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_re
     if (x->status == FAB_E_NOT_FOUND)
         compute_on_loop(s, x);
     report_refuted(x);
+    check_tables(s, x);
     return x;
 }
 
