@@ -15,7 +15,8 @@
 #include "libfabmgr/mcast/trees.h"
 #include "tests/sim/lab.h"
 
-#define ROGUE "host-0013" /* a host at the second leaf or a later one */
+/* A host at the second leaf or a later one. */
+#define ROGUE "host-0013"
 #define M_KEY UINT64_C(0xfeed)
 
 enum { AT_DATA = 64, AT_STATUS = 4 };

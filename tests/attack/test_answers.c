@@ -24,8 +24,10 @@ enum { AT_TID = 8, AT_DATA = 64 };
 static struct lab lab;
 static struct {
     const struct transport_ops *ops;
-    uint32_t rogue_tid;   /* transaction ID of the last request that the rogue received */
-    struct fab_path path; /* directed route to the victim, or to the rogue */
+    /* Transaction ID of the last request that the rogue received. */
+    uint32_t rogue_tid;
+    /* Directed route to the victim, or to the rogue. */
+    struct fab_path path;
     /* attack: the rogue guesses transaction IDs. knows_id: the rogue knows the ID, but not the
      * path. */
     bool attack, knows_id;

@@ -503,7 +503,8 @@ START_TEST(the_guid_of_an_absent_host_stays_out)
     assert_named(&lab, "leaf-004/1", "is approved at leaf-005/4");
     sweep(&lab);
     assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
-    lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT); /* the victim returns and is served at once */
+    /* The victim returns and is served at once. */
+    lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT);
     settle(&lab);
     ck_assert(is_served(&lab, VICTIM));
     assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);

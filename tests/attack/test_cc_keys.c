@@ -26,7 +26,8 @@
 
 struct wire {
     struct transport base;
-    uint64_t sends, most; /* after `most` requests, the manager counts as killed; 0: no limit */
+    /* After `most` requests, the manager counts as killed; 0: no limit. */
+    uint64_t sends, most;
 };
 
 static struct lab lab;
@@ -288,7 +289,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         run_rotation(600);
         ck_assert_uint_ge(check(), node_count() - 1);
         fab_sim_loss(lab.sim, 0);
-        lab_relink(&lab, "leaf-003", 2); /* the host at this port returns with the previous key */
+        /* The host at this port returns with the previous key. */
+        lab_relink(&lab, "leaf-003", 2);
         lab_run_for(&lab, 60);
         printf("# killed after %u requests, %u of %u devices changed; %u violations\n", requests,
                done, node_count(), (unsigned)violations);
@@ -354,7 +356,8 @@ static void change_fabric(unsigned what, bool back)
 }
 
 static const struct killed_round {
-    int devices;    /* number of devices with the new key at the kill */
+    /* Number of devices with the new key at the kill. */
+    int devices;
     int lost, back; /* what goes, what comes back; -1: nothing */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
@@ -587,7 +590,8 @@ START_TEST(a_key_that_was_shown_is_reported)
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};
     open_scene(lab_leaf_spine(2, 2, 3), true);
     uint32_t node = lab_node(&lab, "host-0004");
-    stop_cc(); /* without the manager, no request stops the lease */
+    /* Without the manager, no request stops the lease. */
+    stop_cc();
     ck_assert(!request(node, FAB_METHOD_SET, 1, &fab_wire_attr_cc_key_info, &theirs, NULL));
     lab_run_for(&lab, LEASE_S + 30);
     struct store_m_key k = read_file();

@@ -19,17 +19,21 @@
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 
-#define STEP 8 /* number of MADs of the manager between two checks */
+/* Number of MADs of the manager between two checks. */
+#define STEP 8
 #define ROGUE "host-0003"
 #define PORTS_MOST 1024
 
 struct watch {
     struct lab lab;
     char dir[64];
-    struct fab_m_keys former; /* keys of an earlier setting, which the file no longer has */
+    /* Keys of an earlier setting, which the file no longer has. */
+    struct fab_m_keys former;
     uint64_t keys_sent, stop_at;
-    uint32_t stop_changed;     /* the loop stops when so many ports have their new key; 0: never */
-    uint16_t seen[PORTS_MOST]; /* M_Key violations of the first port of each node */
+    /* The loop stops when so many ports have their new key; 0: never. */
+    uint32_t stop_changed;
+    /* M_Key violations of the first port of each node. */
+    uint16_t seen[PORTS_MOST];
     uint64_t violations;
     struct fab_m_keys current, previous; /* those of the key file, since read_keys */
 };
@@ -252,7 +256,8 @@ START_TEST(a_host_that_knows_its_own_key_cannot_write_elsewhere)
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = 0; b < a; b++)
             ck_assert_uint_ne(own_port(&w, a)->m_key, own_port(&w, b)->m_key);
-    uint64_t key = own_port(&w, rogue)->m_key; /* the key was sent to the rogue's adapter */
+    /* The key was sent to the rogue's adapter. */
+    uint64_t key = own_port(&w, rogue)->m_key;
     for (uint32_t node = 0; node < nodes; node++)
         if (node != rogue)
             ck_assert_msg(!can_write(&w, node, key), "the rogue wrote to %s",
@@ -385,7 +390,8 @@ START_TEST(the_kind_of_key_can_change)
 {
     struct watch w;
     open_watch(&w, lab_leaf_spine(6, 3, 4), 1, 0);
-    w.lab.sent = NULL; /* a key given as a number is sent to all devices */
+    /* A key given as a number is sent to all devices. */
+    w.lab.sent = NULL;
     use(&w, false, 0x1111);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);
     use(&w, true, 0);

@@ -149,7 +149,8 @@ START_TEST(the_default_sm_key_proves_nothing)
         lab_run(&lab, 10, lab_is_idle, "bring-up beside a rogue");
         ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sm-refused")->message, "everybody knows"));
         ck_assert(!send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &lab.other));
-        if (i == 0) { /* but the M_Key proves that the node is a trusted manager */
+        if (i == 0) {
+            /* But the M_Key proves that the node is a trusted manager. */
             ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
             lab_run(&lab, 15, lab_is_standby, "yielding");
         }
@@ -266,7 +267,8 @@ START_TEST(a_host_reads_no_key)
     ck_assert_uint_eq(info.sm_key, 0);
     ck_assert(get_sminfo(&lab, ROGUE, M_KEY + 1, &info));
     ck_assert_uint_eq(info.sm_key, 0);
-    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info)); /* a manager with the M_Key of this fabric */
+    /* A manager with the M_Key of this fabric. */
+    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
     ck_assert_uint_eq(info.sm_key, SM_KEY);
     lab_close(&lab);
 }
@@ -526,7 +528,8 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-#define LAST "host-0096" /* leaf-006/16, the last host that a search of the ports finds */
+/* Leaf-006/16, the last host that a search of the ports finds. */
+#define LAST "host-0096"
 
 static void open_many_is_sm(struct lab *lab, bool listed)
 {

@@ -23,7 +23,8 @@
 struct world {
     struct lab lab;
     char dir[64];
-    uint64_t listed_sent; /* number of SMPs that carried a listed key */
+    /* Number of SMPs that carried a listed key. */
+    uint64_t listed_sent;
 };
 
 static const struct fab_fabric *fabric_of(struct world *w)

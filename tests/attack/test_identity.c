@@ -355,7 +355,8 @@ START_TEST(the_adapters_of_a_host_share_its_name)
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
         ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
-        lab_run_for(&lab, 1000); /* an adapter that is added later needs an approval */
+        /* An adapter that is added later needs an approval. */
+        lab_run_for(&lab, 1000);
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);
         recompute(&lab);
@@ -440,7 +441,8 @@ START_TEST(renaming_for_ever_is_bounded)
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
-    lab_run_for(&lab, 1000); /* the last name of the node also gets an event */
+    /* The last name of the node also gets an event. */
+    lab_run_for(&lab, 1000);
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);
     recompute(&lab);

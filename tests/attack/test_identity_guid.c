@@ -143,7 +143,8 @@ START_TEST(a_heavy_sweep_leaves_the_newcomer_out)
     }
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
     ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 1);
-    pretend(&lab, ROGUE, NULL); /* an honest host at this port gets a LID again */
+    /* An honest host at this port gets a LID again. */
+    pretend(&lab, ROGUE, NULL);
     sweep(&lab);
     lab_run_for(&lab, 5);
     lab_assert_good(&lab);
@@ -353,7 +354,8 @@ static void random_attack(uint64_t seed)
         uint64_t claim = fab_base_prng_below(&prng, 3);
         if (claim == 0)
             as.node_guid ^= 0xbad0000; /* the rogue claims only the port GUID */
-        if (claim == 1) {              /* the rogue claims a port of a switch, in use or not */
+        if (claim == 1) {
+            /* The rogue claims a port of a switch, in use or not. */
             as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
             as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
         }

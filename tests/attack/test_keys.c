@@ -20,12 +20,14 @@
 #include "tests/sim/lab.h"
 
 #define PORTS_MOST 1024
-#define STEP 8 /* number of MADs of the manager between two checks */
+/* Number of MADs of the manager between two checks. */
+#define STEP 8
 
 struct watch {
     struct lab lab;
     char dir[64];
-    uint16_t seen[PORTS_MOST]; /* M_Key violations of the first port of each node */
+    /* M_Key violations of the first port of each node. */
+    uint16_t seen[PORTS_MOST];
     uint64_t violations, steps, stop_at;
 };
 
@@ -222,7 +224,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         ck_assert_uint_ge(count_current(&w), node_count(&w) - 1);
         ck_assert_uint_eq(w.violations, 0);
         lab_relink(&w.lab, "leaf-009", 22);
-        lab_relink(&w.lab, "leaf-007", 3); /* the host at this port returns with the old key */
+        /* The host at this port returns with the old key. */
+        lab_relink(&w.lab, "leaf-007", 3);
         fab_sim_loss(w.lab.sim, 0);
         lab_run(&w.lab, 30, all_have_the_key, "the host that was away");
         lab_run(&w.lab, 10, lab_is_idle, "the end");

@@ -497,7 +497,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
     sa_get_stats(scene.sa, &stats);
     ck_assert_uint_eq(stats.busy, 292);
     ck_assert_uint_eq(stats.tables, 8 + 14);
-    lab_run_for(&scene.lab, 10); /* after this time, the transfers to the rogue have ended */
+    /* After this time, the transfers to the rogue have ended. */
+    lab_run_for(&scene.lab, 10);
     send_get_table(rogue_lid);
     lab_run_for(&scene.lab, 0.05);
     sa_get_stats(scene.sa, &stats);

@@ -104,7 +104,8 @@ START_TEST(a_changed_key_violation_count_is_named)
             fab_sim_send(lab.sim, lab_node(&lab, ROGUE), 1, lid_of(&lab, t.node), bytes, reply), 1);
     transport_sim_kick(lab.sim_transport);
     data[3] ^= 1;
-    set(&lab, &t, data); /* the fourth guess of the key is right */
+    /* The fourth guess of the key is right. */
+    set(&lab, &t, data);
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     ck_assert_ptr_nonnull(
         strstr(lab_event(&lab, "settings-changed")->message, "3 M_Key violations"));
@@ -127,7 +128,8 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
                      FAB_OK);
     info.port_state = info.phys_state = 0;
     info.m_key = M_KEY + 1;
-    info.m_key_lease = 0; /* with a lease, the manager could restore the key when the lease ends */
+    /* With a lease, the manager could restore the key when the lease ends. */
+    info.m_key_lease = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);
     set(&lab, &t, data);

@@ -15,7 +15,8 @@
 #define INTERVAL_S 60
 #define CHANGES 100
 #define BATCH_MOST 8
-#define SLACK 1.05 /* a turn may pause for the sweeps that restore settings */
+/* A turn may pause for the sweeps that restore settings. */
+#define SLACK 1.05
 
 struct change {
     const struct kind *kind;

@@ -326,7 +326,8 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_uint_eq(status().traps.repressed, repressed + 9);
     ck_assert_ptr_null(lab_event(lab, "node-removed"));
     lab_await(lab, 1, "node-removed");
-    ck_assert_ptr_null(lab_event(lab, "trap-flood")); /* a burst within the limit is no flood */
+    /* A burst within the limit is no flood. */
+    ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 
 /* A change whose trap comes after a flood is found as soon as the bucket of the source has a token

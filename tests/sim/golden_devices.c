@@ -13,7 +13,8 @@
 #include "tests/support/golden.h"
 #include "tests/unit/testing.h"
 
-#define LINE 100 /* maximum width of a line; longer lists continue on the next line */
+/* Maximum width of a line; longer lists continue on the next line. */
+#define LINE 100
 /* number of forwarding table entries that are printed; the digest covers all entries */
 #define FIRST 12
 
@@ -342,7 +343,8 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim)
 struct places {
     FILE *out;
     uint32_t node;
-    int first, last; /* first and last port of the run that is not printed yet */
+    /* First and last port of the run that is not printed yet. */
+    int first, last;
     size_t column;
 };
 

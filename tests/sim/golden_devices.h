@@ -17,7 +17,8 @@ struct golden_item {
     int port; /* -1: the attribute belongs to the node */
     char *text;
 };
-struct golden_items { /* the items of a fabric, always in the same order */
+/* The items of a fabric, always in the same order. */
+struct golden_items {
     struct golden_item *item;
     size_t count, room;
 };

@@ -15,7 +15,8 @@
 struct lab_tap {
     struct transport base;
     struct lab *lab;
-    struct transport_mad reply; /* the MAD that the other manager is about to send */
+    /* The MAD that the other manager is about to send. */
+    struct transport_mad reply;
 };
 
 static void count(struct lab *lab, const struct fab_mad *mad)
@@ -353,7 +354,8 @@ void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
     lab->sm = NULL;
-    lab_run_for(lab, 0); /* the loop drops the results of workers, because their owner was freed */
+    /* The loop drops the results of workers, because their owner was freed. */
+    lab_run_for(lab, 0);
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
     bus_free(lab->bus);

@@ -20,7 +20,8 @@ struct lab_event {
     uint32_t port;
     uint64_t smps_sent; /* until then */
 };
-struct lab_tap; /* the transport of the sm, which passes MADs to the simulated fabric */
+/* The transport of the sm, which passes MADs to the simulated fabric. */
+struct lab_tap;
 struct lab {
     struct config config;
     struct loop *loop;
@@ -60,16 +61,21 @@ struct lab {
     /* True: the manager also asks other nodes with IsSM, which do not answer. False: every node
      * that is asked answers as the other manager. */
     bool silent_others;
-    uint8_t asked[256]; /* number of SubnGets(SMInfo) to each node while silent_others is set */
+    /* Number of SubnGets(SMInfo) to each node while silent_others is set. */
+    uint8_t asked[256];
     /* The other manager shows other.sm_key only to requests with this M_Key, as OpenSM does. */
     uint64_t other_m_key;
-    uint64_t m_key_seen; /* the M_Key in the last SubnGet(SMInfo) to the other manager */
-    uint32_t spoil;      /* one of this number of answers has a corrupted attribute; 0: none */
-    uint64_t prng;       /* for the corruption */
+    /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
+    uint64_t m_key_seen;
+    /* One of this number of answers has a corrupted attribute; 0: none. */
+    uint32_t spoil;
+    uint64_t prng; /* for the corruption */
     /* switch ports with this number acknowledge partition enforcement but do not set it; 0: none */
     uint8_t unenforcing;
-    const char *silent; /* a node that does not answer any request; NULL: none */
-    uint16_t lost;      /* requests of the manager for this attribute are lost; 0: none */
+    /* A node that does not answer any request; NULL: none. */
+    const char *silent;
+    /* Requests of the manager for this attribute are lost; 0: none. */
+    uint16_t lost;
 };
 
 /* Makes a fabric with a manager at its first adapter. The caller calls sm_start. state: the folder
@@ -91,8 +97,10 @@ void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *stat
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
-bool lab_is_idle(struct lab *lab);  /* a view is published and no round runs */
-bool lab_is_ready(struct lab *lab); /* idle, and a local repair would handle a link failure now */
+/* A view is published and no round runs. */
+bool lab_is_idle(struct lab *lab);
+/* Idle, and a local repair would handle a link failure now. */
+bool lab_is_ready(struct lab *lab);
 /* Runs the loop until an event of this type was emitted since the last lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */

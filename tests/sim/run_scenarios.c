@@ -24,7 +24,8 @@
 
 #define FILES_MAX 512
 #define TEXT_MAX (1u << 16)
-#define SECONDS_MAX 120 /* maximum real time of one run, in seconds */
+/* Maximum real time of one run, in seconds. */
+#define SECONDS_MAX 120
 
 struct job {
     bool verbose;

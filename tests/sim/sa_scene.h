@@ -35,10 +35,12 @@ struct scene {
     uint64_t tid;
     uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
-    uint16_t asker; /* if not 0: answers to other LIDs are not kept */
+    /* If not 0: answers to other LIDs are not kept. */
+    uint16_t asker;
     struct got got[REPORTS];
     unsigned reports;
-    uint16_t deaf;     /* LID of the host that does not answer reports; 0: all hosts answer */
+    /* LID of the host that does not answer reports; 0: all hosts answer. */
+    uint16_t deaf;
     uint64_t delay_us; /* time until a host answers a report */
 };
 static struct scene scene;
@@ -143,7 +145,8 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        store_flush(scene.lab.store); /* flush, because the thread of the store runs in real time */
+        /* Flush, because the thread of the store runs in real time. */
+        store_flush(scene.lab.store);
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);
     return fab_base_get_be16(scene.answer + 4);

@@ -49,16 +49,19 @@ double scenario_number(const struct scenario_line *line, const char *name, doubl
 
 struct scenario_result {
     bool good;
-    char message[512];     /* where and why the scenario failed */
-    uint64_t digest;       /* digest of all MADs and events with their times */
-    uint64_t mads, end_us; /* number of MADs sent; virtual time at the end */
+    char message[512]; /* where and why the scenario failed */
+    /* Digest of all MADs and events with their times. */
+    uint64_t digest;
+    /* Number of MADs sent; virtual time at the end. */
+    uint64_t mads, end_us;
 };
 struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
     FILE *summary;      /* gets the summary (stage_summary.c); NULL: none */
-    FILE *trace;        /* gets the text of which the digest is made; NULL: no trace */
+    /* Gets the text of which the digest is made; NULL: no trace. */
+    FILE *trace;
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
                   struct scenario_result *ret);
@@ -80,7 +83,8 @@ typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenari
 struct scenario_verb {
     const char *name;
     unsigned words_least, words_most;
-    const char *options; /* names of the options that the verb takes, each followed by a blank */
+    /* Names of the options that the verb takes, each followed by a blank. */
+    const char *options;
     /* the verb prepares the scenario before time begins, and is written without "at" */
     bool setup;
     scenario_act *act;

@@ -52,7 +52,8 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    if (len == SCENARIO_WORD) /* too long, so the word matches no name */
+    /* Too long, so the word matches no name. */
+    if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));
     else
         word[len] = '\0';

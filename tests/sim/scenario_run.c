@@ -234,7 +234,8 @@ static bool play_line(struct stage *s, const struct scenario_line *line)
         loop_timer_set(s->timer, line->at_us - now);
         return false;
     }
-    fab_sim_advance(s->sim, now); /* the simulator's time is the scenario's time */
+    /* The simulator's time is the scenario's time. */
+    fab_sim_advance(s->sim, now);
     if (!s->asked) {
         s->until_us = now + (uint64_t)scenario_number(line, "within", 0);
         stage_summary_line(s, line);

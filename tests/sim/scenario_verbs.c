@@ -268,7 +268,8 @@ VERB(do_power)
                    line->words[0], why);
 }
 
-VERB(do_ignore) /* Makes the conditions ignore a node, or include it again. */
+/* Makes the conditions ignore a node, or include it again. */
+VERB(do_ignore)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
     UNUSED(why);

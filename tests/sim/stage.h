@@ -23,7 +23,8 @@ struct stage_event {
     char type[32], subject[64], message[128];
 };
 struct stage_summary; /* stage_summary.c */
-struct stage_tap;     /* the transport between the manager and the fabric, which digests all MADs */
+/* The transport between the manager and the fabric, which digests all MADs. */
+struct stage_tap;
 struct stage {
     const struct scenario *scenario;
     struct scenario_run_config run;
@@ -36,8 +37,10 @@ struct stage {
     struct stage_tap *tap;
     struct stage_summary *summary; /* NULL: no summary is wanted */
     struct sm *sm;
-    struct pm *pm;       /* only if the scenario has the verb "counters" */
-    char state_dir[64];  /* state directory of the manager; "": it keeps no state */
+    /* Only if the scenario has the verb "counters". */
+    struct pm *pm;
+    /* State directory of the manager; "": it keeps no state. */
+    char state_dir[64];
     struct store *store; /* the store; NULL while there is none */
     bool narrow;         /* devices have error counters only in PortCounters */
     char seat[SCENARIO_WORD];
@@ -47,7 +50,8 @@ struct stage {
 
     size_t next; /* line */
     uint64_t begun_us;
-    bool asked; /* the line at `next` is an expectation that was checked before */
+    /* The line at `next` is an expectation that was checked before. */
+    bool asked;
     uint64_t until_us;
     struct loop_timer *timer;
 
@@ -57,7 +61,8 @@ struct stage {
     /* SubnSet requests of LFT blocks, and of any attribute, that the manager sent since the last
      * mark */
     uint64_t blocks, writes;
-    struct stage_outage *outages; /* nodes that lose power one after the other */
+    /* Nodes that lose power one after the other. */
+    struct stage_outage *outages;
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
     /* answers to requests to the manager, and refusals among them, since the last mark */

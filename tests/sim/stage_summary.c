@@ -14,9 +14,10 @@
 #include "tests/sim/stage.h"
 #include "tests/support/golden.h"
 
-#define KINDS 64  /* kinds of MADs after one statement */
-#define LIST 8    /* entries of lists that are printed */
-#define REPEATS 8 /* events of one type and statement that are printed */
+#define KINDS 64 /* kinds of MADs after one statement */
+#define LIST 8   /* entries of lists that are printed */
+/* Events of one type and statement that are printed. */
+#define REPEATS 8
 
 struct mads {
     uint8_t mgmt_class, method;

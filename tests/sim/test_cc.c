@@ -27,7 +27,8 @@ struct wire {
     uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
     uint32_t sent[LIDS];  /* all requests, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost */
-    bool sets_only;       /* of the requests to lost_lid, only Sets are lost */
+    /* Of the requests to lost_lid, only Sets are lost. */
+    bool sets_only;
     uint64_t waiting, most_waiting;
     uint16_t lid; /* the logs of this LID are corrupted */
     enum trick trick;
@@ -361,7 +362,8 @@ START_TEST(what_somebody_else_set_is_found)
                                  .tid = 9,
                                  .attr_id = FAB_CC_CA_SETTING};
     const struct fab_cc_ca_setting theirs = {.control_map = 0xffff};
-    lab_run_for(&lab, 60); /* the manager has read the devices again, and found no difference */
+    /* The manager has read the devices again, and found no difference. */
+    lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().writes, writes);
     ck_assert_uint_eq(status().changed, 0);
     ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
@@ -484,11 +486,13 @@ START_TEST(a_reload_tries_a_silent_device_again)
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     ck_assert(is_given_up(&lab));
-    lab_unlink(&lab, "leaf-002", 5); /* new tables, but the same settings of congestion control */
+    /* New tables, but the same settings of congestion control. */
+    lab_unlink(&lab, "leaf-002", 5);
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     lab_relink(&lab, "leaf-002", 5);
-    wire.lost_lid = 0; /* the device answers again, and its computed settings are the same */
+    /* The device answers again, and its computed settings are the same. */
+    wire.lost_lid = 0;
     cc_reload(cc);
     lab_run(&lab, 60, all_stand, "all devices are set");
     end();

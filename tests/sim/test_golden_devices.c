@@ -23,11 +23,12 @@
 
 enum verb {
     END,
-    DOWN,   /* pulls the cable at a port */
-    UP,     /* plugs in this cable again */
-    OFF,    /* switches a node off */
-    ON,     /* a node boots */
-    RENAME, /* gives a node the description `text`, and sends trap 144 */
+    DOWN, /* pulls the cable at a port */
+    UP,   /* plugs in this cable again */
+    OFF,  /* switches a node off */
+    ON,   /* a node boots */
+    /* Gives a node the description `text`, and sends trap 144. */
+    RENAME,
     RELOAD, /* the manager reads the settings file `text` */
     /* an adapter joins the multicast group whose MGID ends with `port`; with a `text`, another
      * adapter also joins as send-only member */
@@ -35,7 +36,8 @@ enum verb {
     LEAVE, /* and leaves it */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
     ALIAS,
-    PATHS,   /* an adapter requests the path to the adapter `text` */
+    /* An adapter requests the path to the adapter `text`. */
+    PATHS,
     SWEEP,   /* an operator requests a heavy sweep */
     REROUTE, /* new tables */
     DISABLE, /* an operator disables a port */
@@ -54,7 +56,8 @@ struct step {
     const char *text;
 };
 struct scene {
-    const char *name; /* name of the files NAME.yaml (settings) and NAME.golden */
+    /* Name of the files NAME.yaml (settings) and NAME.golden. */
+    const char *name;
     struct fab_builder *(*fabric)(void);
     bool congestion; /* congestion control runs, too */
     struct step steps[16];
@@ -67,7 +70,8 @@ static struct run {
     struct lab lab;
     struct sa *sa;
     struct cc *cc;
-    struct transport wire; /* the transport of the agent of subnet administration */
+    /* The transport of the agent of subnet administration. */
+    struct transport wire;
     uint8_t answer[FAB_MAD_SIZE];
     bool answered;
     struct golden_items before;
@@ -75,7 +79,8 @@ static struct run {
     FILE *events; /* of this step */
     char *event_text;
     size_t event_len;
-    struct kind { /* MADs of one kind that devices got in this step */
+    /* MADs of one kind that devices got in this step. */
+    struct kind {
         uint8_t mgmt_class, method;
         uint16_t attr_id;
         uint32_t count;
@@ -83,8 +88,9 @@ static struct run {
         uint64_t digest;
     } kinds[KINDS];
     unsigned kind_count;
-    struct golden_items transient; /* fields of Sets that the device does not keep */
-    char lft_order[160];           /* the first LFT blocks written */
+    /* Fields of Sets that the device does not keep. */
+    struct golden_items transient;
+    char lft_order[160]; /* the first LFT blocks written */
 } run;
 
 /* ---- what devices get ------------------------------------------------------------------------ */
@@ -586,7 +592,8 @@ static void play(const struct scene *scene)
     char file[200], *text;
     size_t len;
     memset(&run, 0, sizeof run);
-    unsetenv("TEST_SEED"); /* the golden files are for the default seed */
+    /* The golden files are for the default seed. */
+    unsetenv("TEST_SEED");
     run.out = open_memstream(&text, &len);
     run.events = open_memstream(&run.event_text, &run.event_len);
     lab_open_virtual(&run.lab, scene->fabric(), NULL);

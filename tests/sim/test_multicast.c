@@ -17,7 +17,8 @@
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
-#define GROUPS 40 /* number of groups, which need two blocks of the tables */
+/* Number of groups, which need two blocks of the tables. */
+#define GROUPS 40
 #define PATIENCE_S 30
 #define DEAD_MOST 5
 
@@ -31,9 +32,11 @@ struct world {
     const struct fab_fabric *f; /* the cabling */
     struct fab_prng r;
     uint8_t (*member)[GROUPS]; /* [port_count] JoinState of the ports of adapters */
-    bool *dead;                /* [port_count] whether the cable at the port is pulled */
-    uint32_t self;             /* the port of the manager */
-    uint32_t off;              /* the switch that is switched off, or FAB_NONE */
+    /* [port_count] whether the cable at the port is pulled. */
+    bool *dead;
+    uint32_t self; /* the port of the manager */
+    /* The switch that is switched off, or FAB_NONE. */
+    uint32_t off;
     unsigned faults, joins, leaves, dropped;
     struct loop_timer *timer;
     uint64_t end_us;
@@ -527,7 +530,8 @@ START_TEST(an_unproved_tree_is_not_written)
     ck_assert_msg(strstr(e->message, "MLID 0xc0") != NULL, "%s", e->message);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab.sets_mft, 0);
-    join_in_lab(&lab, "host-0007", 0); /* the manager reports the spoiled tree only once */
+    /* The manager reports the spoiled tree only once. */
+    join_in_lab(&lab, "host-0007", 0);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
     spoil_tree(&lab); /* back */
@@ -643,7 +647,8 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
     lab_unlink(&lab, "host-0003", 1);
     lab_run_for(&lab, 4);
     ck_assert(is_written(&lab));
-    ck_assert_uint_eq(entries(&lab), 3); /* the two remaining members still reach each other */
+    /* The two remaining members still reach each other. */
+    ck_assert_uint_eq(entries(&lab), 3);
     lab_run_for(&lab, 2);
     ck_assert(is_written(&lab));
     ck_assert_uint_eq(entries(&lab), 0);
@@ -756,7 +761,8 @@ START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
     ck_assert_uint_ge(lab.gets_mft, 9);
     lab.lost = FAB_ATTR_MFT;
     join_in_lab(&lab, "host-0002", 1);
-    lab_run_for(&lab, 35); /* the manager has asked without success after 0, 1, 3, 7, 15 and 31 s */
+    /* The manager has asked without success after 0, 1, 3, 7, 15 and 31 s. */
+    lab_run_for(&lab, 35);
     sm_get_multicast(lab.sm, &status);
     ck_assert_uint_eq(status.unresponsive, 1);
     lab_forget_writes(&lab);

@@ -14,7 +14,8 @@
 #include "tests/sim/lab.h"
 
 #define SENT_MOST 8192
-#define EARLY 16 /* number of ports that are read before their time */
+/* Number of ports that are read before their time. */
+#define EARLY 16
 
 struct sent {
     uint64_t us;

@@ -23,7 +23,8 @@ struct rig {
     struct transport *sim_transport, *transport;
     struct sm *sm;
     char folder[32], path[64];
-    char story[STORY_ROOM]; /* text of all events, and of the tables that were published */
+    /* Text of all events, and of the tables that were published. */
+    char story[STORY_ROOM];
     size_t story_len;
     bool stopped; /* the recorder has reported that it stopped */
 };
@@ -195,7 +196,8 @@ static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, st
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    if (quiet) /* the times in damaged recordings can be far in the future */
+    /* The times in damaged recordings can be far in the future. */
+    if (quiet)
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,
                                   sizeof(why));

@@ -32,12 +32,16 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    unsigned count, finished[ASKERS], done; /* the order in which the requests were answered */
-    unsigned began[ASKERS], begun;          /* the order in which their tables began to arrive */
+    /* The order in which the requests were answered. */
+    unsigned count, finished[ASKERS], done;
+    /* The order in which their tables began to arrive. */
+    unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
-    unsigned refuse;  /* number of sends that the transport refuses because it is busy */
-    uint16_t flooder; /* LID of a host whose answers are only counted */
+    /* Number of sends that the transport refuses because it is busy. */
+    unsigned refuse;
+    /* LID of a host whose answers are only counted. */
+    uint16_t flooder;
     unsigned told_busy, told_else;
 };
 
@@ -305,7 +309,8 @@ START_TEST(hosts_take_turns)
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    ck_assert_uint_le(place, 2); /* the agent collected the table of this host in its turn */
+    /* The agent collected the table of this host in its turn. */
+    ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;

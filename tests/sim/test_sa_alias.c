@@ -16,7 +16,8 @@
 #include "tests/sim/lab.h"
 
 #define SM_KEY 1
-#define MINE 2 /* LID of the requesting host, and LID of another host */
+/* LID of the requesting host, and LID of another host. */
+#define MINE 2
 #define THEIRS 3
 
 static struct lab lab;

@@ -40,7 +40,8 @@ START_TEST(subscriptions_are_listed_and_ended)
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.trap, 65);
-    ck_assert_uint_eq(got.info.qpn, 0); /* hosts without the sa_key do not see the QPN */
+    /* Hosts without the sa_key do not see the QPN. */
+    ck_assert_uint_eq(got.info.qpn, 0);
     ck_assert_uint_eq(inform_record(host_lid(2), SM_KEY, 1, 1, &got), 0);
     ck_assert_uint_eq(got.info.qpn, 1);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 2, &got), FAB_SA_NO_RECORDS);

@@ -38,7 +38,8 @@ struct walk {
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
-    uint8_t (*vl)[16];          /* the VL for each SL: index first_vl[node] + in * ports + out */
+    /* The VL for each SL: index first_vl[node] + in * ports + out. */
+    uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
     bool *seen; /* [HOSTS][HOSTS] */
@@ -196,7 +197,8 @@ static void read_all(void)
 struct way {
     uint32_t mbps;
     uint8_t mtu;
-    uint32_t last; /* the last channel: a sending port and a VL */
+    /* The last channel: a sending port and a VL. */
+    uint32_t last;
 };
 
 static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)

@@ -201,7 +201,8 @@ START_TEST(time_jumps)
     x.timers[1] = loop_timer_new(x.loop, ring_b, &x);
     x.timers[2] = loop_timer_new(x.loop, ring_c, &x);
     loop_timer_set(x.timers[1], 7000000);
-    loop_timer_set(x.timers[1], 5000000); /* the timer set before `a` fires before it */
+    /* The timer set before `a` fires before it. */
+    loop_timer_set(x.timers[1], 5000000);
     loop_timer_set(x.timers[0], 5000000);
     loop_timer_set(x.timers[2], 1000000);
     ck_assert(loop_timer_pending(x.timers[1]));

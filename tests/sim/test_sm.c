@@ -62,7 +62,8 @@ START_TEST(messages_have_names)
         ck_assert_str_eq(name, nodes[i].port);
         sm_place_name(f, 0x11, 2, name);
         ck_assert_str_eq(name, nodes[i].port);
-        sm_place_name(f, 0x11, 5, name); /* the node had more ports when it was last seen */
+        /* The node had more ports when it was last seen. */
+        sm_place_name(f, 0x11, 5, name);
         ck_assert_str_eq(name, "0x0000000000000011/5");
         sm_place_name(f, 0x12, 2, name);
         ck_assert_str_eq(name, "0x0000000000000012/2");
@@ -478,8 +479,9 @@ END_TEST
 START_TEST(a_class_below_its_share_is_told_of)
 {
     static const struct {
-        const char *arbitration; /* the configured table; NULL: computed from the shares */
-        const char *subject;     /* NULL: no event */
+        /* The configured table; NULL: computed from the shares. */
+        const char *arbitration;
+        const char *subject; /* NULL: no event */
     } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct lab lab;

@@ -69,7 +69,8 @@ START_TEST(a_trap_by_lid_is_repressed)
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     ck_assert_mem_eq(lab.reply, expect, sizeof expect);
-    trap[17] = FAB_ATTR_PORT_INFO; /* this trap is no notice, so it gets no answer */
+    /* This trap is no notice, so it gets no answer. */
+    trap[17] = FAB_ATTR_PORT_INFO;
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     lab_close(&lab);
@@ -100,7 +101,8 @@ static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, ui
 {
     struct fab_sm_info answer;
     uint8_t told = lab->other.state;
-    if (what != FAB_SM_HANDOVER) /* after a HANDOVER, the other manager is in standby */
+    /* After a HANDOVER, the other manager is in standby. */
+    if (what != FAB_SM_HANDOVER)
         lab->other.state = sender_state;
     send_control(lab, what, sender_state);
     lab_run_for(lab, 0.005);
@@ -135,7 +137,8 @@ START_TEST(takes_the_mastership_that_is_handed_over)
     lab.other.priority = 0;
     lab_forget_events(&lab);
     ck_assert_uint_eq(control(&lab, FAB_SM_HANDOVER, FAB_SM_MASTER, &state), 0);
-    ck_assert_uint_eq(state, FAB_SM_MASTER); /* the manager is master at once, without a sweep */
+    /* The manager is master at once, without a sweep. */
+    ck_assert_uint_eq(state, FAB_SM_MASTER);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
     struct sm_status status;
     sm_get_status(lab.sm, &status);

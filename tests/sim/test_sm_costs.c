@@ -245,7 +245,8 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
     /* leaf-001 is the root of the labels: two writes remove the detours of the spines to it */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
-    ck_assert_uint_eq(c.port_sets, 4); /* both ports, to configure them and to make them Active */
+    /* Both ports, to configure them and to make them Active. */
+    ck_assert_uint_eq(c.port_sets, 4);
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-002", 2, false);
     ck_assert_uint_le(c.mads, most[_i].lost_host);

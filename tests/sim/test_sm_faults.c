@@ -415,7 +415,8 @@ START_TEST(finds_out_that_a_switch_is_off)
     for (uint8_t port = 1; port <= 6; port++)
         ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
     struct fab_sim_delivery mail;
-    while (fab_sim_receive(lab.sim, &mail)) /* discards the traps, as if they were lost */
+    /* Discards the traps, as if they were lost. */
+    while (fab_sim_receive(lab.sim, &mail))
         ;
     ck_assert_uint_eq(fab_sim_repeat_traps(lab.sim) > 0, true);
     transport_sim_kick(lab.sim_transport);
@@ -612,7 +613,8 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
 /* Pulls a cable in the phase "adopting" of the next sweep. */
 struct pull {
     struct lab *lab;
-    struct loop_timer *timer; /* looks at the phase in each iteration of the loop */
+    /* Looks at the phase in each iteration of the loop. */
+    struct loop_timer *timer;
     const char *node;
     uint8_t port;
     bool done;

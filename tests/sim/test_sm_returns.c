@@ -20,7 +20,8 @@
 
 /* ---- the judge ------------------------------------------------------------------------------- */
 
-struct flight { /* an LFT write that was sent and is not answered */
+/* An LFT write that was sent and is not answered. */
+struct flight {
     uint64_t tid;
     uint32_t sw, block;
     uint8_t data[FAB_LFT_BLOCK];
@@ -31,10 +32,14 @@ struct judge {
     bool on; /* false: the writes are not judged */
     /* No mixture may lose a pair of endports that has a path, except as the round announced. */
     bool lossless;
-    uint64_t announced;  /* number of pairs that the round announced to have no path */
-    unsigned events;     /* number of events before the writes of the round */
-    uint64_t round;      /* number of SMPs sent before the round that writes */
-    uint64_t allowed;    /* number of pairs of endports without a path when the round began */
+    /* Number of pairs that the round announced to have no path. */
+    uint64_t announced;
+    /* Number of events before the writes of the round. */
+    unsigned events;
+    /* Number of SMPs sent before the round that writes. */
+    uint64_t round;
+    /* Number of pairs of endports without a path when the round began. */
+    uint64_t allowed;
     unsigned judgements; /* number of mixtures judged */
     unsigned paused;     /* number of mixtures that lost pairs */
     unsigned lft_writes, port_writes, gets_of_tables;
@@ -313,7 +318,8 @@ END_TEST
 /* ---- random losses and returns --------------------------------------------------------------- */
 
 struct links {
-    uint32_t port[LINKS]; /* one port of each ISL, in the simulated fabric */
+    /* One port of each ISL, in the simulated fabric. */
+    uint32_t port[LINKS];
     bool dead[LINKS];
     uint32_t count;
 };

@@ -23,8 +23,9 @@
 
 static struct {
     uint32_t changes, writes, lost, paused, unsafe;
-    uint64_t lost_before; /* number of pairs without a path before the change */
-    uint8_t *before;      /* the tables before the change */
+    /* Number of pairs without a path before the change. */
+    uint64_t lost_before;
+    uint8_t *before; /* the tables before the change */
     bool watching;
 } seen;
 
@@ -309,7 +310,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     sm_start(lab.sm);
     lab_run(&lab, 20, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < changes; i++) {
-        if (i == 0) { /* only once, so that no link is held down for flapping */
+        if (i == 0) {
+            /* Only once, so that no link is held down for flapping. */
             lose_links(&lab, prng);
             continue;
         }
@@ -422,10 +424,13 @@ END_TEST
 /* ---- failed writes of a local repair --------------------------------------------------------- */
 
 static struct {
-    uint32_t accepted;   /* number of LFT writes of the repair that reach their switch */
-    bool lossy;          /* later LFT writes are lost */
-    bool awaited;        /* the view is compared when the sweep after the repair begins */
-    uint32_t found, bad; /* comparisons, and those with pairs without a path */
+    /* Number of LFT writes of the repair that reach their switch. */
+    uint32_t accepted;
+    bool lossy; /* later LFT writes are lost */
+    /* The view is compared when the sweep after the repair begins. */
+    bool awaited;
+    /* Comparisons, and those with pairs without a path. */
+    uint32_t found, bad;
 } failing;
 
 /* Compares the verdict of the view with the judge of the tables in the devices. */
@@ -480,7 +485,8 @@ static void fail_to_repair(uint32_t accepted, bool second)
     lab_run_for(&lab, 20);
     ck_assert(!failing.awaited);
     ck_assert_uint_gt(failing.bad, bad_before);
-    compare_verdicts(&lab); /* a sweep has failed to repeat the writes */
+    /* A sweep has failed to repeat the writes. */
+    compare_verdicts(&lab);
     failing.lossy = false;
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 20);

@@ -26,7 +26,8 @@ struct walk {
     const struct fab_fabric *f;
     const struct fab_blocks *tables;
     uint16_t mlid;
-    bool *named; /* [port_count] whether the MFT entry of the switch contains the port */
+    /* [port_count] whether the MFT entry of the switch contains the port. */
+    bool *named;
     /* [port_count] how often a packet came in by this port, or left through it to an endport */
     uint16_t *came;
     uint32_t steps;
@@ -98,12 +99,15 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* Members are numbers of endports: first ports of adapters, then ports 0 of switches. */
 struct world {
-    struct fab_fabric *whole, *now; /* the fabric without faults, and with the present faults */
+    /* The fabric without faults, and with the present faults. */
+    struct fab_fabric *whole, *now;
     struct fab_mcast_trees *trees;
     struct fab_prng r;
     uint32_t ends;
-    uint32_t *end;             /* [ends] port ids in the fabric without faults */
-    uint8_t (*member)[GROUPS]; /* [ends] 1: receives packets; 2: only sends packets */
+    /* [ends] port ids in the fabric without faults. */
+    uint32_t *end;
+    /* [ends] 1: receives packets; 2: only sends packets. */
+    uint8_t (*member)[GROUPS];
     /* bitset of the ports of failed links, in the fabric without faults */
     uint64_t *dead;
 };

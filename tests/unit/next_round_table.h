@@ -9,23 +9,24 @@
 
 #include "fabricd/sm/core/next_round.h"
 
-enum { /* the members of struct sm_facts, in their order */
-       KNOWN = 1 << 0,
-       SETTLING = 1 << 1,
-       READY = 1 << 2,
-       OVERDUE = 1 << 3,
-       PROBES = 1 << 4,
-       MANY = 1 << 5,
-       TARGETS = 1 << 6,
-       HEAVY = 1 << 7,
-       BACKGROUND = 1 << 8,
-       BEHIND = 1 << 9,
-       REROUTE = 1 << 10,
-       REBALANCE = 1 << 11,
-       LIGHT = 1 << 12,
-       PORT = 1 << 13,
-       KEYS = 1 << 14,
-       ALL_FACTS = (1 << 15) - 1
+/* The members of struct sm_facts, in their order. */
+enum {
+    KNOWN = 1 << 0,
+    SETTLING = 1 << 1,
+    READY = 1 << 2,
+    OVERDUE = 1 << 3,
+    PROBES = 1 << 4,
+    MANY = 1 << 5,
+    TARGETS = 1 << 6,
+    HEAVY = 1 << 7,
+    BACKGROUND = 1 << 8,
+    BEHIND = 1 << 9,
+    REROUTE = 1 << 10,
+    REBALANCE = 1 << 11,
+    LIGHT = 1 << 12,
+    PORT = 1 << 13,
+    KEYS = 1 << 14,
+    ALL_FACTS = (1 << 15) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)

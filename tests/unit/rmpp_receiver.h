@@ -27,12 +27,14 @@ struct rmpp_receiver_config {
 struct rmpp_receiver {
     struct rmpp_receiver_config config;
     uint8_t head[FAB_SA_DATA]; /* headers of the first segment */
-    uint8_t *data;             /* the data received so far, without headers; owned by this struct */
+    /* The data received so far, without headers; owned by this struct. */
+    uint8_t *data;
     size_t len, room;
     /* segment numbers: the last segment received in order, and the last one that the window permits
      */
     uint32_t got, window_last;
-    uint32_t announced; /* PayloadLength of the first segment; 0: not given */
+    /* PayloadLength of the first segment; 0: not given. */
+    uint32_t announced;
     uint64_t deadline;
     enum fab_rmpp_state state;
 };

@@ -19,12 +19,14 @@ struct lab {
     uint8_t up;    /* port of `leaf` to a spine */
     uint32_t spine;
 };
-struct lab lab_new(void);     /* as after power-on */
-struct lab lab_managed(void); /* LIDs are node ids + 1, and all links are Active */
+struct lab lab_new(void); /* as after power-on */
+/* LIDs are node ids + 1, and all links are Active. */
+struct lab lab_managed(void);
 /* as lab_managed, and a manager is attached to the port of the first host */
 struct lab lab_manager(void);
 void lab_free(struct lab *x);
-uint32_t uplink(const struct lab *x); /* returns a port of the leaf to a spine, other than `up` */
+/* Returns a port of the leaf to a spine, other than `up`. */
+uint32_t uplink(const struct lab *x);
 
 /* Sends a request by directed route. `data` has the attribute, and on return the attribute of the
  * answer. Returns the SMP status; -1: no answer. */

@@ -157,7 +157,8 @@ START_TEST(invalid_lids_are_replaced)
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0xc000, 0xffff, 5, 6});
     struct result r = assign(f, 1, NULL, 0);
-    ck_assert_uint_eq(r.note_count, 2); /* some devices report 0xffff for none; 5 is not aligned */
+    /* Some devices report 0xffff for none; 5 is not aligned. */
+    ck_assert_uint_eq(r.note_count, 2);
     ck_assert_int_eq(r.notes[0].kind, FAB_NOTE_INVALID_LID);
     ck_assert_uint_eq(r.notes[0].lid, 0xc000);
     ck_assert_uint_eq(r.notes[1].lid, 5);

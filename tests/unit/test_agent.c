@@ -13,7 +13,8 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    unsigned sent_count, busy; /* busy: number of sends that the transport refuses */
+    /* Busy: number of sends that the transport refuses. */
+    unsigned sent_count, busy;
     int answers, timeouts, unsolicited;
     struct fab_path path;
 };
@@ -123,7 +124,8 @@ START_TEST(keeps_what_a_busy_transport_did_not_take)
         ask(&f);
     agent_pump(f.agent);
     ck_assert_uint_eq(f.sent_count, 0);
-    run_for(&f, 20000); /* the agent tries again, although no MAD arrives */
+    /* The agent tries again, although no MAD arrives. */
+    run_for(&f, 20000);
     ck_assert_uint_eq(f.sent_count, 3);
     /* no transaction ID was used twice */
     ck_assert_uint_ne(f.sent[0].bytes[15], f.sent[1].bytes[15]);
@@ -246,7 +248,8 @@ START_TEST(each_class_has_its_agent)
     transport_hand_up(&f.transport, batch, 5);
     ck_assert_int_eq(f.answers, 2);
     ck_assert_int_eq(queries, 2);
-    ck_assert_int_eq(f.unsolicited, 1); /* a MAD of a class without an agent */
+    /* A MAD of a class without an agent. */
+    ck_assert_int_eq(f.unsolicited, 1);
     agent_free(sa);
     transport_hand_up(&f.transport, &query, 1);
     ck_assert_int_eq(queries, 2);

@@ -11,7 +11,8 @@
 
 #define LEN 224
 #define SECOND UINT64_C(1000000)
-#define TICKS 976562u /* ticks of 1.024 us in a second */
+/* Ticks of 1.024 us in a second. */
+#define TICKS 976562u
 
 static uint32_t read_ca(struct fab_congestion_log *log, const struct fab_cc_log_ca *is, uint64_t at)
 {

@@ -204,7 +204,8 @@ START_TEST(a_targeted_sweep_restores_excluded_links)
     silence(&x, "spine-002");
     ck_assert_int_eq(fab_discover_silent_new(&guid, 1, link, LEAVES, &silent), FAB_OK);
     for (int scoped = 0; scoped < 2; scoped++) {
-        fab_fabric_unref(x.former); /* as the manager, which has the snapshot without the links */
+        /* As the manager, which has the snapshot without the links. */
+        fab_fabric_unref(x.former);
         x.former = fab_fabric_ref(base);
         struct fab_fabric *f = discover(&x, scoped ? base : NULL, silent, &link[0].guid[1], 1);
         ck_assert_uint_eq(x.unresponsive, 0);

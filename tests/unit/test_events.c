@@ -143,7 +143,8 @@ START_TEST(an_event_has_what_its_row_says)
     ck_assert_int_eq(bus_subscribe(b, emit_once_more, &last), FAB_OK);
     ck_assert_int_eq(bus_subscribe(b, keep, &last), FAB_OK);
     emit(b);
-    ck_assert_uint_eq(last.count, 2); /* the second event waited until the first was passed on */
+    /* The second event waited until the first was passed on. */
+    ck_assert_uint_eq(last.count, 2);
     ck_assert_str_eq(event_rows[EVENT_link_unhealthy].type, "link-unhealthy");
     ck_assert_int_eq((int)last.event.severity, EVENT_WARNING);
     ck_assert_uint_eq(last.event.guid, 7);

@@ -14,7 +14,8 @@
 struct measure {
     uint32_t hosts, switches, trunks;
     uint32_t least, most; /* ISLs of a switch */
-    uint32_t diameter;    /* maximum number of ISLs on a shortest path between hosts */
+    /* Maximum number of ISLs on a shortest path between hosts. */
+    uint32_t diameter;
 };
 
 static uint32_t trunks_of(const struct fab_fabric *f, uint32_t sw)

@@ -163,7 +163,8 @@ START_TEST(fat_tree_ranks_are_what_they_seem)
     ck_assert_str_eq(peer_desc(f, 8, 3), "core-001");
     ck_assert_str_eq(peer_desc(f, 8, 4), "core-003");
     ck_assert_str_eq(peer_desc(f, 9, 3), "core-002");
-    for (uint8_t port = 1; port <= 4; port++) /* a core has one link to each pod */
+    /* A core has one link to each pod. */
+    for (uint8_t port = 1; port <= 4; port++)
         ck_assert_uint_eq((fab_fabric_peer_node(f, fab_fabric_port_id(f, 16, port)) - 8) / 2,
                           port - 1u);
     fab_fabric_unref(f);

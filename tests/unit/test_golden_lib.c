@@ -26,8 +26,10 @@ struct world {
     FILE *out;
     struct fab_fabric *f;
     struct fab_policy policy;
-    struct fab_target *whole; /* tables of the first engine that supports the fabric */
-    uint64_t seen[16];        /* digests of LFTs whose repairs and plans are printed */
+    /* Tables of the first engine that supports the fabric. */
+    struct fab_target *whole;
+    /* Digests of LFTs whose repairs and plans are printed. */
+    uint64_t seen[16];
     unsigned seen_count;
 };
 

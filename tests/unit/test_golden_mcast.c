@@ -30,7 +30,8 @@ static uint64_t hash_tables(uint64_t hash, const struct world *w)
 {
     const struct fab_blocks *tables = fab_mcast_trees_tables(w->trees);
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
-    uint64_t sum = 0; /* the sum of digests does not depend on the order of the blocks */
+    /* The sum of digests does not depend on the order of the blocks. */
+    uint64_t sum = 0;
     for (size_t i = 0; i < tables->count; i++)
         if (memcmp(tables->block[i].entry, zeros, sizeof zeros) != 0)
             sum += hash_entries(

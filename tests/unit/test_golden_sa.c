@@ -9,7 +9,8 @@
 #include "tests/unit/sa_place.h"
 
 #define REQUESTS 300
-#define ANSWERS 40 /* maximum number of records of an answer that are part of the digest */
+/* Maximum number of records of an answer that are part of the digest. */
+#define ANSWERS 40
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {

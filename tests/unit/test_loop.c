@@ -17,7 +17,8 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    atomic_int left; /* set by jobs that run at the same time */
+    /* Set by jobs that run at the same time. */
+    atomic_int left;
     int done;
 };
 

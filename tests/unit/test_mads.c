@@ -199,7 +199,8 @@ START_TEST(timeouts_double_and_end)
         ck_assert(fab_mads_output(m, now, mad, &to));
         if (try == 0)
             memcpy(first, mad, sizeof first);
-        ck_assert_mem_eq(mad, first, sizeof mad); /* the retry is the same MAD with the same TID */
+        /* The retry is the same MAD with the same TID. */
+        ck_assert_mem_eq(mad, first, sizeof mad);
         uint64_t deadline = now + ((uint64_t)TIMEOUT << try);
         ck_assert_uint_eq(fab_mads_deadline(m), deadline);
         fab_mads_expire(m, deadline - 1);
@@ -359,7 +360,8 @@ START_TEST(cancel_forgets_everything_quietly)
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);
-    fab_mads_output(m, 0, mads[2], &to); /* this request is in flight, like 1; 3 is queued */
+    /* This request is in flight, like 1; 3 is queued. */
+    fab_mads_output(m, 0, mads[2], &to);
     fab_mads_cancel_all(m);
     ck_assert(fab_mads_idle(m));
     ck_assert_uint_eq(fab_mads_deadline(m), UINT64_MAX);
@@ -490,7 +492,8 @@ START_TEST(the_last_tries_have_other_keys)
     static const struct {
         uint32_t retries;
         uint64_t last[FAB_MADS_LAST_KEYS];
-        uint8_t sent[5]; /* index of the key of each try; 0: no further try */
+        /* Index of the key of each try; 0: no further try. */
+        uint8_t sent[5];
     } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
                  {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},
                  {0, {2, 0}, {1, 2}},       {0, {0, 0}, {1}}};
@@ -542,7 +545,8 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
-    ck_assert(!fab_mads_idle(m)); /* idle only after the source was called again */
+    /* Idle only after the source was called again. */
+    ck_assert(!fab_mads_idle(m));
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));
     fab_mads_free(m);

@@ -50,7 +50,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
         ck_assert_uint_eq(pump(m, now, wire), expected);
         answer_all(m, ++now, wire, expected);
     }
-    for (uint32_t i = 0; i < 10; i++) { /* repeated losses lower the window to its minimum */
+    for (uint32_t i = 0; i < 10; i++) {
+        /* Repeated losses lower the window to its minimum. */
         uint32_t n = pump(m, ++now, wire);
         for (uint32_t k = 0; k < n; k++)
             fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[k], FAB_MAD_SIZE, true);
@@ -151,7 +152,8 @@ static void request_done(void *ctx, uint64_t tag, const struct fab_mads_answer *
     w->ok += a->status == FAB_OK;
     w->timeouts += a->status == FAB_E_TIMEOUT;
     w->refused += a->status == FAB_E_REFUSED;
-    if (a->data != NULL) /* the simulated device wrote the request's number into its response */
+    /* The simulated device wrote the request's number into its response. */
+    if (a->data != NULL)
         w->bad |= a->data[0] != (uint8_t)tag;
     else
         w->bad |= a->status != FAB_E_TIMEOUT;

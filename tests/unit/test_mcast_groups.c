@@ -390,7 +390,8 @@ START_TEST(each_component_of_a_join_is_compared)
         r.port_gid[1] = host(&w, 2);
         r.join_state = FAB_JOIN_FULL;
         ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
-        r.pkey &= 0x7fff; /* the membership bit of the P_Key is not compared */
+        /* The membership bit of the P_Key is not compared. */
+        r.pkey &= 0x7fff;
         ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
         r.qkey ^= i == 0;
         r.mlid ^= i == 1;

@@ -26,7 +26,8 @@ START_TEST(every_member_is_reached_once_through_all_changes)
         live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
     live(leaf_spine(6, 4, 4), seed, 1500);
     live(leaf_spine(4, 1, 3), seed, 500);
-    live(leaf_spine(2, 1, 36), seed, 300); /* ports in all three positions of an MFT block */
+    /* Ports in all three positions of an MFT block. */
+    live(leaf_spine(2, 1, 36), seed, 300);
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
     ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);
@@ -96,7 +97,8 @@ START_TEST(high_mlids_go_round_small_tables)
     ck_assert_uint_eq(d.least, 64);
     const struct {
         uint32_t root, slot;
-        uint16_t hops[5]; /* leaves 0 to 2, spines 3 and 4 */
+        /* Leaves 0 to 2, spines 3 and 4. */
+        uint16_t hops[5];
     } rows[] = {
         {1, 63, {2, 0, 2, 1, 1}},  {1, 64, {2, 0, 2, U, 1}}, {2, 64, {2, 2, 0, U, 1}},
         {2, 128, {U, 2, 0, U, 1}}, {2, 64, {2, 2, 0, U, 1}}, {1, 64, {2, 0, 2, U, 1}},
@@ -106,7 +108,8 @@ START_TEST(high_mlids_go_round_small_tables)
         const uint16_t *hops = fab_mcast_distances_to(&d, rows[i].root, rows[i].slot);
         for (uint32_t sw = 0; sw < 5; sw++)
             ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
-        if (rows[i].slot >= d.least) { /* distances that are stored for the next call */
+        if (rows[i].slot >= d.least) {
+            /* Distances that are stored for the next call. */
             ck_assert_uint_eq(d.avoid_root, rows[i].root);
             ck_assert_uint_eq(d.avoid_slot, rows[i].slot);
         }

@@ -20,7 +20,8 @@ struct world {
     struct fab_fabric *f;
     struct fab_policy policy;
     struct fab_target *target;
-    struct fab_observed held; /* what the devices hold; all blocks are known */
+    /* What the devices hold; all blocks are known. */
+    struct fab_observed held;
 };
 
 static struct world world_of(struct fab_fabric *f)

@@ -13,7 +13,8 @@
 
 #define MOST_LOST 12
 
-static uint64_t behind_silent; /* number of compared routes through a silent switch */
+/* Number of compared routes through a silent switch. */
+static uint64_t behind_silent;
 
 static struct fab_fabric *fabric_of(uint64_t seed)
 {

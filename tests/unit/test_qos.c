@@ -75,12 +75,14 @@ END_TEST
 START_TEST(so_with_too_few_lanes_and_sls)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 6, 1}, true, 1), 3);
-    w.p.max_op_vls = 3; /* 4 VLs: two sets of two VLs for four classes */
+    /* 4 VLs: two sets of two VLs for four classes. */
+    w.p.max_op_vls = 3;
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
-    ck_assert_uint_eq(w.report.note[0].other, 1); /* it never shares VLs with the default class */
+    /* It never shares VLs with the default class. */
+    ck_assert_uint_eq(w.report.note[0].other, 1);
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "torus, 4 VLs");
@@ -131,7 +133,8 @@ START_TEST(parts_do_not_prove_the_whole)
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     struct fab_vls bad;
     ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
-    for (unsigned e = 0; e < bad.sls; e++) /* class 1: the engine's VLs, in reverse order */
+    /* Class 1: the engine's VLs, in reverse order. */
+    for (unsigned e = 0; e < bad.sls; e++)
         for (unsigned in = 0; in < bad.classes; in++)
             for (unsigned out = 0; out < bad.classes; out++)
                 bad.vl[in][out][bad.sl[1][e]] = 1 - bad.vl[in][out][e];
@@ -158,7 +161,8 @@ START_TEST(vls_out_of_range_are_refused)
                                   .vls = &w.t->vls,
                                   .policy = &w.p,
                                   .max_hops = 64};
-    w.p.max_op_vls = 2; /* three VLs are needed, and there are two */
+    /* Three VLs are needed, and there are two. */
+    w.p.max_op_vls = 2;
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     ck_assert_uint_gt(v.beyond, 0);
     ck_assert(!fab_verify_verdict_good(&v));

@@ -39,7 +39,8 @@ static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint3
     struct turn high = {.entry = a->high, .count = a->highs, .at = a->highs - 1u};
     struct turn low = {.entry = a->low, .count = a->lows, .at = a->lows - 1u};
     const bool urgent = waits(&high, busy), others = waits(&low, busy);
-    int64_t spent = 0; /* bytes of high priority since the last packet of low priority */
+    /* Bytes of high priority since the last packet of low priority. */
+    int64_t spent = 0;
     memset(bytes, 0, 16 * sizeof(*bytes));
     for (uint32_t sent = 0; sent < packets && (urgent || others); sent++) {
         bool first = urgent && (!others || spent == 0 || spent + packet <= a->limit * 4096);
@@ -105,8 +106,9 @@ START_TEST(shares_are_what_tables_say)
 {
     static const struct {
         uint8_t share[4], cap;
-        unsigned tolerance; /* per mille, because tables have weights of whole packets */
-        bool high;          /* the first class has high priority */
+        /* Per mille, because tables have weights of whole packets. */
+        unsigned tolerance;
+        bool high; /* the first class has high priority */
     } cases[] = {
         {{50, 30, 0, 0}, 8, 2, false},    {{40, 30, 20, 5}, 8, 30, false},
         {{40, 30, 20, 5}, 64, 2, false},  {{33, 33, 33, 0}, 64, 2, false},

@@ -167,7 +167,8 @@ START_TEST(each_part_of_a_subscription_counts)
     ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, then by another */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
-    i.gid[1] = 3; /* if a GID is given, it applies instead of the LIDs */
+    /* If a GID is given, it applies instead of the LIDs. */
+    i.gid[1] = 3;
     ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
     i.gid[1] = 2;
@@ -181,7 +182,8 @@ END_TEST
  */
 
 #define PEOPLE 200
-static uint16_t heard[PEOPLE]; /* the last notice that each subscriber received, by its number */
+/* The last notice that each subscriber received, by its number. */
+static uint16_t heard[PEOPLE];
 static unsigned gone_count;
 
 static enum fab_report_verdict yes(void *ctx, const struct fab_subscription *x,

@@ -7,7 +7,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-struct made { /* a small fabric whose basis a test may change */
+/* A small fabric whose basis a test may change. */
+struct made {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_congestion c;

@@ -149,7 +149,8 @@ START_TEST(other_subnets_are_behind_routers)
     want(&here, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&here, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
-    q.dgid[0] = UINT64_C(0xfec0000000000007); /* the router for this subnet does not exist */
+    /* The router for this subnet does not exist. */
+    q.dgid[0] = UINT64_C(0xfec0000000000007);
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
@@ -247,7 +248,8 @@ START_TEST(paths_keep_to_partitions)
     struct fab_wire_path_record r;
     static const struct {
         unsigned src, dst;
-        uint16_t wanted, becomes; /* requested P_Key, 0: any; expected P_Key, 0: no path */
+        /* Requested P_Key, 0: any; expected P_Key, 0: no path. */
+        uint16_t wanted, becomes;
     } cases[] = {
         {0, 1, 0, 0x7fff}, {0, 1, 0x8001, 0x8001}, {0, 1, 0x8002, 0},
         {0, 2, 0, 0},      {0, 3, 0, 0xffff},      {1, 1, 0, 0x7fff},

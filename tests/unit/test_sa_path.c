@@ -139,7 +139,8 @@ START_TEST(paths_are_those_of_the_tables)
         ck_assert_int_eq(x.sa->unusual != NULL, round >= MOTLEY);
         ck_assert_int_eq(has_unusual_links(&x), round >= ALIKE && round < ONE_SLOWER);
         assert_paths_are_traces(&x);
-        assert_paths_are_traces(&x); /* once more, so that the answers come from the cache */
+        /* Once more, so that the answers come from the cache. */
+        assert_paths_are_traces(&x);
         leave(&x);
     }
 }

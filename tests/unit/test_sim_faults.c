@@ -210,7 +210,8 @@ START_TEST(leases)
     struct lab x = lab_manager();
     uint64_t shown;
     fab_sim_set_m_key(x.r.sim, x.spine, 42, 2, 10);
-    fab_sim_advance(x.r.sim, 20000000); /* no request failed, so the lease is not running */
+    /* No request failed, so the lease is not running. */
+    fab_sim_advance(x.r.sim, 20000000);
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 29000000);
     ck_assert_int_eq(read_key(&x, 42, &shown), 0); /* the lease is renewed */
@@ -322,7 +323,8 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 310); /* 2288 bits in each direction: 37 % of the MADs are lost */
+    /* 2288 bits in each direction: 37 % of the MADs are lost. */
+    ck_assert_uint_gt(lost, 310);
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);
     ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);

@@ -85,8 +85,9 @@ END_TEST
 struct detail {
     const struct fab_attr *attr;
     const struct fab_field *field, *select;
-    unsigned at;     /* its first bit in the attribute */
-    unsigned chosen; /* bit of this counter in CounterSelect of the attribute */
+    unsigned at; /* its first bit in the attribute */
+    /* Bit of this counter in CounterSelect of the attribute. */
+    unsigned chosen;
     enum fab_sim_counter counter;
 };
 

@@ -15,8 +15,9 @@
 #define MEMBERS 400
 
 struct tally {
-    unsigned fabrics, several; /* numbers of fabrics, and of those that use several VLs */
-    unsigned before, after;    /* numbers of fabrics with a cycle */
+    /* Numbers of fabrics, and of those that use several VLs. */
+    unsigned fabrics, several;
+    unsigned before, after; /* numbers of fabrics with a cycle */
 };
 struct scene {
     struct fab_fabric *f;

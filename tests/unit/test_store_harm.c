@@ -99,7 +99,8 @@ static void assert_one_whole_set(struct store *s, unsigned last)
     struct fab_lease *got = NULL, want[SET_SIZE];
     size_t count = 0;
     ck_assert_int_eq(store_load_leases(s, &got, &count), FAB_OK);
-    if (count == 0) { /* the process was killed before the first set was written */
+    if (count == 0) {
+        /* The process was killed before the first set was written. */
         free(got);
         return;
     }

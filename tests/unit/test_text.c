@@ -115,8 +115,9 @@ END_TEST
 
 static const struct {
     const char *what, *text;
-    uint8_t ports, port; /* number of ports of the switch, and its port to the adapter */
-    const char *desc;    /* of the adapter */
+    /* Number of ports of the switch, and its port to the adapter. */
+    uint8_t ports, port;
+    const char *desc; /* of the adapter */
 } ways[] = {
     {"tabs",
      "Switch\t40 \"S-1\"\t\t# \"s\" base port 0 lid 1 lmc 0\n"

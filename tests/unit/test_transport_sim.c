@@ -93,7 +93,8 @@ START_TEST(answers_come_later_and_together)
     for (uint32_t i = 0; i < x.t->window_max; i++)
         ck_assert_int_eq(send_node_info(&x, i), FAB_OK);
     ck_assert_uint_eq(x.received, 0);
-    x.resend = 5000; /* sends again from within the callback, as a session does */
+    /* Sends again from within the callback, as a session does. */
+    x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
     ck_assert_uint_lt(x.batches, 20);
@@ -178,7 +179,8 @@ START_TEST(traps_arrive)
     set_route(&x, &there, fab_fabric_port(x.f, fab_fabric_port(x.f, port)->peer)->num);
     ck_assert_int_eq(x.t->ops->set_is_sm(x.t, true), FAB_OK);
     rig_run(&x);
-    x.traps = 0; /* do not count the trap 144 that set_is_sm caused */
+    /* Do not count the trap 144 that set_is_sm caused. */
+    x.traps = 0;
     ck_assert_int_eq(fab_sim_unlink(x.sim, leaf, x.f->nodes[leaf].num_ports), FAB_OK);
     transport_sim_kick(x.t);
     rig_run(&x);

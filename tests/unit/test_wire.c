@@ -310,7 +310,8 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     ck_assert_uint_eq(v.hops, 3);
     ck_assert_uint_eq(v.return_path[0], 5);
     ck_assert_uint_eq(v.return_path[2], 9);
-    n.details[23] = 0x80 | 31; /* more hops than the notice has room for */
+    /* More hops than the notice has room for. */
+    n.details[23] = 0x80 | 31;
     ck_assert(fab_wire_notice_violation(&n, &v));
     ck_assert(v.truncated && v.hops == 0);
     n.details[23] = 3; /* by LID */

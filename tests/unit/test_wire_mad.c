@@ -102,7 +102,8 @@ START_TEST(lid_routed_smp_has_no_directed_fields)
     const uint8_t *data;
     size_t len;
     mad.mgmt_class = FAB_CLASS_SMP_LID;
-    mad.status = 0x8001; /* in this header, the whole field is the status */
+    /* In this header, the whole field is the status. */
+    mad.status = 0x8001;
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
     ck_assert_mem_eq(bytes + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
@@ -206,7 +207,8 @@ START_TEST(answers_keep_what_finds_the_way_back)
 {
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
     memcpy(request, directed_get, sizeof request);
-    request[6] = 3;                       /* as received: the hop pointer is beyond the path, */
+    /* As received: the hop pointer is beyond the path,. */
+    request[6] = 3;
     memcpy(request + 193, "\x09\x08", 2); /* and the return path is filled in */
     memset(data, 0x33, sizeof data);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0x0004, data, answer), FAB_OK);
