@@ -96,7 +96,7 @@ int ask(struct session *s, const char *method, const ProtobufCMessage *request,
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
 void free_reply(void *message); /* message may be NULL */
-/* These functions print an error message on standard error, and return the exit code for it. */
+/* The next functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

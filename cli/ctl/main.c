@@ -19,8 +19,8 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* All commands, in the order in which the help shows them. A command without a verb must follow all
- * commands with the same noun and a verb. */
+/* All commands, in the order in which the help shows them. The first match counts, so a command
+ * without a verb must follow all commands with the same noun and a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,

@@ -33,12 +33,12 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
  * some output is missing because memory ran out. */
 int out_close(struct out *o);
 
-/* These functions begin and end a record, which is an object in JSON. The whole output of a
+/* The next functions begin and end a record, which is an object in JSON. The whole output of a
  * command is a record. If a record is inside a row of a table, text output adds those of its
  * values to the row that have a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
-/* These functions write a value in a record or in a row. */
+/* The next functions write a value in a record or in a row. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
@@ -52,7 +52,7 @@ void out_real(struct out *o, const char *key, const char *label, enum out_tone t
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
 /* Writes null in JSON and "-" in text. */
 void out_none(struct out *o, const char *key, const char *label);
-/* These functions begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a
+/* The next functions begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a
  * value for each column, in the order of `columns`. A value without a label appears only in
  * JSON. If `live` is true, each row is printed at once: in text in columns of fixed width, in
  * JSON as one line. */

@@ -33,17 +33,17 @@ void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */
 
-/* These functions write fields of an API message as they are, with the field names as keys.
+/* The next functions write fields of an API message as they are, with the field names as keys.
  * out_keys writes to JSON only; `names` has the field names, separated by spaces. The arguments
  * of out_fields are pairs of a field name and a label, followed by NULL. */
 void out_keys(struct out *o, const ProtobufCMessage *m, const char *names);
 void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((sentinel));
 
-/* These functions write a port or a rate to a row or record, in JSON output only. The keys of
+/* The next functions write a port or a rate to a row or record, in JSON output only. The keys of
  * the port begin with `prefix`, such as "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
-/* These functions write a port, a rate or a time as show_port, show_rate and show_time format
+/* The next functions write a port, a rate or a time as show_port, show_rate and show_time format
  * it, in text output only. */
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);
 void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate);

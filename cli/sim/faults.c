@@ -37,7 +37,7 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    /* the other word of the line, if the verb takes one; otherwise "" */
+    /* the word of the line that is neither verb nor subject, if the verb takes one; otherwise "" */
     const char *word;
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;

@@ -16,7 +16,7 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* These functions return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length
+/* The next functions return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length
  * of the name includes a NUL at its end. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);

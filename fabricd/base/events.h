@@ -71,7 +71,7 @@ enum event_id {
  * remedy are NULL. */
 struct event_row {
     const char *type;
-    /* id of the event's EVENT row; in the EVENT row, the id of this row */
+    /* in a FORM row: the EVENT row of the same event; in an EVENT row: the row itself */
     enum event_id of;
     enum event_severity severity;
     const char *about;

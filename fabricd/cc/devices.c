@@ -192,8 +192,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* no view now: some devices may already have the settings for the new view, others those
-         * for the old one */
+        /* the settings of the devices belong to no view now: some may already be those for the
+         * new view, others those for the old one */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -62,7 +62,8 @@ struct cc_device {
     uint8_t log_tries;
     /* time in us at which the congestion log was last read; 0: not yet */
     uint64_t logged_us;
-    /* the last congestion log, owned by this struct; NULL: the device has logged nothing */
+    /* last congestion log that was read from the device, owned by this struct; NULL: the device
+     * has logged nothing */
     struct fab_congestion_log *log;
 };
 struct cc_logs {
@@ -165,7 +166,8 @@ struct cc {
     uint64_t reads, writes;
     /* number of devices that were programmed since the last event about programming */
     uint32_t written;
-    /* number of devices without the computed settings when the last such event was emitted */
+    /* number of devices without the computed settings when the last event about programming was
+     * emitted */
     uint32_t troubled;
     /* How often a device was found with other settings than the manager had written. */
     uint64_t changed;

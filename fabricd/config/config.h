@@ -88,7 +88,8 @@ struct config_offenders {
     /* what to do with a host that answers SMInfo although the operator does not trust it as a
      * manager */
     enum config_offence refused_manager;
-    /* what to do if such a host also sends control packets, SubnSet(SMInfo) */
+    /* what to do with a host that is not trusted as a manager and sends control packets,
+     * SubnSet(SMInfo) */
     enum config_offence forged_control;
     /* greatest number of hosts that are isolated for misbehaviour at the same time */
     uint32_t max_isolated;

@@ -16,7 +16,7 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* These functions make messages from objects of the view. Node and port ids are those of the
+/* The next functions make messages from objects of the view. Node and port ids are those of the
  * view's fabric. If memory ran out, each function returns NULL and marks the answer as failed. */
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);

@@ -30,7 +30,7 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret);
 /* ends all calls and calls their `gone` hooks; g may be NULL */
 void grpc_free(struct grpc *g);
 
-/* These functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and
+/* The next functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and
  * h2_streams in h2.h, with the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);

@@ -161,7 +161,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    /* this copy shares its members with the view's policy, so they are not freed */
+    /* `policy` is a copy of the view's policy with the same pointers, so nothing in it is freed */
     struct fab_policy policy = s->view->policy;
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};

@@ -69,8 +69,8 @@ bool report_judge(struct report *r, struct study *s, const struct measure *m,
                   const struct fab_fabric *fabric, const struct fab_lids *lids);
 void report_fini(struct report *r);
 
-/* These functions convert quality figures and reports to messages. They use only the fabric of the
- * view; all node and port ids are ids of this fabric. */
+/* The next functions convert quality figures and reports to messages. They use only the fabric of
+ * the view; all node and port ids are ids of this fabric. */
 Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
                                      const struct fab_quality *q);
 Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view *v,

@@ -48,7 +48,7 @@ struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
-/* These functions find the node, endport or port that the client named. They return NOT_FOUND,
+/* The next functions find the node, endport or port that the client named. They return NOT_FOUND,
  * EXISTS (the name is ambiguous) or INVAL; the call is then finished with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);

@@ -95,7 +95,7 @@ static void pass_over(struct whatif_study *w)
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    /* this copy shares its members with the view's policy, so they are not freed */
+    /* `policy` is a copy of the view's policy with the same pointers, so nothing in it is freed */
     struct fab_policy policy = w->study.view->policy;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,

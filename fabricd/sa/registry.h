@@ -44,8 +44,8 @@ struct sa_registry {
     uint32_t absent_at;
     uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
     uint64_t told_us;
-    /* The last notice of a device. A device repeats a trap until it gets TrapRepress; an equal
-     * notice within a short time is such a repetition. */
+    /* The last notice that a device sent. A device repeats a trap until it gets TrapRepress; if
+     * an equal notice follows within a short time, it is a repetition. */
     struct fab_notice last;
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */

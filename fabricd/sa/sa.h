@@ -52,7 +52,7 @@ struct sa_stats { /* numbers since the start */
 int sa_start(const struct sa_input *in, struct sa **ret);
 void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* These functions return the services and the subscriptions that hosts registered. The pointers
+/* The next functions return the services and the subscriptions that hosts registered. The pointers
  * are valid until the caller returns to the event loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);

@@ -69,7 +69,7 @@ size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done);
 /* Parses the text of a key file. Returns NOMEM, or FORMAT with a sentence in why[]. */
 int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct store_m_key *ret,
                       char *why, size_t why_len);
-/* These functions read the file m_key or cc_key. They return NOT_FOUND if there is no such file.
+/* The next functions read the file m_key or cc_key. They return NOT_FOUND if there is no such file.
  * The other errors have a sentence in why[]: IO; DENIED: other users can read the file; FORMAT;
  * NOMEM. */
 int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);

@@ -16,7 +16,7 @@ int writer_start(sqlite3 *db, const char *path, struct writer **ret);
 /* writes all queued records, and then stops the thread; w may be NULL */
 void writer_stop(struct writer *w);
 
-/* These functions put a value into the queue of the writer, and take it over. */
+/* The next functions put a value into the queue of the writer, and take it over. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);

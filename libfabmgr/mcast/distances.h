@@ -22,8 +22,8 @@ struct fab_mcast_distances {
      * separately, in avoid[]. */
     uint32_t least;
     /* [switches] Number of hops from each switch to the root avoid_root, on paths that avoid
-     * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Kept for the last
-     * such MLID only. */
+     * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one
+     * such root and MLID at a time. */
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };

@@ -56,8 +56,8 @@ struct fab_mcast_trees {
     uint32_t *roots;
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
-    /* The last results of fab_mcast_trees_room. room: number of MLIDs. fewest: id of the switch
-     * with the smallest MFT. */
+    /* Results of the last call of fab_mcast_trees_room. room: number of MLIDs. fewest: id of the
+     * switch with the smallest MFT. */
     uint32_t room, fewest;
     /* true: a tree lost its branches because memory ran out, and must be rebuilt */
     bool broken;

@@ -146,9 +146,9 @@ int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char
  * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* These functions set a table from the text of an OpenSM option: fab_policy_classes_set_map from
- * qos_sl2vl ("0,1,2,.."), the other from qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They
- * return FORMAT if the text is malformed. */
+/* The next two functions set a table from the text of an OpenSM option:
+ * fab_policy_classes_set_map from qos_sl2vl ("0,1,2,.."), fab_policy_classes_set_arb from
+ * qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They return FORMAT if the text is malformed. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100

@@ -27,7 +27,7 @@ struct fab_sa_alias_block {
      * member. */
     bool dirty;
 };
-/* all bytes zero: there are no alias GUIDs */
+/* the alias GUIDs of all ports; a struct whose bytes are all zero has none */
 struct fab_sa_aliases {
     struct fab_sa_alias_block *row;
     size_t count, room;

@@ -193,7 +193,8 @@ struct fab_sim {
     struct fab_sim_impairments impairments;
     /* true: no loss, no duplicates and no delays are configured */
     bool unimpaired;
-    /* the last MAD that fab_sim_send was given has caused an event, which is still in the queue */
+    /* true: the last MAD that fab_sim_send was given has caused an event, which is still in the
+     * queue */
     bool in_flight;
     /* a cable corrupts packets, or has done so before */
     bool noisy;
@@ -336,7 +337,7 @@ int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 /* Forgets the tables of the node, which has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
-/* These functions read or write a stored block of 192 bytes: an attribute of a general service
+/* The next functions read or write a stored block of 192 bytes: an attribute of a general service
  * class at a port. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);

@@ -74,8 +74,8 @@ struct fab_sim_timing {
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
 
-/* These functions cause the most common faults; fault.h has all others. NOT_FOUND: the snapshot has
- * no such node, or no link at this port. */
+/* The next functions cause the most common faults; fault.h has all others. NOT_FOUND: the snapshot
+ * has no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 /* With silent == true, the node answers no MAD, but still forwards packets. */

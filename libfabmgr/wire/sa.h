@@ -288,13 +288,13 @@ extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 /* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
-/* These functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do
+/* The next functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do
  * with an attribute. They return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
-/* These functions unpack and pack a PathRecord faster than the functions above. If a value has
+/* The next functions unpack and pack a PathRecord faster than the functions above. If a value has
  * more bits than its field, packing drops the high bits. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);

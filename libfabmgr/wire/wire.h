@@ -336,8 +336,8 @@ const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void 
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-/* These functions compute three properties of a link from the active width and speed of its port:
- * the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
+/* The next functions compute three properties of a link from the active width and speed of its
+ * port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
  * unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown). FDR10 is a vendor
  * extension: such a link appears as QDR here, and as FDR10 in MLNX_EXT_PORT_INFO. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
