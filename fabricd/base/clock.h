@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-uint64_t clock_now_us(void); /* returns the monotonic clock in microseconds */
+/* returns the monotonic clock in microseconds, which is never 0 */
+uint64_t clock_now_us(void);
 int64_t clock_unix_us(void); /* returns the Unix time in microseconds */
 /* returns the CPU time of this thread in ns; always real, never virtual */
 uint64_t clock_cpu_ns(void);

@@ -138,7 +138,7 @@ static void refuse(struct sa *s, uint32_t from, uint8_t kind, bool in_all, uint3
     if (r->told_us != 0 && now < r->told_us + TELL_AGAIN_US)
         return;
     emit(s, r, from, limit);
-    r->told_us = now > 0 ? now : 1;
+    r->told_us = now;
     r->refused = 0;
 }
 

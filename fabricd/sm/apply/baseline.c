@@ -178,7 +178,7 @@ static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
     if (fab_base_map_get(&b->told, key, &last) && now - last < TELL_EVERY_US / 1000000)
         return false;
     if (b->window_us == 0 || now_us - b->window_us >= TELL_EVERY_US) {
-        b->window_us = now_us > 0 ? now_us : 1;
+        b->window_us = now_us;
         b->window_told = 0;
     }
     if (b->window_told >= TELL_MOST) {
@@ -208,7 +208,7 @@ static void report(struct sm *s)
         return;
     event_emit(s->in.bus, nodes_unapproved, .subject = "fabric", .nodes = b->untold);
     b->untold = 0;
-    b->summary_us = now > 0 ? now : 1;
+    b->summary_us = now;
 }
 
 /* ---- the phase ------------------------------------------------------------------------------- */

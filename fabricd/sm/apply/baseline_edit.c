@@ -200,7 +200,7 @@ static bool must_wait(const struct sm *s, struct sm_baseline_edit *e)
 {
     uint64_t now = clock_now_us();
     if (e->begun_us == 0)
-        e->begun_us = now > 0 ? now : 1;
+        e->begun_us = now;
     return sm_run_busy(s) && now - e->begun_us < WAIT_MOST_US;
 }
 

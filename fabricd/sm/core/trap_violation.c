@@ -253,7 +253,7 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
         return;
     fn(s, r);
     r->untold = 0;
-    r->told_us = now > 0 ? now : 1;
+    r->told_us = now;
 }
 
 /* ---- traps ---- */

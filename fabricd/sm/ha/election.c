@@ -70,7 +70,7 @@ static void report_many(struct sm *s, size_t ports)
     uint64_t now = clock_now_us();
     if (ports <= SM_MAX_OTHERS || (x->many_us && now < x->many_us + MANY_EVERY_US))
         return;
-    x->many_us = now > 0 ? now : 1;
+    x->many_us = now;
     event_emit(s->in.bus, sm_ports_many, .subject = s->in.transport->name, .ports = ports,
                .asked = x->count);
 }

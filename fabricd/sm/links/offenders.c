@@ -77,7 +77,7 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     } x;
     if (s->links->spared_us && now < s->links->spared_us + EVENT_EVERY_US)
         return;
-    s->links->spared_us = now > 0 ? now : 1;
+    s->links->spared_us = now;
     for (int i = 0; i < 2; i++) {
         sm_port_name(f, end[i], x.place[i]);
         x.guid[i] = f->nodes[fab_fabric_port(f, end[i])->node].guid;
