@@ -153,7 +153,6 @@ int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret)
     }
     struct fab_slot *s = fab_mads_slot_list_pop(&t->free);
     s->tries = 0;
-    s->state = FAB_SLOT_READY;
     memset(&s->req, 0, sizeof s->req);
     *ret = s;
     return FAB_OK;
@@ -163,13 +162,11 @@ void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s)
 {
     if (s->has_tid)
         t->by_tid[s->tid & t->tid_mask] = 0;
-    s->state = FAB_SLOT_UNUSED;
     s->has_tid = s->late = false;
     fab_mads_slot_list_append(&t->free, s);
 }
 
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s)
 {
-    s->state = FAB_SLOT_UNUSED;
     prepend(&t->free, s);
 }

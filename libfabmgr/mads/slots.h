@@ -16,13 +16,8 @@
 
 #define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* greatest number of slots */
 
-enum fab_slot_state {
-    FAB_SLOT_UNUSED,
-    FAB_SLOT_READY,
-    FAB_SLOT_OUTSTANDING,
-    FAB_SLOT_RETRY,
-    FAB_SLOT_BACKOFF
-};
+/* State of a request that was sent. */
+enum fab_slot_state { FAB_SLOT_OUTSTANDING, FAB_SLOT_RETRY, FAB_SLOT_BACKOFF };
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
@@ -30,7 +25,7 @@ struct fab_slot {
     uint32_t tid;
     uint32_t tries;
     uint32_t index; /* number of the slot */
-    uint8_t state;  /* enum fab_slot_state */
+    uint8_t state;  /* enum fab_slot_state, if the request was sent */
     bool has_tid;   /* tid is in by_tid */
     /* The request has waited so long for its response that it is most likely lost. */
     bool late;
