@@ -98,16 +98,18 @@ static inline bool is_good(const struct world *w)
     return good;
 }
 
-/* Makes the state of a test with tables of this engine, and takes ownership of f. Returns NULL if
- * the engine does not support the fabric, or if the repair finds no labels for its VLs. */
-static inline struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
+/* Makes the state of a test with tables of this engine, and takes ownership of f. Ports have the
+ * LIDs of their leases. Returns NULL if the engine does not support the fabric, or if the repair
+ * finds no labels for its VLs. */
+static inline struct world *world_leased(const char *name, struct fab_fabric *f, const char *engine,
+                                         const struct fab_lease *leases, size_t lease_count)
 {
     struct world *w = calloc(1, sizeof(*w));
     w->name = name;
     w->whole = f;
     fab_policy_defaults(&w->policy);
     w->base = fab_target_new();
-    assigned(f, &w->policy, &w->base->lids);
+    assigned_with(f, &w->policy, leases, lease_count, &w->base->lids);
     char why[480] = "";
     struct fab_route_input in = {.fabric = f, .policy = &w->policy, .lids = &w->base->lids};
     int status =
@@ -134,6 +136,11 @@ static inline struct world *world_new(const char *name, struct fab_fabric *f, co
     }
     w->dead = calloc(w->count + 1, sizeof(*w->dead));
     return w;
+}
+
+static inline struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
+{
+    return world_leased(name, f, engine, NULL, 0);
 }
 
 static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret)

@@ -201,14 +201,22 @@ static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_p
 
 /* ---- a target -------------------------------------------------------------------------------- */
 
-static inline void assigned(const struct fab_fabric *f, const struct fab_policy *p,
-                            struct fab_lids *ret)
+static inline void assigned_with(const struct fab_fabric *f, const struct fab_policy *p,
+                                 const struct fab_lease *leases, size_t lease_count,
+                                 struct fab_lids *ret)
 {
     struct fab_address_note *notes = NULL;
     size_t count = 0;
-    struct fab_address_input in = {.fabric = f, .policy = p};
+    struct fab_address_input in = {
+        .fabric = f, .policy = p, .leases = leases, .lease_count = lease_count};
     ck_assert_int_eq(fab_address_assign(&in, ret, &notes, &count), FAB_OK);
     free(notes);
+}
+
+static inline void assigned(const struct fab_fabric *f, const struct fab_policy *p,
+                            struct fab_lids *ret)
+{
+    assigned_with(f, p, NULL, 0, ret);
 }
 
 static inline struct fab_target *routed_by(const struct fab_fabric *f, const struct fab_policy *p,

@@ -91,10 +91,36 @@ START_TEST(parts_without_a_link_are_repaired_each)
 }
 END_TEST
 
+/* The last hosts have the greatest LIDs, up to `top`, at the edges of LFT blocks and of pages (1024
+ * entries). */
+START_TEST(lids_at_the_edges_of_pages)
+{
+    static const uint32_t tops[] = {63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049};
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("edges of pages", 9));
+    for (unsigned i = 0; i < sizeof(tops) / sizeof(*tops); i++) {
+        struct fab_fabric *f = leaf_spine(4, 3, 2);
+        struct fab_lease leases[3];
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t port = fab_fabric_port_id(f, f->node_count - 1 - k, 1);
+            leases[k] =
+                (struct fab_lease){.port_guid = fab_fabric_port(f, port)->guid, .lid = tops[i] - k};
+        }
+        struct world *w = world_leased("edges", f, "updn", leases, 3);
+        ck_assert_ptr_nonnull(w);
+        ck_assert_uint_eq(w->base->lids.top, tops[i]);
+        w->looked_at = true;
+        struct tally t = run_sequence(w, &prng, steps_wanted(8));
+        ck_assert_uint_gt(t.done, 1);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"families", sequences_over_every_family},
                                       {"engines", every_engine},
+                                      {"pages", lids_at_the_edges_of_pages},
                                       {"parts", parts_without_a_link_are_repaired_each},
                                       {"random fabrics", sequences_over_random_fabrics}};
     return test_run(repair_suite("repair", all, sizeof(all) / sizeof(*all)));
