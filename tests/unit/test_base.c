@@ -346,6 +346,29 @@ START_TEST(prng_gives_the_published_sequence)
 }
 END_TEST
 
+/* Numbers whose low half of the product lies below 2^64 mod bound are rejected, and only these.
+ * With the greatest bounds, that is up to half of all numbers. */
+START_TEST(prng_below_rejects_what_would_be_uneven)
+{
+    static const uint64_t bounds[] = {
+        1,         3, 1000000007, UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1, UINT64_C(3) << 62,
+        UINT64_MAX};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct fab_prng p, numbers;
+        unsigned __int128 all = (unsigned __int128)1 << 64;
+        fab_base_prng_init(&p, 1);
+        numbers = p;
+        for (unsigned k = 0; k < 200; k++) {
+            unsigned __int128 product;
+            do
+                product = (unsigned __int128)fab_base_prng_next(&numbers) * bounds[i];
+            while (product % all < all % bounds[i]);
+            ck_assert_uint_eq(fab_base_prng_below(&p, bounds[i]), (uint64_t)(product >> 64));
+        }
+    }
+}
+END_TEST
+
 START_TEST(prng_below_is_bounded_and_even)
 {
     struct fab_prng p;
@@ -513,6 +536,7 @@ int main(void)
     tcase_add_test(tcase, sets_join_under_their_lowest);
     tcase_add_test(tcase, stream_gives_the_published_sequence);
     tcase_add_test(tcase, prng_gives_the_published_sequence);
+    tcase_add_test(tcase, prng_below_rejects_what_would_be_uneven);
     tcase_add_test(tcase, prng_below_is_bounded_and_even);
     tcase_add_test(tcase, prng_chance_keeps_its_rate);
     tcase_add_test(tcase, shuffle_is_a_permutation);
