@@ -26,7 +26,8 @@ struct out *out_new(enum out_format format, FILE *to, bool colour)
 
 int out_close(struct out *o)
 {
-    int rc = fflush(o->to) != 0 || ferror(o->to) ? FAB_E_IO : FAB_OK;
+    (void)fflush(o->to); /* sets the error indicator if it fails */
+    int rc = ferror(o->to) ? FAB_E_IO : FAB_OK;
     if (o->failed)
         rc = FAB_E_NOMEM;
     free(o->cells);
