@@ -56,7 +56,7 @@ static int compare(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Lists the endports that are in service. Of a switch, only port 0 is an endport. */
+/* Lists the endports and the ports 0 of switches that are in service. */
 static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 {
     const struct fab_fabric *f = v->fabric;

@@ -28,8 +28,8 @@ struct fab_recording_player_stats {
     uint32_t not_judged;
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
     uint32_t missing;
-    /* number of answers that arrived out of order, because the player could not hold them back
-     * longer */
+    /* number of answers that the player delivered in another order than in the recording, because
+     * it could not wait longer for the answers before them */
     uint32_t reordered;
     /* number of answers in the recording whose requests it does not have; the player leaves them
      * out */

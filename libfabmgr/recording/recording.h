@@ -43,7 +43,8 @@
 #define FAB_RECORDING_HEADER 128
 #define FAB_RECORDING_VERSION 1
 #define FAB_RECORDING_BODY_MAX 0xffff
-/* The maximum size of a packed entry in bytes; entries of settings can be larger. */
+/* The maximum size in bytes of a packed entry. Only entries that record the settings of the manager
+ * can be larger. */
 #define FAB_RECORDING_ENTRY_MAX 320
 
 struct fab_recording_header {

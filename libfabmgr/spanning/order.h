@@ -17,7 +17,8 @@ struct fab_spanning_order {
     uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
     bool *seen;                        /* [channels] all false between calls */
 };
-/* Returns NOMEM; or CYCLE if the unicast packets have a cycle. */
+/* Makes an order of the channels in which unicast packets pass them. Returns NOMEM; or CYCLE if the
+ * dependencies of unicast packets have a cycle. */
 int fab_spanning_order_init(struct fab_spanning_order *o,
                             const struct fab_verify_channels *unicast);
 void fab_spanning_order_fini(struct fab_spanning_order *o);

@@ -13,7 +13,7 @@
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/fabrics.h"
 
-/* ---- drawing fabrics by hand: ports are given out in order ----------------------------------- */
+/* ---- small fabrics by hand: each link takes the next free port of both nodes ----------------- */
 
 #define DRAW_NODES 4096
 struct drawing {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings while memory runs out. The error says so, and has the name of the file. */
+/* Reads the settings file while allocations fail. The error message must say that memory ran out,
+ * and name the file. */
 #include <string.h>
 
 #include "fabricd/config/config.h"

@@ -142,7 +142,7 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
     }                                                                                              \
     END_TEST
 
-NEW(leaf_spine) /* test_generate.c checks the counts of these families */
+NEW(leaf_spine) /* test_generate.c checks how many switches, hosts and links these fabrics have */
 NEW(fat_tree)
 
 #define MANY UINT32_MAX
