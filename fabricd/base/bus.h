@@ -36,7 +36,7 @@ struct event {
     uint64_t seq;
     int64_t time_us; /* Unix time in microseconds, assigned by bus_publish */
     enum event_severity severity;
-    /* type of the event, such as "link-up" (events.def); a stored event may have a type of
+    /* name of the type of the event, as in events.def; a stored event may have a type of
      * another version of fabricd */
     const char *type;
     /* what the event is about, for example "leaf-3/12" */
