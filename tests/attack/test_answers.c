@@ -138,7 +138,7 @@ START_TEST(transaction_ids_cannot_be_guessed)
 }
 END_TEST
 
-/* The right transaction ID is not enough: the response must also have the path of the request. */
+/* A response with the right transaction ID is refused if its path is not that of the request. */
 START_TEST(an_answer_with_another_path_is_refused_and_counted)
 {
     struct sm_status status;

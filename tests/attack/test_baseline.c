@@ -503,7 +503,7 @@ START_TEST(the_guid_of_an_absent_host_stays_out)
     assert_named(&lab, "leaf-004/1", "is approved at leaf-005/4");
     sweep(&lab);
     assert_left_out(&lab, ROGUE, ROGUE_LEAF, ROGUE_PORT);
-    /* The victim returns and is served at once. */
+    /* The victim is switched on again, and gets a LID and routes at once. */
     lab_relink(&lab, VICTIM_LEAF, VICTIM_PORT);
     settle(&lab);
     ck_assert(is_served(&lab, VICTIM));
@@ -526,8 +526,8 @@ START_TEST(a_replaced_adapter_stays_out)
 }
 END_TEST
 
-/* A device that was in service has an Active link. The manager resets this link when the device is
- * no longer approved. */
+/* The link of a device that was in service is Active. When the device is no longer approved, the
+ * manager resets the link. */
 START_TEST(a_disapproved_device_loses_its_link)
 {
     struct lab lab;
@@ -545,8 +545,8 @@ START_TEST(a_disapproved_device_loses_its_link)
 }
 END_TEST
 
-/* Excludes all switches but the one to which the manager is connected. Their hosts are excluded
- * with them, and all return after an approval. */
+/* All switches but that of the manager lose their approval. Their hosts are left out with them.
+ * After a new approval, all return. */
 START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;

@@ -234,7 +234,8 @@ static void run_rotation(double seconds)
                   k.unknown, k.absent, k.names);
 }
 
-/* Simulates kill -9: after this number of further requests, nothing is written or sent any more. */
+/* Simulates kill -9 after this number of further requests: the manager then writes and sends
+ * nothing more. */
 static void kill_after(uint64_t requests)
 {
     wire.most = wire.sends + requests;
@@ -337,7 +338,8 @@ static void run_until_changed(uint32_t devices)
         lab_run_for(&lab, 0.01);
 }
 
-/* Takes something away, or brings it back: the link of a host, two ISLs, a whole switch. */
+/* Takes a part of the fabric away, or brings it back: what 0 is the link of a host, 1 two ISLs, 2 a
+ * whole switch. */
 static void change_fabric(unsigned what, bool back)
 {
     void (*act)(struct lab *, const char *, uint8_t) = back ? lab_relink : lab_unlink;

@@ -73,8 +73,7 @@ static void begin(struct lab *lab, const char *state)
     lab_forget_events(lab);
 }
 
-/* Checks that the LFTs of all switches lead a LID to this node. `fails` is the message if one does
- * not. */
+/* Returns whether the LFTs lead packets for a LID from every switch to this node. */
 static bool all_switches_lead_to(struct lab *lab, uint32_t lid, uint32_t node)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -206,7 +205,8 @@ END_TEST
 
 /* ---- switches ---- */
 
-/* The rogue claims to be a port of a switch, both a port in use and a port that is down. */
+/* The rogue answers with the GUIDs of a switch and with the number of one of its ports, once a port
+ * in use and once a port that is down. */
 START_TEST(a_host_does_not_become_a_switch)
 {
     for (uint8_t port = 1; port <= 6; port += 5) {
@@ -251,8 +251,8 @@ START_TEST(a_moved_host_is_taken_over)
 }
 END_TEST
 
-/* The victim does not answer. The manager cannot distinguish this from a host that has moved; it
- * emits node-moved. */
+/* The victim does not answer. The manager cannot distinguish the rogue from a victim that has
+ * moved, so it accepts the rogue and emits node-moved. */
 START_TEST(a_guid_that_no_longer_answers_moves)
 {
     struct lab lab;
@@ -296,8 +296,8 @@ END_TEST
 
 /* ---- floods ---- */
 
-/* A link goes up and down every 20 s for three hours. The host shows the GUID of the victim, or
- * every second time the GUID of another host. */
+/* For three hours, the link of a host goes up and down every 20 s. The host shows the GUID of the
+ * victim, or in turn that of the victim and that of another host. */
 START_TEST(a_flapping_duplicate_makes_few_events)
 {
     struct lab lab;
@@ -355,7 +355,7 @@ static void random_attack(uint64_t seed)
         if (claim == 0)
             as.node_guid ^= 0xbad0000; /* the rogue claims only the port GUID */
         if (claim == 1) {
-            /* The rogue claims a port of a switch, in use or not. */
+            /* The rogue claims to be a port of a switch. This port may be in use or not. */
             as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
             as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
         }

@@ -20,7 +20,7 @@
 #include "tests/sim/lab.h"
 
 #define PORTS_MOST 1024
-/* Number of MADs of the manager between two checks. */
+/* The keys of all ports are checked each time the manager has sent this many MADs. */
 #define STEP 8
 
 struct watch {
@@ -103,7 +103,8 @@ static struct sm_key_status status(struct watch *w)
     return ret;
 }
 
-/* Checks the keys after every few MADs, and stops the loop before the MAD that the test chose. */
+/* Checks the keys after every STEP MADs. Stops the loop before the MAD at which the test will kill
+ * the manager. */
 static void on_mads(struct lab *lab)
 {
     struct watch *w = (struct watch *)lab;
@@ -161,7 +162,7 @@ static void assert_all_current(struct watch *w)
     ck_assert_uint_eq(status(w).previous + status(w).unknown, 0);
 }
 
-/* Simulates kill -9: nothing is written or sent any more. */
+/* Simulates kill -9: the manager writes and sends nothing more. Then starts a new manager. */
 static void kill_and_restart(struct watch *w)
 {
     lab_stop(&w->lab);
@@ -224,7 +225,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         ck_assert_uint_ge(count_current(&w), node_count(&w) - 1);
         ck_assert_uint_eq(w.violations, 0);
         lab_relink(&w.lab, "leaf-009", 22);
-        /* The host at this port returns with the old key. */
+        /* The host at this port was absent, and returns with the old key. */
         lab_relink(&w.lab, "leaf-007", 3);
         fab_sim_loss(w.lab.sim, 0);
         lab_run(&w.lab, 30, all_have_the_key, "the host that was away");
@@ -336,8 +337,8 @@ START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 }
 END_TEST
 
-/* See "Lost keys" in doc/security.md: the key file is lost, and the lease of the lost key is 60 s.
- */
+/* The key file is lost, and the M_Key of the ports has a lease of 60 s ("Lost keys" in
+ * doc/security.md). */
 START_TEST(a_lost_key_is_recovered_when_its_lease_ends)
 {
     struct watch w;

@@ -104,7 +104,8 @@ START_TEST(a_refused_manager_is_isolated_until_released)
     restart();
     ck_assert(is_disabled());
     ck_assert_uint_eq(sm_isolations(lab.sm, list, 2), 1);
-    /* the port is enabled again, as after a restart of the switch */
+    /* The port is enabled although the manager had disabled it, as after a restart of the
+     * switch. */
     lab_relink(&lab, "leaf-005", 4);
     switch_port()->phys_state = FAB_PHYS_LINKUP;
     sweep();
@@ -143,8 +144,8 @@ START_TEST(the_default_reports)
 }
 END_TEST
 
-/* Lists the switch port with the GUID of another manager. A port in the list stays in service, even
- * if another GUID answers there. */
+/* Adds the switch port to subnet.managers, with the GUID of another manager. A port in this list is
+ * never disabled, even if another GUID answers there. */
 static void list_the_place(struct config *c)
 {
     c->policy.managers[0] =

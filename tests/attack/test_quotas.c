@@ -60,7 +60,8 @@ static uint16_t leave(unsigned host, uint64_t mgid_high, uint64_t mgid_low)
     return member_from(host_lid(host), host, FAB_METHOD_DELETE, 0, mgid_high, mgid_low, 0xffff);
 }
 
-/* Checks that exactly one event reports the rogue, with its switch port, its GUID and the limit. */
+/* Checks that exactly one event names the rogue, with its switch port, its GUID and the exceeded
+ * limit. */
 static void assert_named(const char *limit)
 {
     const struct lab_event *e = lab_event(&scene.lab, "quota-exceeded");
@@ -291,8 +292,8 @@ START_TEST(one_host_has_so_many_alias_guids)
 }
 END_TEST
 
-/* Asks for `guid` at index 1 of the rogue's own port. Returns the GUID that the port has there
- * then. */
+/* The rogue requests `guid` as alias GUID at index 1 of its own port. Returns the GUID that the
+ * port then has at this index. */
 static uint64_t take_guid(uint64_t guid, uint64_t key)
 {
     struct fab_wire_guid_info_record r = {.lid = host_lid(ROGUE), .table.guid[1] = guid};
@@ -329,7 +330,8 @@ START_TEST(the_guid_of_an_absent_host_is_not_free)
     start_again();
     ck_assert_uint_eq(take_guid(victim, 0), 0);
     ck_assert_uint_eq(take_guid(unused, 0), unused);
-    /* An operator may give the GUID away, for example when an adapter was replaced. */
+    /* With the SM_Key, an operator may give the GUID of the absent host to another one, for example
+     * when an adapter was replaced. */
     ck_assert_uint_eq(take_guid(victim, SM_KEY), victim);
     close_scene();
 }
@@ -354,8 +356,8 @@ static void send_get(uint16_t lid, uint64_t key)
     to_agent(lid, mad);
 }
 
-/* A host sends 10,000 requests a second for 30 s. After the burst, its port gets 2,000 answers a
- * second. */
+/* A host sends 10,000 requests a second for 30 s. It gets answers to a first burst, and then to
+ * 2,000 requests a second. Returns the number of answers. */
 static unsigned flood(uint16_t (*lid)(unsigned step), uint64_t key)
 {
     scene.answers = 0;
@@ -413,7 +415,8 @@ START_TEST(changing_the_lid_does_not_help)
 }
 END_TEST
 
-/* Sends requests at once, and returns the number of answers. One millisecond passes. */
+/* Sends this number of requests at once, lets one millisecond pass, and returns the number of
+ * answers. */
 static unsigned count_answers(unsigned requests, uint64_t key)
 {
     scene.answers = 0;
@@ -423,7 +426,8 @@ static unsigned count_answers(unsigned requests, uint64_t key)
     return scene.answers;
 }
 
-/* A full bucket answers a burst at once, and gains one request in each 1/requests s. */
+/* With a full token bucket, a burst is answered at once. Then the bucket gains a token every
+ * 1/requests s. */
 START_TEST(the_rate_of_requests_is_exact)
 {
     static const struct {
@@ -477,8 +481,8 @@ static void send_get_table(uint16_t lid)
     to_agent(lid, mad);
 }
 
-/* A host that acknowledges no segment has 8 responses in progress. Other hosts get their responses
- * meanwhile. */
+/* A host has 8 responses in progress, because it acknowledges no segment. Meanwhile other hosts get
+ * their responses. */
 START_TEST(one_host_cannot_hold_all_transfers)
 {
     struct sa_stats stats;
@@ -507,7 +511,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-static uint64_t long_bytes[2]; /* bytes passed to the kernel: for the rogue, and for other hosts */
+/* [0] bytes of responses to the rogue that were passed to the kernel, [1] to other hosts. */
+static uint64_t long_bytes[2];
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                       size_t len)

@@ -25,7 +25,8 @@ static bool is_found(struct lab *lab)
     return lab_event(lab, "settings-changed") != NULL;
 }
 
-/* Applies a change, and waits until the manager has found and undone it. */
+/* Applies a change to a device, and waits until the manager has found it and has restored the
+ * value. */
 static void change_and_find(struct lab *lab, const struct kind *k)
 {
     uint8_t before[FAB_SMP_DATA], wrong[FAB_SMP_DATA], now[FAB_SMP_DATA];
@@ -104,7 +105,7 @@ START_TEST(a_changed_key_violation_count_is_named)
             fab_sim_send(lab.sim, lab_node(&lab, ROGUE), 1, lid_of(&lab, t.node), bytes, reply), 1);
     transport_sim_kick(lab.sim_transport);
     data[3] ^= 1;
-    /* The fourth guess of the key is right. */
+    /* The host guesses M_Keys, and the fourth guess is right. */
     set(&lab, &t, data);
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     ck_assert_ptr_nonnull(
@@ -128,7 +129,7 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
                      FAB_OK);
     info.port_state = info.phys_state = 0;
     info.m_key = M_KEY + 1;
-    /* With a lease, the manager could restore the key when the lease ends. */
+    /* No lease: when a lease ends, the manager could restore the key. */
     info.m_key_lease = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);
@@ -171,7 +172,7 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    /* the first turn emits 64 events, and later turns the rest */
+    /* The first turn of the scrub emits 64 events. Later turns emit the others. */
     ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
@@ -274,7 +275,8 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
     get(&lab, &t, before);
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, before, FAB_SMP_DATA, &info),
                      FAB_OK);
-    /* the answer of the manager must still reach the host */
+    /* The change keeps LinearFDBTop high enough for the answers of the manager to reach the
+     * host. */
     info.linear_fdb_top = (uint16_t)(info.linear_fdb_top + 7);
     info.port_state_change = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, FAB_SMP_DATA),

@@ -15,7 +15,8 @@
 #define INTERVAL_S 60
 #define CHANGES 100
 #define BATCH_MOST 8
-/* A turn may pause for the sweeps that restore settings. */
+/* A turn may take this many times its usual time, because it pauses for the sweeps that restore
+ * settings. */
 #define SLACK 1.05
 
 struct change {
@@ -39,8 +40,8 @@ static bool has_node(const struct batch *b, uint32_t node)
     return false;
 }
 
-/* Returns false if the device did not accept the change, or if another change was made there
- * already. */
+/* Returns false if the device did not accept the change, or if the test has already changed this
+ * device. */
 static bool add_change(struct lab *lab, struct batch *b, const struct kind *k)
 {
     struct change *c = &b->change[b->count];
@@ -146,7 +147,8 @@ static void find_and_restore(struct lab *lab)
 
 /* ---- the test ---- */
 
-/* Kinds of changes with long turns are tested together, which makes the test shorter. */
+/* Draws changes of one turn, either the short one over tables or the long one over VL tables
+ * (`lanes`), so that the test waits for few long turns. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

@@ -150,7 +150,7 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
     lab_run_for(lab, 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 144), 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 129), 1);
-    /* A notice in the name of a switch that does not answer. */
+    /* The notice is about a switch that does not answer. */
     lab_silence(lab, "leaf-003");
     errors.details[4] = 7;
     send_trap(leaf, &errors);
@@ -235,7 +235,7 @@ static void count_stored(void *ctx, const struct event *e)
     ++*(unsigned *)ctx;
 }
 
-/* Returns the number of events that the journal has up to a sequence number. */
+/* Returns the number of stored events with a sequence number of at most `last`. */
 static unsigned stored(uint64_t last)
 {
     unsigned count = 0;
@@ -296,7 +296,8 @@ START_TEST(a_flood_of_a_switch_delays_no_repair)
 }
 END_TEST
 
-/* The switch may repeat a trap only after seconds; the manager does not depend on it. */
+/* Switches may repeat a trap only after seconds. The manager must find the change without the
+ * repetition. */
 static void repeat_no_traps(void)
 {
     struct fab_sim_timing timing = fab_sim_timing(lab->sim);
@@ -304,7 +305,7 @@ static void repeat_no_traps(void)
     fab_sim_set_timing(lab->sim, &timing);
 }
 
-/* Sends 40 traps. The bucket of the source has tokens for 32 of them. */
+/* Sends 40 traps. The token bucket of their source lets 32 of them through. */
 static void send_burst(const char *from, uint16_t trap)
 {
     uint64_t repressed = status().traps.repressed;
@@ -314,8 +315,9 @@ static void send_burst(const char *from, uint16_t trap)
     ck_assert_uint_eq(status().traps.repressed, repressed + 8);
 }
 
-/* The link of a host fails, so only the leaf sends a trap. It is repressed after a burst of traps
- * that the manager only forwards, and the leaf does not repeat it. */
+/* The link of a host fails, so only its leaf sends a trap. Before that, the leaf has sent a burst
+ * of traps that the manager only forwards, so the manager only represses this trap. The leaf does
+ * not repeat it. */
 static void lose_host_after_burst(const char *leaf)
 {
     uint64_t repressed = status().traps.repressed;
@@ -330,8 +332,8 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 
-/* A change whose trap comes after a flood is found as soon as the bucket of the source has a token
- * again. */
+/* If a trap about a change exceeds the rate limit after a flood, the manager reads the device as
+ * soon as the token bucket of the source has a token again. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);
@@ -341,7 +343,8 @@ START_TEST(a_repressed_trap_is_made_up_for)
 }
 END_TEST
 
-/* The manager owes an action to several switches at a time, and forgets none of them. */
+/* The rate limit delays the reads of several switches at the same time, and the manager forgets
+ * none of them. */
 START_TEST(repressed_traps_of_all_switches_are_made_up_for)
 {
     static const char *const leaves[] = {"leaf-002", "leaf-003", "leaf-004"};

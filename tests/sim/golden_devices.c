@@ -13,7 +13,7 @@
 #include "tests/support/golden.h"
 #include "tests/unit/testing.h"
 
-/* Maximum width of a line; longer lists continue on the next line. */
+/* Maximum length of a printed line; a longer list of values continues on the next line. */
 #define LINE 100
 /* number of forwarding table entries that are printed; the digest covers all entries */
 #define FIRST 12
@@ -117,7 +117,7 @@ static bool get(struct fab_sim *sim, uint32_t node, uint8_t port, uint16_t attr,
 static void read_port_info(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                            uint8_t port)
 {
-    /* Fields that differ from port to port, and fields that no manager can change. */
+    /* Not printed: fields that differ from port to port, and fields that no manager can change. */
     static const char *const skip[] = {"LID",
                                        "LocalPortNum",
                                        "LinkWidthSupported",
@@ -192,7 +192,8 @@ static void print_sl2vl(FILE *out, uint64_t table)
     fputc('\n', out);
 }
 
-/* Prints one line for each run of input ports with the same table. */
+/* Prints the SL-to-VL tables of a node, with one line for consecutive input ports that have the
+ * same table. */
 static void read_sl2vl(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                        uint8_t port)
 {
@@ -339,11 +340,11 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim)
 
 /* ---- paragraphs ------------------------------------------------------------------------------ */
 
-/* Prints ports as a list, such as "leaf-001/1-3,7 leaf-002/1". */
+/* A list of ports while it is printed, such as "leaf-001/1-3,7 leaf-002/1". */
 struct places {
     FILE *out;
     uint32_t node;
-    /* First and last port of the run that is not printed yet. */
+    /* First and last port of the last range, which is not printed yet. */
     int first, last;
     size_t column;
 };
@@ -405,8 +406,8 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* Returns the text to be printed: all fields, or the fields that changed. NULL: no field changed.
- */
+/* Returns the text that is printed for item i: all its fields, or those that differ from `before`.
+ * NULL: no field differs. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];

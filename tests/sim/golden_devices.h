@@ -17,7 +17,7 @@ struct golden_item {
     int port; /* -1: the attribute belongs to the node */
     char *text;
 };
-/* The items of a fabric, always in the same order. */
+/* The attributes of all devices as text, always in the same order. */
 struct golden_items {
     struct golden_item *item;
     size_t count, room;

@@ -46,7 +46,7 @@ static void deliver_other(void *ctx)
     transport_hand_up(&t->base, &t->reply, 1);
 }
 
-/* Answers in the name of the manager at lab->other_node. */
+/* Answers a SubnGet(SMInfo) in the name of the other manager, which is at lab->other_node. */
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
@@ -123,8 +123,8 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* Changes some bytes of the attribute. The header stays unchanged, so that the MAD is still the
- * answer to the request. */
+/* Changes some bytes of the attribute in an answer. The header stays unchanged, so that the MAD
+ * still matches the request. */
 static void spoil(struct lab *lab, struct transport_mad *mad)
 {
     for (uint64_t i = lab_random(lab) % 8; i < 8; i++)
@@ -354,7 +354,7 @@ void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
     lab->sm = NULL;
-    /* The loop drops the results of workers, because their owner was freed. */
+    /* Lets the event loop drop the results of worker tasks whose manager was freed. */
     lab_run_for(lab, 0);
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
@@ -640,7 +640,8 @@ void lab_assert_good(struct lab *lab)
     struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
     struct fab_view *view = sm_view(lab->sm);
     in.vls =
-        view != NULL ? &view->target->vls : NULL; /* the SLs of the path records that hosts get */
+        /* The SLs in the path records that hosts get from this view. */
+        view != NULL ? &view->target->vls : NULL;
     ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
     fab_view_unref(view);
     char *text = NULL;

@@ -20,7 +20,8 @@ struct lab_event {
     uint32_t port;
     uint64_t smps_sent; /* until then */
 };
-/* The transport of the sm, which passes MADs to the simulated fabric. */
+/* The transport between the manager and the simulated fabric, which passes on, counts or changes
+ * MADs. */
 struct lab_tap;
 struct lab {
     struct config config;
@@ -38,8 +39,8 @@ struct lab {
     uint64_t sets_mft, gets_mft;
     uint64_t sets_pkeys, gets_pkeys; /* writes and reads of P_Key table blocks */
     uint64_t sets;                   /* of any attribute */
-    uint8_t
-        reply[FAB_MAD_SIZE]; /* the last MAD with which the manager answered a request or a trap */
+    /* The last MAD that the manager sent in reply to a request or a trap. */
+    uint8_t reply[FAB_MAD_SIZE];
     unsigned replies;
     uint64_t sends; /* number of MADs that the manager sent */
     /* Called for each MAD that the manager sends; NULL: not called. */
@@ -61,25 +62,26 @@ struct lab {
     /* True: the manager also asks other nodes with IsSM, which do not answer. False: every node
      * that is asked answers as the other manager. */
     bool silent_others;
-    /* Number of SubnGets(SMInfo) to each node while silent_others is set. */
+    /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
     uint8_t asked[256];
     /* The other manager shows other.sm_key only to requests with this M_Key, as OpenSM does. */
     uint64_t other_m_key;
     /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
     uint64_t m_key_seen;
-    /* One of this number of answers has a corrupted attribute; 0: none. */
+    /* One of `spoil` answers, on average, has a corrupted attribute; 0: none has. */
     uint32_t spoil;
     uint64_t prng; /* for the corruption */
-    /* switch ports with this number acknowledge partition enforcement but do not set it; 0: none */
+    /* Switch ports with this port number acknowledge partition enforcement, but do not enforce; 0:
+     * all enforce. */
     uint8_t unenforcing;
-    /* A node that does not answer any request; NULL: none. */
+    /* Name of a node that does not answer any request; NULL: all answer. */
     const char *silent;
-    /* Requests of the manager for this attribute are lost; 0: none. */
+    /* Requests of the manager with this attribute ID are lost; 0: none. */
     uint16_t lost;
 };
 
-/* Makes a fabric with a manager at its first adapter. The caller calls sm_start. state: the folder
- * of the store, or NULL. */
+/* Makes a lab: a fabric, and a manager at its first adapter, which runs after the caller has called
+ * sm_start. state: the folder of its store; NULL: it has no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
                       const char *state); /* in virtual time */
@@ -93,13 +95,14 @@ void lab_close(struct lab *lab);
 /* Does the same as lab_open, then starts the manager and waits until it is idle. */
 void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state);
 
-/* Runs the loop until the condition is true; fails the test after `seconds`. */
+/* Runs the event loop until the condition is true. Fails the test if it is still false after
+ * `seconds`. */
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
-/* A view is published and no round runs. */
+/* Returns whether a view is published and no round runs. */
 bool lab_is_idle(struct lab *lab);
-/* Idle, and a local repair would handle a link failure now. */
+/* Returns whether the manager is idle, and would handle a link failure by a local repair. */
 bool lab_is_ready(struct lab *lab);
 /* Runs the loop until an event of this type was emitted since the last lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
@@ -116,8 +119,8 @@ void lab_relink(struct lab *lab, const char *node, uint8_t port);
 void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
                   uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
-/* Adds a manager with the GUID 0x42 and the manager's own SM_Key at the first port of a node, or
- * removes it. */
+/* lab_play_other adds another manager at the first port of a node, with the GUID 0x42 and the same
+ * SM_Key. lab_end_other removes it. */
 void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state);
 void lab_end_other(struct lab *lab);
 bool lab_is_standby(struct lab *lab);
@@ -131,7 +134,7 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path);
 /* Sends an SMP from the node to the manager by the directed route in head->path. The simulated
  * switches record the return path. */
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);
-/* Passes a MAD to the manager that the manager did not request. */
+/* Passes a received MAD to the manager. It is not an answer to a request of the manager. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MAD_SIZE]);
 /* Lets devices repeat their traps until the traps are repressed, for at most a third of a second.
@@ -142,14 +145,14 @@ void lab_silence(struct lab *lab, const char *node);
 uint32_t lab_node(struct lab *lab, const char *name);
 uint64_t lab_node_guid(struct lab *lab, const char *name);
 
-/* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
- * own, and fab_verify proves the tables. The unresponsive node and its links do not count. */
+/* Checks the devices: every link that is up is Active at both ends, every endport has a LID that no
+ * other has, and fab_verify proves the tables. The node lab->silent and its links are left out. */
 void lab_assert_good(struct lab *lab);
 /* In a copy of the fabric, sets down all links that are not Active at both ends, because they carry
  * no data. */
 void lab_take_inactive_down(struct fab_fabric *f);
-/* Returns the verdict of fab_verify on the tables in the devices. tables: those of lab_tables, to
- * be judged instead; or NULL. */
+/* Verifies the tables in the devices by fab_verify. tables: other tables to verify instead, as
+ * lab_tables returned them; or NULL. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
 /* Returns the fabric with the links of the simulation and the port states of the devices. The
  * caller drops the reference. */
@@ -158,7 +161,8 @@ struct fab_fabric *lab_devices(struct lab *lab);
 void lab_read_lids(const struct fab_fabric *f, struct fab_lids *ret);
 /* Reads the LFTs of the devices, up to the LID `top`. */
 void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, struct fab_lft *ret);
-/* Returns all tables in one malloc'd block, for comparison. */
+/* Returns the LFTs of all devices in one malloc'd block, to compare them later. *ret_len: its
+ * length in bytes. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
 /* Fails the test unless the tables are equal (or not equal) to these earlier tables. */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);

@@ -24,7 +24,7 @@
 
 #define FILES_MAX 512
 #define TEXT_MAX (1u << 16)
-/* Maximum real time of one run, in seconds. */
+/* A run that takes longer than this, in seconds of real time, fails. */
 #define SECONDS_MAX 120
 
 struct job {
@@ -124,7 +124,7 @@ static void run_one(struct job *job, const char *path, uint64_t seed)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        /* not _exit, which would lose the counters of a coverage build */
+        /* exit() and not _exit(), so that a coverage build writes its counters. */
         exit(play(job, path, seed));
     bool good = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                 WEXITSTATUS(status) == EXIT_SUCCESS;

@@ -35,7 +35,7 @@ struct scene {
     uint64_t tid;
     uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
-    /* If not 0: answers to other LIDs are not kept. */
+    /* If not 0: the test keeps only answers to this LID. */
     uint16_t asker;
     struct got got[REPORTS];
     unsigned reports;
@@ -129,8 +129,8 @@ static inline bool has_answer(struct lab *lab)
     return scene.answers > 0;
 }
 
-/* Sends a request and returns the status of the answer. scene.answer has the attribute of the
- * answer. */
+/* Sends a request from this LID. Returns the status of the answer; scene.answer gets its
+ * attribute. */
 static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
                            uint64_t comp_mask, const uint8_t *data, size_t len)
 {
@@ -145,7 +145,8 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        /* Flush, because the thread of the store runs in real time. */
+        /* Waits for the database, because the thread of the store runs in real time and not in
+         * virtual time. */
         store_flush(scene.lab.store);
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);

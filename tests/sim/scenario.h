@@ -50,9 +50,9 @@ double scenario_number(const struct scenario_line *line, const char *name, doubl
 struct scenario_result {
     bool good;
     char message[512]; /* where and why the scenario failed */
-    /* Digest of all MADs and events with their times. */
+    /* Digest of all MADs and events of the run, with their times. */
     uint64_t digest;
-    /* Number of MADs sent; virtual time at the end. */
+    /* Number of MADs sent, and virtual time at the end of the run in microseconds. */
     uint64_t mads, end_us;
 };
 struct scenario_run_config {
@@ -60,7 +60,7 @@ struct scenario_run_config {
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
     FILE *summary;      /* gets the summary (stage_summary.c); NULL: none */
-    /* Gets the text of which the digest is made; NULL: no trace. */
+    /* The text of which the digest is made is written to this file; NULL: it is not written. */
     FILE *trace;
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
@@ -76,14 +76,15 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* Carries out a line. Returns NOT_YET if an expectation is not true yet and must be checked again a
- * little later. why: the present state, or what went wrong. */
+/* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is still
+ * false, and must be checked again a little later. why: gets what the state is instead, or what
+ * went wrong. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {
     const char *name;
     unsigned words_least, words_most;
-    /* Names of the options that the verb takes, each followed by a blank. */
+    /* Names of the options that this verb of the language takes, each followed by a blank. */
     const char *options;
     /* the verb prepares the scenario before time begins, and is written without "at" */
     bool setup;

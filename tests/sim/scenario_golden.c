@@ -34,7 +34,7 @@ static char *summary_of(const struct scenario *s, const struct scenario_run_conf
     return text;
 }
 
-/* Returns the end of the first `count` statements. */
+/* Returns the offset of the end of the first `count` statements in a summary. */
 static size_t end_of(const char *text, unsigned count)
 {
     const char *at = text;
@@ -47,7 +47,7 @@ static size_t end_of(const char *text, unsigned count)
     return (size_t)(at - text);
 }
 
-/* Returns with how many statements both texts begin. */
+/* Returns the number of statements at the beginning of both summaries that are equal. */
 static unsigned common(const char *text, const char *other)
 {
     unsigned count = 0;
@@ -58,7 +58,7 @@ static unsigned common(const char *text, const char *other)
     return count;
 }
 
-/* Returns the text up to and with statement `count`. */
+/* Returns a copy of the first `count` statements of a summary. */
 static char *cut(const char *text, unsigned count)
 {
     size_t end = end_of(text, count);
@@ -70,7 +70,8 @@ static char *cut(const char *text, unsigned count)
     return ret;
 }
 
-/* Returns how many statements of the scenario do not depend on the seed. */
+/* Runs the scenario with other seeds. Returns how many statements at its beginning have the same
+ * summary with each seed. */
 static unsigned find_fixed(const struct scenario *s, const struct scenario_run_config *config,
                            const char *text)
 {

@@ -52,7 +52,7 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    /* Too long, so the word matches no name. */
+    /* A word that fills the buffer is too long, and is the name of nothing. */
     if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));
     else

@@ -234,7 +234,7 @@ static bool play_line(struct stage *s, const struct scenario_line *line)
         loop_timer_set(s->timer, line->at_us - now);
         return false;
     }
-    /* The simulator's time is the scenario's time. */
+    /* The simulated fabric gets the time of the scenario. */
     fab_sim_advance(s->sim, now);
     if (!s->asked) {
         s->until_us = now + (uint64_t)scenario_number(line, "within", 0);

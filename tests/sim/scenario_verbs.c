@@ -155,7 +155,8 @@ VERB(do_quiet)
     return SCENARIO_DONE;
 }
 
-/* Starts the performance manager, which does not run by default. */
+/* Starts the performance manager, which reads error counters; scenarios run without it by
+ * default. */
 VERB(do_counters)
 {
     static const char *const ways[] = {"report", "isolate", "disable"};
@@ -268,7 +269,7 @@ VERB(do_power)
                    line->words[0], why);
 }
 
-/* Makes the conditions ignore a node, or include it again. */
+/* Leaves nodes out of the conditions that follow (verb "ignore"), or includes them again. */
 VERB(do_ignore)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stage on which a scenario is played: the fabric, the manager on it, and what the verbs
- * remember. */
+/* The state of a running scenario: the simulated fabric, the manager on it, and what the verbs of
+ * the scenario remember. */
 #ifndef TESTS_SIM_STAGE_H
 #define TESTS_SIM_STAGE_H
 
@@ -44,13 +44,13 @@ struct stage {
     struct store *store; /* the store; NULL while there is none */
     bool narrow;         /* devices have error counters only in PortCounters */
     char seat[SCENARIO_WORD];
-    /* [nodes] whether the manager cannot manage the node: it is unresponsive, gives wrong answers,
-     * or has a foreign key */
+    /* [nodes] true: the manager cannot manage this node, because it is unresponsive, gives wrong
+     * answers, or has a foreign M_Key. */
     bool *lost;
 
     size_t next; /* line */
     uint64_t begun_us;
-    /* The line at `next` is an expectation that was checked before. */
+    /* The expectation in line `next` was already checked once, and is checked again. */
     bool asked;
     uint64_t until_us;
     struct loop_timer *timer;
@@ -58,14 +58,15 @@ struct stage {
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_timeouts, marked_generation;
-    /* SubnSet requests of LFT blocks, and of any attribute, that the manager sent since the last
-     * mark */
+    /* Number of SubnSets of LFT blocks (blocks), and of all attributes (writes), that the manager
+     * has sent since the last verb "mark". */
     uint64_t blocks, writes;
     /* Nodes that lose power one after the other. */
     struct stage_outage *outages;
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
-    /* answers to requests to the manager, and refusals among them, since the last mark */
+    /* Number of replies of the manager to requests of hosts since the last verb "mark", and of
+     * those with an error status. */
     unsigned answers, refusals;
 };
 
@@ -91,11 +92,12 @@ int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t 
 int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 void stage_outages_free(struct stage *s);
 
-/* Functions of stage_judge.c. They judge what the devices hold, by the cabling. The verdicts are
- * about the part of the fabric that the manager can reach and that answers. */
+/* Functions of stage_judge.c, which verify what the devices hold, by the simulated cabling. They
+ * leave out the nodes that the manager cannot reach or that do not answer. */
 struct fab_vls;
-/* stage_lanes.c: reads the VL tables of the devices, with the ids of f, and takes the SLs from the
- * manager. Empty: there is one VL. Returns false if the devices do not hold these tables. */
+/* Reads the VL tables of the devices, by ids of f, and takes the SLs from the manager
+ * (stage_lanes.c). An empty *ret means a single VL. Returns false if the tables in the devices
+ * differ from those of the manager; why: gets the difference. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);

@@ -74,8 +74,8 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
             FAB_PHYS_POLLING;
 }
 
-/* Removes the links that the manager excludes from the routes, because they need not be in service.
- */
+/* Removes the links that the manager has excluded from the routes, because these links need not
+ * work. */
 static void take_held_out(struct stage *s, struct fab_fabric *f)
 {
     struct sm_flapping flaps[64];
@@ -139,7 +139,7 @@ static bool wants_lid(const struct fab_fabric *f, uint32_t p)
            (fab_fabric_port(f, p)->num == 0 || cable_up(f, p));
 }
 
-/* Returns the LID that the manager published for a port; 0: none. */
+/* Returns the LID that the published view has for a port; 0: none. */
 static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port)
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;

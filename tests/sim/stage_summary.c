@@ -16,7 +16,7 @@
 
 #define KINDS 64 /* kinds of MADs after one statement */
 #define LIST 8   /* entries of lists that are printed */
-/* Events of one type and statement that are printed. */
+/* Maximum number of events of one type that are printed after a statement. */
 #define REPEATS 8
 
 struct mads {
@@ -83,7 +83,7 @@ void stage_summary_event(struct stage_summary *y, const struct event *e)
     fputc('\n', y->out);
 }
 
-/* Prints how many events there were of the types whose events are not all printed. */
+/* For the types of which not all events were printed, prints the number of events. */
 static void print_event_counts(struct stage_summary *y)
 {
     for (unsigned i = 0; i < y->event_types; i++)
@@ -169,8 +169,8 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
     return 0;
 }
 
-/* Prints how often a round ran, that is, its first phase, and then each phase that ran more often
- * or less often than the phase before. */
+/* Prints how often each kind of round ran. After it, prints each phase that ran more or less often
+ * than the phase before it. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];
@@ -234,7 +234,7 @@ static const char *if_true(bool is, const char *word)
     return is ? word : "";
 }
 
-/* Prints the links and ports that the manager treats specially. */
+/* Prints the links and ports that are held down, isolated, disabled or unresponsive. */
 static void print_exceptions(FILE *out, const struct sm *sm)
 {
     static struct sm_flapping flap[LIST];

@@ -27,7 +27,7 @@ struct wire {
     uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
     uint32_t sent[LIDS];  /* all requests, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost */
-    /* Of the requests to lost_lid, only Sets are lost. */
+    /* Of the requests to lost_lid, only Sets are lost; Gets are answered. */
     bool sets_only;
     uint64_t waiting, most_waiting;
     uint16_t lid; /* the logs of this LID are corrupted */
@@ -148,7 +148,7 @@ static uint16_t lid_of(const char *name, uint8_t port)
     return lid;
 }
 
-/* Adds an entry to the log of a host, for a packet to this LID. */
+/* Adds an entry to the congestion log of a host: its packets to this LID were marked. */
 static void congest(const char *host, uint16_t to)
 {
     const struct fab_sim_congestion what = {.slid = lid_of(host, 1), .dlid = to, .sl = 3};
@@ -187,8 +187,8 @@ START_TEST(logs_are_read_evenly_and_counted_once)
 }
 END_TEST
 
-/* Checks that the manager asked this number of times and no more, while it read the logs of all
- * other devices ten times. */
+/* Checks that the manager asked the device at least `least` and at most `most` times, while it read
+ * the logs of all other devices ten times. */
 static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 {
     begin(trick, 3);
@@ -317,7 +317,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
                               table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
                           want->table.entry[i]);
     }
-    /* so long a table has more than one block */
+    /* So long a table does not fit into one block of the attribute. */
     ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK);
 }
 
@@ -388,7 +388,7 @@ START_TEST(what_somebody_else_set_is_found)
 }
 END_TEST
 
-/* Sets a key at a host, before congestion control begins. */
+/* Sets the CC_Key of a host, before congestion control begins. */
 static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect, uint16_t lease)
 {
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA] = {0};
@@ -442,7 +442,7 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
     ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
     ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 2);
     end();
-    /* without a key of its own the manager asks for no key, and the devices refuse every Set */
+    /* A manager without a CC_Key requests no key, and the devices refuse all its Sets. */
     begin_with_keys(0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 3);
@@ -461,8 +461,8 @@ static bool is_given_up(struct lab *l)
            troubled[0].tries == 3;
 }
 
-/* Begins with a host that does not answer. Returns how many requests the host got until the manager
- * gave it up. */
+/* Begins while one host does not answer. Returns how many requests were sent to it until the
+ * manager gave it up. *ret_lid: its LID. */
 static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
 {
     begin(HONEST, 0);
@@ -486,7 +486,7 @@ START_TEST(a_reload_tries_a_silent_device_again)
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     ck_assert(is_given_up(&lab));
-    /* New tables, but the same settings of congestion control. */
+    /* The failed link changes the tables, but not the computed settings of congestion control. */
     lab_unlink(&lab, "leaf-002", 5);
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);

@@ -30,8 +30,8 @@ enum verb {
     /* Gives a node the description `text`, and sends trap 144. */
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
-    /* an adapter joins the multicast group whose MGID ends with `port`; with a `text`, another
-     * adapter also joins as send-only member */
+    /* An adapter joins the multicast group whose MGID ends with `port`. If `text` names another
+     * adapter, this also joins, as send-only member. */
     JOIN,
     LEAVE, /* and leaves it */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
@@ -79,7 +79,7 @@ static struct run {
     FILE *events; /* of this step */
     char *event_text;
     size_t event_len;
-    /* MADs of one kind that devices got in this step. */
+    /* Number and digest of the MADs of one method and attribute that devices got in this step. */
     struct kind {
         uint8_t mgmt_class, method;
         uint16_t attr_id;
@@ -88,7 +88,7 @@ static struct run {
         uint64_t digest;
     } kinds[KINDS];
     unsigned kind_count;
-    /* Fields of Sets that the device does not keep. */
+    /* Fields of Sets that the device does not keep, such as ClientReregister. */
     struct golden_items transient;
     char lft_order[160]; /* the first LFT blocks written */
 } run;
@@ -218,7 +218,7 @@ static void print_kinds(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Prints a field of an event, unless the message contains its text. */
+/* Prints a text field of an event, unless the message contains the same text. */
 static void print_text(const char *text, const char *message)
 {
     if (text[0] != '\0' && strstr(message, text) != NULL)
@@ -351,8 +351,8 @@ static void request_alias(const char *from, uint8_t number)
 
 /* ---- the manager ----------------------------------------------------------------------------- */
 
-/* Reads the settings from the folder of the golden files, because they name other files in this
- * folder. */
+/* Reads the settings in the folder of the golden files, because the settings name other files of
+ * this folder. */
 static void read_settings(const char *name, struct config *ret)
 {
     char folder[1000], before[1000], why[300] = "";
@@ -592,7 +592,7 @@ static void play(const struct scene *scene)
     char file[200], *text;
     size_t len;
     memset(&run, 0, sizeof run);
-    /* The golden files are for the default seed. */
+    /* TEST_SEED is ignored, because the golden files are for the default seed. */
     unsetenv("TEST_SEED");
     run.out = open_memstream(&text, &len);
     run.events = open_memstream(&run.event_text, &run.event_len);

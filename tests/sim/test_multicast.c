@@ -17,7 +17,7 @@
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
-/* Number of groups, which need two blocks of the tables. */
+/* Number of multicast groups; their MLIDs need two blocks of an MFT. */
 #define GROUPS 40
 #define PATIENCE_S 30
 #define DEAD_MOST 5
@@ -32,10 +32,10 @@ struct world {
     const struct fab_fabric *f; /* the cabling */
     struct fab_prng r;
     uint8_t (*member)[GROUPS]; /* [port_count] JoinState of the ports of adapters */
-    /* [port_count] whether the cable at the port is pulled. */
+    /* [port_count] true: the cable at this port is pulled. */
     bool *dead;
     uint32_t self; /* the port of the manager */
-    /* The switch that is switched off, or FAB_NONE. */
+    /* Id of the switch that is switched off; FAB_NONE: none is. */
     uint32_t off;
     unsigned faults, joins, leaves, dropped;
     struct loop_timer *timer;
@@ -308,7 +308,8 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
     }
 }
 
-/* Finds the part of the fabric to which each switch belongs, by working cables. */
+/* Sets part[] to the number of the connected part to which each switch belongs, by the cables that
+ * are not pulled. */
 static void find_parts(const struct world *w, uint32_t *part)
 {
     bool more = true;
@@ -363,8 +364,8 @@ static void judge(struct world *w)
     free(part);
 }
 
-/* Checks that each group has its MLID, that no MLID is kept without a group, and that the tables of
- * unused MLIDs are empty. */
+/* Checks that each group still has its MLID, that each used MLID belongs to a group, and that the
+ * MFT entries of unused MLIDs are empty. */
 static void judge_lids(const struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -464,7 +465,7 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
     join_as(lab, name, group, 1);
 }
 
-/* A join writes only the switches of its branch. A restart writes nothing. */
+/* A restart writes no MFT. A join writes only the MFTs of the switches on the new branch. */
 START_TEST(groups_and_tables_survive_a_restart)
 {
     struct lab lab;
@@ -502,7 +503,7 @@ START_TEST(groups_and_tables_survive_a_restart)
 }
 END_TEST
 
-/* Changes a mask of the trees in memory, as a defect of their code would. */
+/* Changes a port mask of a tree in the manager's memory, as a defect of the code would. */
 static void spoil_tree(struct lab *lab)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(sm_mgroups(lab->sm)->trees);
@@ -530,7 +531,7 @@ START_TEST(an_unproved_tree_is_not_written)
     ck_assert_msg(strstr(e->message, "MLID 0xc0") != NULL, "%s", e->message);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab.sets_mft, 0);
-    /* The manager reports the spoiled tree only once. */
+    /* The manager reports the damaged tree once, and not again after this join. */
     join_in_lab(&lab, "host-0007", 0);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
@@ -558,8 +559,8 @@ static struct fab_multicast_verdict verified(struct lab *lab)
     return v;
 }
 
-/* Flips a bit in a block of an MFT that a switch holds, as the manager knows it. Returns false if
- * the manager knows no such block. */
+/* Inverts a bit in the manager's copy of an MFT block. *ret_entry and *ret_bit: which one. Returns
+ * false if the manager knows no such block. */
 static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint16_t *ret_bit)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -647,7 +648,7 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
     lab_unlink(&lab, "host-0003", 1);
     lab_run_for(&lab, 4);
     ck_assert(is_written(&lab));
-    /* The two remaining members still reach each other. */
+    /* Three MFT entries remain: the two remaining members still reach each other. */
     ck_assert_uint_eq(entries(&lab), 3);
     lab_run_for(&lab, 2);
     ck_assert(is_written(&lab));
@@ -656,7 +657,8 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
 }
 END_TEST
 
-static uint32_t to_lose; /* number of requests for MFTs that are still lost */
+/* Number of further MFT requests that the test loses. */
+static uint32_t to_lose;
 
 static void lose_some(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
@@ -674,8 +676,8 @@ static bool is_written_or_given_up(struct lab *lab)
     return is_written(lab) || status.unresponsive > 0;
 }
 
-/* The route of one request may lead over a link that has just failed. So trees avoid a switch only
- * after a second request without an answer. */
+/* One unanswered request may only mean that its route led over a failed link. So multicast trees
+ * avoid a switch only after a second request without an answer. */
 START_TEST(one_unanswered_request_names_no_switch)
 {
     static const uint32_t lost[] = {1, 4, 5, 7, 8}; /* a request is sent four times */
@@ -733,7 +735,8 @@ START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 }
 END_TEST
 
-static uint32_t unresponsive, asked; /* a switch, and the number of requests for its MFT */
+/* Id of the switch that does not answer, and number of requests for its MFT. */
+static uint32_t unresponsive, asked;
 
 static void count_asked(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
@@ -761,7 +764,7 @@ START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
     ck_assert_uint_ge(lab.gets_mft, 9);
     lab.lost = FAB_ATTR_MFT;
     join_in_lab(&lab, "host-0002", 1);
-    /* The manager has asked without success after 0, 1, 3, 7, 15 and 31 s. */
+    /* Up to now, the manager has asked the switch after 0, 1, 3, 7, 15 and 31 s. */
     lab_run_for(&lab, 35);
     sm_get_multicast(lab.sm, &status);
     ck_assert_uint_eq(status.unresponsive, 1);

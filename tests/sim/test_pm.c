@@ -14,7 +14,7 @@
 #include "tests/sim/lab.h"
 
 #define SENT_MOST 8192
-/* Number of ports that are read before their time. */
+/* The performance manager may read up to this many ports before they are due. */
 #define EARLY 16
 
 struct sent {
@@ -98,8 +98,7 @@ static const struct fab_fabric *fabric(void)
     return fab_sim_fabric(t.lab.sim);
 }
 
-/* Returns the port in the simulation. The manager's view has the nodes in another order than the
- * simulation. */
+/* Returns the id in the simulation of a port of the view, where nodes have other ids. */
 static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
 {
     const struct fab_fabric *f = fabric();
@@ -197,7 +196,8 @@ END_TEST
 
 /* ---- what was read --------------------------------------------------------------------------- */
 
-/* Returns different numbers, four of which fit into the narrowest counters, of 4 and 8 bits. */
+/* Returns a number of errors for a port and counter. The numbers differ, and four times a number
+ * fits into the narrowest counters, which have 4 and 8 bits. */
 static uint64_t errors_of(uint32_t port, int counter)
 {
     uint32_t number = (port * 5 + (uint32_t)counter * 3) % 4;

@@ -23,7 +23,7 @@ struct rig {
     struct transport *sim_transport, *transport;
     struct sm *sm;
     char folder[32], path[64];
-    /* Text of all events, and of the tables that were published. */
+    /* All events and published tables of the run, as text. */
     char story[STORY_ROOM];
     size_t story_len;
     bool stopped; /* the recorder has reported that it stopped */
@@ -156,7 +156,7 @@ static void cable(struct rig *x, bool in)
     transport_sim_kick(x->sim_transport);
 }
 
-/* Brings the fabric up, pulls a cable, and plugs it in again. */
+/* Brings the fabric up, pulls a cable, and plugs it in again, while all MADs are recorded. */
 static void live(struct rig *x, uint64_t pause_us)
 {
     start_sm(x);
@@ -279,7 +279,7 @@ START_TEST(same_run_in_real_time)
 }
 END_TEST
 
-/* A recording of 35 s, in which the manager starts a light sweep every 10 s. */
+/* Records 35 s, in which the manager starts a light sweep every 10 s, and replays the recording. */
 START_TEST(same_run_with_light_looks)
 {
     struct rig x;
@@ -312,8 +312,8 @@ START_TEST(tells_another_policy)
 }
 END_TEST
 
-/* Replays a recording that is cut off, as after kill -9. The part that exists is replayed, and what
- * would follow is not judged. */
+/* Replays a recording whose end is missing, as after kill -9. The replay judges only what was
+ * recorded. */
 START_TEST(bears_a_cut)
 {
     struct rig x;

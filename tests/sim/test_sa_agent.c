@@ -32,9 +32,9 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    /* The order in which the requests were answered. */
+    /* finished: the requesters in the order in which their requests were answered. */
     unsigned count, finished[ASKERS], done;
-    /* The order in which their tables began to arrive. */
+    /* began: the requesters in the order in which their first segment arrived. */
     unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
@@ -309,13 +309,14 @@ START_TEST(hosts_take_turns)
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    /* The agent collected the table of this host in its turn. */
+    /* The agent answered this host in its turn, although another host had sent many requests
+     * before. */
     ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;
         tables += scene.askers[scene.finished[i]].status == 0;
-        /* the host did not wait for the eight tables of the other host */
+        /* At most one of the eight tables for the other host was sent before. */
         ck_assert_uint_le(tables, 1);
     }
     close_scene(&scene);
@@ -335,7 +336,9 @@ START_TEST(floods_starve_nobody)
         make_request(mad, &flood, FAB_METHOD_GET, FAB_SA_SL2VL_RECORD, 0);
         fab_wire_attr_pack(&fab_wire_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
         fab_base_put_be16(mad + FAB_SA_DATA + 2,
-                          0xfffe); /* no port has these LIDs, so all records must be examined */
+                          /* No port has these LIDs, so the agent must examine all records for each
+                           * request, which is slow. */
+                          0xfffe);
         fab_base_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
         to_agent(scene.flooder, mad);
         if (i % 100 == 99)
@@ -392,7 +395,7 @@ START_TEST(sweeps_and_answers_go_on_together)
 }
 END_TEST
 
-/* Sends random MADs of the class. The agent still answers afterwards. */
+/* Random MADs of the management class are sent to the agent. Afterwards it still answers. */
 START_TEST(noise_does_no_harm)
 {
     static const uint8_t methods[] = {1, 2, 0x12, 0x13, 0x14, 0x15, 0x92, 0x81};

@@ -60,8 +60,8 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     return fab_base_get_be16(answer + 4);
 }
 
-/* Sends a Set or Delete of these indexes of a block. guid[] has the requested GUIDs, and on return
- * the GUIDs in the answer. */
+/* Sends a Set or Delete for some indexes of a block of alias GUIDs (places: a bitset). guid[] has
+ * the requested GUIDs, and gets the GUIDs in the answer. Returns the status of the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -73,7 +73,7 @@ static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid,
     return status;
 }
 
-/* Returns the GUIDs in the device after this time. */
+/* Waits for `seconds`, and returns the GUIDs that the device then has. */
 static struct fab_guid_block in_device(uint16_t lid, double seconds)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,

@@ -193,7 +193,8 @@ START_TEST(multicast_tables_are_those_of_the_switches)
         ck_assert(!mft_record(host_lid(1), lid, 0, 1, &is));
     }
     fab_view_unref(v);
-    /* Two leaves and a spine; the hosts of group 6 share a leaf. */
+    /* Three switches have the entry: two leaves and a spine, because two of the members share a
+     * leaf. */
     ck_assert_uint_eq(with, 3);
     ck_assert_uint_eq(without, 3);
     ck_assert_uint_eq(set, 3 + 1);

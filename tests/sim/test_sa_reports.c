@@ -66,7 +66,8 @@ START_TEST(subscriptions_are_listed_and_ended)
 }
 END_TEST
 
-/* A host leaves and comes back. Another host gets both reports, in order, and each of them once. */
+/* A host leaves the fabric and comes back. A subscriber gets a report about each, in this order,
+ * and only once. */
 START_TEST(subscribers_hear_who_comes_and_goes)
 {
     open_scene(false);
@@ -217,7 +218,7 @@ static void all_subscribe(uint16_t trap)
         ck_assert_uint_eq(inform(host_lid(host), 0, &info), 0);
 }
 
-/* Checks how many reports with this GID hosts 1, 2, 3 and 4 got. */
+/* Checks how many reports of this trap, about this GID, the hosts 1, 2, 3 and 4 got. */
 static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, uint64_t low)
 {
     for (unsigned host = 1; host < 5; host++)

@@ -38,7 +38,8 @@ struct walk {
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
-    /* The VL for each SL: index first_vl[node] + in * ports + out. */
+    /* By path through a switch and SL: the VL. Index: first_vl[node] + input port * ports + output
+     * port. */
     uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
@@ -48,8 +49,8 @@ struct walk {
 };
 static struct walk walk;
 
-/* An assertion without the file that Check writes for each of its assertions, which would take
- * longer than the rest of this test. */
+/* Fails the test if the condition is false. Check's own assertions also write to a file, which
+ * would take longer than the rest of this test. */
 #define must(holds)                                                                                \
     do {                                                                                           \
         if (!(holds))                                                                              \
@@ -208,7 +209,8 @@ static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
                    (out - n->first_port)][sl];
 }
 
-/* Follows the link of a port. Returns the port at its other end. */
+/* Follows the link of port `out` on this VL, and notes the channel. Returns the port at the other
+ * end. */
 static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 {
     const struct fab_port_info *info = &walk.info[out];
@@ -250,7 +252,7 @@ static uint32_t host_number(uint32_t port)
     return fab_fabric_port(walk.f, port)->node - walk.f->switch_count;
 }
 
-/* Checks a path record. Returns false if the path is not between hosts. */
+/* Checks the path of a path record. Returns false if the record is not about two hosts. */
 static bool check_path(const struct fab_wire_path_record *r)
 {
     must(r->slid < LIDS && r->dlid < LIDS);
@@ -290,8 +292,8 @@ static uint32_t check_paths(void)
     return found;
 }
 
-/* Removes channels that wait for no other channel, until there are none. Fails if channels remain,
- * because these contain a cycle. */
+/* Removes channels that depend on no other channel, until there are none. Fails the test if
+ * channels remain, because some of these form a cycle. */
 static void check_no_circle(void)
 {
     struct fab_map *m = &walk.waits;

@@ -62,7 +62,7 @@ START_TEST(messages_have_names)
         ck_assert_str_eq(name, nodes[i].port);
         sm_place_name(f, 0x11, 2, name);
         ck_assert_str_eq(name, nodes[i].port);
-        /* The node had more ports when it was last seen. */
+        /* The node has no port 5 now, but had more ports when it was last seen. */
         sm_place_name(f, 0x11, 5, name);
         ck_assert_str_eq(name, "0x0000000000000011/5");
         sm_place_name(f, 0x12, 2, name);
@@ -293,7 +293,8 @@ START_TEST(bears_hostile_mads)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     if (status.role ==
-        /* unless one of the random packets was a control packet that the manager had to obey */
+        /* The manager is still master, unless one of the random packets was a valid control
+         * packet. */
         FAB_SM_MASTER)
         lab_assert_good(&lab);
     lab_close(&lab);
@@ -479,7 +480,8 @@ END_TEST
 START_TEST(a_class_below_its_share_is_told_of)
 {
     static const struct {
-        /* The configured table; NULL: computed from the shares. */
+        /* VL arbitration table of the configuration; NULL: the manager computes it from the
+         * shares. */
         const char *arbitration;
         const char *subject; /* NULL: no event */
     } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};

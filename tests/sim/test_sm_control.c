@@ -69,7 +69,7 @@ START_TEST(a_trap_by_lid_is_repressed)
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     ck_assert_mem_eq(lab.reply, expect, sizeof expect);
-    /* This trap is no notice, so it gets no answer. */
+    /* This MAD is a Trap whose attribute is not Notice, so it gets no answer. */
     trap[17] = FAB_ATTR_PORT_INFO;
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
@@ -96,7 +96,8 @@ static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
     lab_send(lab, OTHER, &head, data);
 }
 
-/* Sends the packet. Returns the status of the answer, and the state in the answer. */
+/* Sends this control packet from the other manager. Returns the status of the answer; *ret_state:
+ * this manager's state in the answer. */
 static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, uint8_t *ret_state)
 {
     struct fab_sm_info answer;

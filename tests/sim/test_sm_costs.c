@@ -16,7 +16,8 @@ struct size {
     uint32_t leaves, spines, hosts; /* per leaf */
 };
 
-/* Leaf-spine fabrics: some in which each LFT fits into one block, and one with several blocks. */
+/* Numbers of leaves, spines and hosts of leaf-spine fabrics. In the first two, each LFT has one
+ * block; in the last one, several. */
 static const struct size sizes[] = {{6, 3, 4}, {6, 4, 4}, {12, 6, 8}};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
@@ -79,9 +80,9 @@ static uint32_t switches(struct size z)
     return z.leaves + z.spines;
 }
 
-/* Returns the MADs of a heavy sweep: from each node NodeInfo, NodeDescription, and PortInfo of each
- * port (an adapter has one port, a switch also port 0); from each switch SwitchInfo; and NodeInfo
- * over each link that did not lead to a new switch. */
+/* Returns the number of MADs of a heavy sweep. It reads NodeInfo, NodeDescription and PortInfo of
+ * each port from each node (a switch also has a port 0), and SwitchInfo from each switch. In
+ * addition, it sends a NodeInfo over each link that did not lead to a new switch. */
 static uint64_t heavy(struct size z)
 {
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
@@ -89,8 +90,8 @@ static uint64_t heavy(struct size z)
     return 3 * hosts + 3 * (uint64_t)switches(z) + ports + isls - (switches(z) - 1);
 }
 
-/* Returns the number of additional NodeInfo requests: the sweep asks a new switch over each link on
- * which it finds the switch before the first answer arrives. */
+/* Returns the number of additional NodeInfo requests: before the first answer of a new switch
+ * arrives, the sweep finds the switch over several links, and asks over each. */
 static uint64_t at_once(struct size z)
 {
     return (uint64_t)z.leaves * z.spines / 8;
@@ -102,8 +103,8 @@ static uint64_t blocks(struct size z)
     return switches(z) * (lids / 64 + 1);
 }
 
-/* Every port is written twice, to configure it and to make it Active. The port of the manager and
- * ports 0 are exceptions, because they have no link state to be changed. */
+/* A bring-up writes every port twice: its settings, and then its state Active. Exceptions are the
+ * port of the manager and port 0 of switches, which have no link state to be changed. */
 START_TEST(a_bring_up_writes_each_thing_once)
 {
     struct lab lab;
@@ -245,7 +246,7 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
     /* leaf-001 is the root of the labels: two writes remove the detours of the spines to it */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
-    /* Both ports, to configure them and to make them Active. */
+    /* Each of the two ports is written twice: its settings, and its state Active. */
     ck_assert_uint_eq(c.port_sets, 4);
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-002", 2, false);

@@ -81,8 +81,8 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* Two links fail one after the other. The second one fails before the sweep that checks the first
- * repair, unless the machine is busy. */
+/* Two links fail one after the other, the second one usually before the sweep that checks the
+ * repair of the first one. */
 START_TEST(mends_tables_in_place)
 {
     struct lab lab;
@@ -125,9 +125,9 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
-/* A root switch fails. The repair may leave some switches without routes to each other, for which
- * an engine then computes tables. The status keeps the repair as the last reroute, and the record
- * of the refinement names the repair. */
+/* A root switch fails. If the local repair leaves some switches without routes to each other, an
+ * engine computes new tables. The status then still shows the local repair as the last reroute, and
+ * the record of the engine's reroute names it. */
 START_TEST(a_follow_up_has_its_own_record)
 {
     struct lab lab;
@@ -163,7 +163,8 @@ static bool has_all_plans(struct lab *lab)
     return c.all && !c.under_way && c.all->count == c.cases && c.current == c.cases;
 }
 
-/* Returns the tables after the failures of two links. megabytes 0: without contingencies. */
+/* Lets two links fail, and returns the tables after that. megabytes: memory for contingency plans;
+ * 0: there are no plans. */
 static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
 {
     struct lab lab;
@@ -178,7 +179,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
         ck_assert_int_eq(strstr(e->message, "by a contingency plan") != NULL, megabytes > 0);
-        /* the contingencies belong to the state before the fault */
+        /* The present plans are those for the state before the fault. */
         sm_get_contingencies(lab.sm, &c);
         ck_assert(c.all == NULL || c.current == 0);
         lab_assert_good(&lab);
@@ -200,8 +201,8 @@ START_TEST(mends_by_a_plan_at_hand)
 }
 END_TEST
 
-/* Returns the largest number of paths between hosts on a link in one direction, by following each
- * path. */
+/* Follows each path between two hosts. Returns the maximum number of paths over a link in one
+ * direction. */
 static uint64_t most_paths(const struct fab_view *v)
 {
     const struct fab_fabric *f = v->fabric;
@@ -404,7 +405,8 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
-/* Only one neighbour of the switch has sent a trap when a trap of another node arrives. */
+/* A switch fails, but only one of its neighbours sends a trap before another trap arrives, from
+ * another node. */
 START_TEST(finds_out_that_a_switch_is_off)
 {
     struct lab lab;
@@ -415,7 +417,7 @@ START_TEST(finds_out_that_a_switch_is_off)
     for (uint8_t port = 1; port <= 6; port++)
         ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
     struct fab_sim_delivery mail;
-    /* Discards the traps, as if they were lost. */
+    /* The test takes all traps and drops them, as if they were lost. */
     while (fab_sim_receive(lab.sim, &mail))
         ;
     ck_assert_uint_eq(fab_sim_repeat_traps(lab.sim) > 0, true);
@@ -479,7 +481,8 @@ static void lose_switch(struct lab *lab, const char *name)
         ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
 }
 
-/* The traps that the fabric has sent are lost. Those of these leaves arrive at one moment. */
+/* The traps that the fabric has sent are lost, except those of the leaves `first` to `last`, which
+ * arrive at the same time. */
 static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
 {
     struct fab_sim_delivery mail;
@@ -610,15 +613,15 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
     return 0;
 }
 
-/* Pulls a cable in the phase "adopting" of the next sweep. */
+/* State of a test that pulls a cable during phase "adopting" of the next sweep. */
 struct pull {
     struct lab *lab;
-    /* Looks at the phase in each iteration of the loop. */
+    /* Checks in each iteration of the event loop which phase runs. */
     struct loop_timer *timer;
     const char *node;
     uint8_t port;
     bool done;
-    /* how often sweeps had written tables when the cable was pulled, and after the repair */
+    /* Number of sweeps that had written tables when the cable was pulled, and after the repair. */
     uint64_t written, written_at_repair;
 };
 

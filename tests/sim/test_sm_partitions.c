@@ -16,7 +16,7 @@ static uint64_t port_guid(struct lab *lab, const char *name)
     return fab_fabric_port(f, fab_fabric_port_id(f, lab_node(lab, name), 1))->guid;
 }
 
-/* Makes one host, or all hosts (NULL), full members of partitions 1 to `count`. */
+/* Configures one host, or all hosts (NULL), as full members of partitions 1 to `count`. */
 static void use_partitions(struct lab *lab, const char *host, unsigned count)
 {
     char text[8192], who[40] = "ALL_CAS";
@@ -67,7 +67,9 @@ START_TEST(full_tables_are_told_of)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     use_partitions(&lab, "host-0006",
-                   31); /* with the default partition, as many as the switch port has room for */
+                   /* With the default partition, the host has 32 P_Keys, as many as its switch port
+                    * has room for. */
+                   31);
     ck_assert_uint_eq(told(&lab, NULL), 0);
     ck_assert_uint_eq(held(&lab, "host-0006"), 32);
     use_partitions(&lab, "host-0006", 32);

@@ -83,7 +83,7 @@ START_TEST(repairs_close_together_are_proved_once)
 }
 END_TEST
 
-/* A cable goes and comes back all the time, so that the fabric is never quiet. */
+/* A cable is pulled and plugged in again and again, so that local repairs never cease for long. */
 START_TEST(endless_repairs_do_not_prevent_the_proof)
 {
     struct lab lab;

@@ -20,7 +20,7 @@
 
 /* ---- the judge ------------------------------------------------------------------------------- */
 
-/* An LFT write that was sent and is not answered. */
+/* An LFT write that the manager has sent and the switch has not answered. */
 struct flight {
     uint64_t tid;
     uint32_t sw, block;
@@ -30,13 +30,14 @@ struct judge {
     struct flight flight[WRITES];
     unsigned flights;
     bool on; /* false: the writes are not judged */
-    /* No mixture may lose a pair of endports that has a path, except as the round announced. */
+    /* Every pair of endports with a path must keep it during the round, except as many as the round
+     * announced. */
     bool lossless;
-    /* Number of pairs that the round announced to have no path. */
+    /* How many pairs without a path the event paths-paused of this round announced. */
     uint64_t announced;
-    /* Number of events before the writes of the round. */
+    /* Number of events that the manager had emitted before the writes of the round. */
     unsigned events;
-    /* Number of SMPs sent before the round that writes. */
+    /* Number of SMPs that the manager had sent before the round. */
     uint64_t round;
     /* Number of pairs of endports without a path when the round began. */
     uint64_t allowed;
@@ -88,7 +89,8 @@ static uint64_t count_lost(const struct fab_fabric *f, const struct fab_lids *li
     return lost;
 }
 
-/* Returns the number of pairs that the last event paths-paused since an event number announced. */
+/* Returns the number of pairs that the last event paths-paused announced, among the events from
+ * number `event` on; 0: there is no such event. */
 static uint64_t announced_since(const struct lab *lab, unsigned event)
 {
     uint64_t pairs = 0;
@@ -98,8 +100,8 @@ static uint64_t announced_since(const struct lab *lab, unsigned event)
     return pairs;
 }
 
-/* Judges the tables in the devices together with a random part of the writes in flight. begins:
- * this is the first write of a round. */
+/* Verifies the tables in the devices, as if a random part of the unanswered writes had taken
+ * effect. begins: this is the first write of a round. */
 static void judge_mixture(struct lab *lab, struct judge *j, bool begins)
 {
     struct fab_fabric *f = lab_devices(lab);
@@ -236,7 +238,8 @@ START_TEST(a_link_comes_back_without_a_sweep)
     ck_assert_uint_eq(last.links_gained, 1);
     ck_assert_uint_eq(last.links_lost, 0);
     ck_assert_uint_gt(last.blocks, 0);
-    /* two probes, four requests to verify the link, and each port to Armed and to Active */
+    /* Limits of the counts: two probes, four requests to verify the link, four writes of port
+     * states, and the LFT blocks. */
     ck_assert_uint_le(e->smps_sent - sent, 18 + 12 + 4 + 4 + last.blocks);
     ck_assert_uint_eq(j.port_writes, 4);
     ck_assert_str_eq(lab_await(&lab, 1, "link-up")->subject, "leaf-003/8");
@@ -257,7 +260,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
 }
 END_TEST
 
-/* A light sweep finds a change whose trap was lost. */
+/* A link goes down or up, and the traps are lost. A light sweep finds the change. */
 static void turn_unnoticed(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     fab_sim_loss(lab->sim, 1);
@@ -303,7 +306,8 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
         lab_run_for(&lab, 1);
         ck_assert_ptr_null(lab_event(&lab, "tables-published"));
         lab_assert_good(&lab);
-        /* that sweep has cleared PortStateChange, so the next light sweep finds nothing */
+        /* The targeted sweep has cleared PortStateChange, so the next light sweep finds no
+         * change. */
         lab_run_for(&lab, 5);
         sent = smps(&lab);
         lab_run_for(&lab, 10);
@@ -318,7 +322,7 @@ END_TEST
 /* ---- random losses and returns --------------------------------------------------------------- */
 
 struct links {
-    /* One port of each ISL, in the simulated fabric. */
+    /* By ISL: id of one of its ports in the simulated fabric. */
     uint32_t port[LINKS];
     bool dead[LINKS];
     uint32_t count;
@@ -336,7 +340,7 @@ static void list_links(const struct fab_fabric *f, struct links *l)
     }
 }
 
-/* Returns whether living links other than `without` connect all switches. */
+/* Returns whether the links that are not removed, without link `without`, connect all switches. */
 static bool is_connected(const struct fab_fabric *f, const struct links *l, uint32_t without)
 {
     uint64_t seen = 1, before = 0;
@@ -418,7 +422,8 @@ static struct fab_builder *some_fabric(uint64_t seed, const char **ret_engine)
     return b;
 }
 
-/* Plays one random fabric, and counts the returns of links that were repaired back. */
+/* Plays a random fabric in which links fail and come back. *ret_back: how many returned links a
+ * local repair brought back. */
 static void play(uint64_t seed, unsigned steps, struct judge *j, unsigned *ret_back)
 {
     struct lab lab;

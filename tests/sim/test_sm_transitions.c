@@ -23,7 +23,7 @@
 
 static struct {
     uint32_t changes, writes, lost, paused, unsafe;
-    /* Number of pairs without a path before the change. */
+    /* Number of pairs that had no path before the change. */
     uint64_t lost_before;
     uint8_t *before; /* the tables before the change */
     bool watching;
@@ -54,8 +54,8 @@ static void judge(struct lab *lab, const struct fab_mad *head)
     fab_verify_verdict_fini(&v);
 }
 
-/* Replaces the tables of one switch after the other in a copy. Returns whether a mixture had a loop
- * or a cycle. */
+/* Replaces, in a copy, the tables of one switch after the other in a random order. Returns whether
+ * some mixture on the way had a loop or a cycle. */
 static bool is_unsafe_at_random(struct lab *lab, struct fab_prng *prng)
 {
     uint32_t count = fab_sim_fabric(lab->sim)->switch_count;
@@ -182,7 +182,7 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
         lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
                    fab_fabric_port(f, lost[i])->num);
     begin(lab);
-    /* Pairs are not counted, because pairs gain paths while links come up. */
+    /* No limit for pairs without a path, because pairs gain paths while links come up. */
     seen.lost_before = UINT32_MAX;
     end(lab, prng);
 }
@@ -311,7 +311,7 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab_run(&lab, 20, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < changes; i++) {
         if (i == 0) {
-            /* Only once, so that no link is held down for flapping. */
+            /* The links fail once only, so that no link is held down for flapping. */
             lose_links(&lab, prng);
             continue;
         }
@@ -347,8 +347,9 @@ END_TEST
 
 static unsigned published, bad;
 
-/* Compares a view with the judge when it is published: the next round may begin to write at once. A
- * silent switch forwards packets as before, so the judge takes its tables, too. */
+/* Compares the verdict in a view with that of the test, at the moment when the view is published,
+ * because the next round may begin to write at once. A silent switch forwards packets as before, so
+ * the test verifies its tables, too. */
 static void compare(void *ctx, const struct event *e)
 {
     struct lab *lab = ctx;
@@ -374,8 +375,8 @@ static void compare(void *ctx, const struct event *e)
     fab_verify_verdict_fini(&v);
 }
 
-/* A switch answers no requests while tables change. Each view that follows must agree with the
- * judge about the tables in the devices. */
+/* While tables change, one switch answers no request. The verdict in each later view must be that
+ * of the tables in the devices. */
 static void fail_to_write(struct fab_prng *prng, const char *name)
 {
     struct lab lab;
@@ -429,11 +430,11 @@ static struct {
     bool lossy; /* later LFT writes are lost */
     /* The view is compared when the sweep after the repair begins. */
     bool awaited;
-    /* Comparisons, and those with pairs without a path. */
+    /* Number of comparisons, and of those with pairs without a path. */
     uint32_t found, bad;
 } failing;
 
-/* Compares the verdict of the view with the judge of the tables in the devices. */
+/* Compares the verdict in the view with a verification of the tables in the devices. */
 static void compare_verdicts(struct lab *lab)
 {
     struct fab_verdict v;
@@ -465,8 +466,8 @@ static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint1
     compare_verdicts(lab);
 }
 
-/* A link fails, and the switches take only the first writes of the local repair. With `second`,
- * another link fails during the writes, so that its repair precedes the verdict. */
+/* A link fails, and the switches accept only the first writes of the local repair. second: another
+ * link fails during the writes, so that its repair comes before the verdict about the first one. */
 static void fail_to_repair(uint32_t accepted, bool second)
 {
     struct lab lab;

@@ -6,7 +6,8 @@
 #include "tests/sim/scenario.h"
 
 scenario_act scenario_expect;
-/* Reads "NODE/PORT". Returns false if there is no such place. */
+/* Reads a place "NODE/PORT" as node id and port number. Returns false if the fabric has no such
+ * port. */
 bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *ret_port);
 
 #endif

@@ -19,7 +19,8 @@ struct bench {
     struct drive r;
 };
 
-/* Returns the expected result. Discovery cannot find a port of an adapter that has no link. */
+/* Returns the fabric that discovery must find. It is the built fabric without the ports of adapters
+ * that have no link, because discovery cannot find these. */
 static inline struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric *built,
                                         const struct drive *r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multicast trees on a fabric whose members join and leave and whose links fail. A judge checks the
- * tables: it follows packets as switches forward them. */
+/* Multicast trees on a fabric whose members join and leave and whose links fail. The tests check
+ * the trees by following packets as switches would forward them. */
 #ifndef TESTS_UNIT_MCAST_WORLD_H
 #define TESTS_UNIT_MCAST_WORLD_H
 
@@ -26,9 +26,9 @@ struct walk {
     const struct fab_fabric *f;
     const struct fab_blocks *tables;
     uint16_t mlid;
-    /* [port_count] whether the MFT entry of the switch contains the port. */
+    /* [port_count] true: the MFT entry of the switch contains this port. */
     bool *named;
-    /* [port_count] how often a packet came in by this port, or left through it to an endport */
+    /* [port_count] how often a packet entered a switch by this port, or left it to an endport */
     uint16_t *came;
     uint32_t steps;
 };
@@ -61,7 +61,8 @@ static inline void walk_take(struct walk *w, uint16_t mlid)
     }
 }
 
-/* Forwards a packet that came in by port `in` to all other ports of the entry. */
+/* A packet enters switch `sw` by port `in`. Forwards it by all other ports that the MFT entry
+ * contains. */
 static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
 {
     const struct fab_node *n = &w->f->nodes[sw];
@@ -97,16 +98,18 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* Members are numbers of endports: first ports of adapters, then ports 0 of switches. */
+/* A fabric and its multicast groups. A member is the number of an endport: first come the ports of
+ * adapters, then ports 0 of switches. */
 struct world {
-    /* The fabric without faults, and with the present faults. */
+    /* The fabric without faults, and the fabric with the present faults. */
     struct fab_fabric *whole, *now;
     struct fab_mcast_trees *trees;
     struct fab_prng r;
     uint32_t ends;
-    /* [ends] port ids in the fabric without faults. */
+    /* [ends] by member number: port id in the fabric without faults. */
     uint32_t *end;
-    /* [ends] 1: receives packets; 2: only sends packets. */
+    /* [ends] by member number and group: 1: receives packets; 2: only sends packets; 0: is no
+     * member. */
     uint8_t (*member)[GROUPS];
     /* bitset of the ports of failed links, in the fabric without faults */
     uint64_t *dead;
@@ -161,7 +164,7 @@ static inline void find_components(const struct world *w, uint32_t *island)
     }
 }
 
-/* Checks that a packet from one member reaches each receiver that the tree reaches exactly once,
+/* Follows a packet from one member. It must reach each receiver that the tree reaches exactly once,
  * and no other port. */
 static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
 {
@@ -175,7 +178,7 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
             continue;
         unsigned shall = w->member[to][group] == 1 &&
                          fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
-        /* (no assertion of Check here, because Check writes a file for each assertion) */
+        /* No assertion of Check, which would write to a file each time. */
         if (walk->came[out] != shall)
             ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
                          w->now->nodes[fab_fabric_port(w->now, port)->node].desc,
@@ -184,8 +187,8 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
     }
 }
 
-/* Checks that the tree reaches all members of one component. (An adapter with two ports may belong
- * to several components.) */
+/* Checks that the tree reaches all members in one connected part of the fabric. An adapter with two
+ * ports may belong to several parts. */
 static inline void judge_reach(const struct world *w, uint32_t group, const uint32_t *island)
 {
     uint32_t reached = FAB_NONE, missing = 0, members = 0, lost[400];
@@ -217,7 +220,7 @@ static inline void judge_group(struct world *w, struct walk *walk, const uint32_
             judge_from(w, walk, group, from);
 }
 
-/* Checks one group, or all groups if `group` is GROUPS. */
+/* Checks the tree of the group `changed`; GROUPS: of all groups. */
 static inline void judge(struct world *w, uint32_t changed)
 {
     uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
@@ -260,7 +263,8 @@ static inline uint32_t change_member(struct world *w)
     return group;
 }
 
-/* Makes the snapshot with the present failed links, as it is discovered from the first adapter. */
+/* Makes the snapshot that a discovery from the first adapter finds with the present failed
+ * links. */
 static inline void look(struct world *w)
 {
     struct fab_builder *b = fab_fabric_builder_from(w->whole);
@@ -302,7 +306,7 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
     fab_base_bits_put(w->dead, fab_fabric_port(w->whole, port)->peer, dead);
 }
 
-/* Lets a link, or all links of a switch, fail or return. More links return than fail. */
+/* Lets a link, or all links of a switch, fail or return; links return more often than they fail. */
 static inline uint32_t change_fabric(struct world *w)
 {
     bool dies =

@@ -9,7 +9,7 @@
 
 #include "fabricd/sm/core/next_round.h"
 
-/* The members of struct sm_facts, in their order. */
+/* Bits of the facts, in the order of the members of struct sm_facts. */
 enum {
     KNOWN = 1 << 0,
     SETTLING = 1 << 1,

@@ -30,7 +30,8 @@ static inline void add_class(struct fab_classes *c, const char *name, uint8_t sh
     ck_assert_msg(fab_policy_classes_add(c, &k, &n, &e) == FAB_OK, "%s", e.message);
 }
 
-/* Takes over f. classes: number of classes besides the default class. */
+/* Makes tables and VLs for fabric f, and takes ownership of f. classes: number of traffic classes
+ * in addition to the default class. */
 static inline struct world world_of(struct fab_fabric *f, unsigned classes)
 {
     struct world w = {.f = f, .t = fab_target_new()};

@@ -17,9 +17,9 @@
 #define RMPP_CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 
 struct rmpp_receiver_config {
-    /* configuration of the sender, from which the timeouts of the receiver follow */
+    /* Configuration of the sender, because the receiver waits as long as the sender retries. */
     struct fab_rmpp_config sender;
-    /* number of segments beyond the last ACK that the receiver permits, at least 1 */
+    /* Number of segments that the sender may send after the last ACK, at least 1. */
     uint32_t window;
     /* maximum size of a transfer that the receiver accepts, in bytes */
     size_t limit;
@@ -30,10 +30,10 @@ struct rmpp_receiver {
     /* The data received so far, without headers; owned by this struct. */
     uint8_t *data;
     size_t len, room;
-    /* segment numbers: the last segment received in order, and the last one that the window permits
-     */
+    /* Number of the last segment received in order, and of the last segment that the window
+     * permits. */
     uint32_t got, window_last;
-    /* PayloadLength of the first segment; 0: not given. */
+    /* Length of the data in bytes, as PayloadLength of the first segment gives it; 0: not given. */
     uint32_t announced;
     uint64_t deadline;
     enum fab_rmpp_state state;
@@ -47,7 +47,7 @@ static inline struct fab_rmpp rmpp_get(const uint8_t *mad)
     return h;
 }
 
-/* Writes a reply to the MAD with this RMPP header. */
+/* Makes a reply to `mad`, with the RMPP header h. */
 static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *reply)
 {
     h.version = 1;
@@ -79,8 +79,8 @@ static inline void rmpp_receiver_fini(struct rmpp_receiver *r)
     r->data = NULL;
 }
 
-/* Returns the status of 13.6.2.1 for a segment that violates the protocol; FAB_RMPP_OK: the segment
- * is valid. */
+/* Returns the status (IBA 13.6.2.1) with which to reject a segment that violates the protocol.
+ * FAB_RMPP_OK: the segment is valid. */
 static inline uint8_t rmpp_error_of(const struct rmpp_receiver *r, const struct fab_rmpp *h)
 {
     bool last = (h->flags & FAB_RMPP_LAST) != 0;

@@ -20,7 +20,8 @@ struct place {
     struct fab_sa_request req;
 };
 
-/* Frees f. lmc: LMC of the adapter ports. */
+/* Makes a place: routes f by this engine, and makes a view of it. Frees f. lmc: LMC of the ports of
+ * adapters. */
 static inline struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc,
                                       bool proven, struct fab_classes *classes)
 {
@@ -90,11 +91,12 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
 }
 #define NAMES(...) ((const char *[]){__VA_ARGS__, NULL})
 
-/* Reads all records of the answer, the first ones into structs of `size` bytes. Returns their
- * number. */
+/* Reads all records of the last answer. ret gets the first `room` of them, as structs of `size`
+ * bytes. Returns the number of all records. */
 static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t room)
 {
-    /* static, so that data of the previous request remain in it; they must have no effect */
+    /* The query is static, so that it still contains data of the request before. These data must
+     * have no effect. */
     static struct fab_sa_query q;
     uint8_t bytes[FAB_REC_MAX];
     uint32_t budget = 1u << 30, count = 0;

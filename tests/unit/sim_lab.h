@@ -20,7 +20,7 @@ struct lab {
     uint32_t spine;
 };
 struct lab lab_new(void); /* as after power-on */
-/* LIDs are node ids + 1, and all links are Active. */
+/* Makes a fabric whose devices have LIDs (node id + 1), and all links of which are Active. */
 struct lab lab_managed(void);
 /* as lab_managed, and a manager is attached to the port of the first host */
 struct lab lab_manager(void);
@@ -34,7 +34,8 @@ int get(struct lab *x, uint32_t node, uint16_t attr, uint32_t mod, uint8_t *data
 int set(struct lab *x, uint32_t node, uint16_t attr, uint32_t mod, uint8_t *data);
 struct fab_port_info port_info(struct lab *x, uint32_t node, uint8_t port);
 int set_states(struct lab *x, uint32_t node, uint8_t port, uint8_t state, uint8_t phys);
-/* Sends a Get of NodeInfo by LID, as fab_sim_send does. */
+/* Sends a LID-routed SubnGet(NodeInfo), and returns the result of fab_sim_send. *ret_guid: node
+ * GUID in the answer. */
 int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid);
 /* Sends a request of general services by LID. data: FAB_GS_DATA bytes from offset 64, and on return
  * those of the answer. Returns the status; -1: no answer. */

@@ -75,7 +75,7 @@ START_TEST(ranges_are_aligned)
 }
 END_TEST
 
-/* Sets LIDs in the devices of a copy. Frees f. */
+/* Makes a copy of f in which the devices report these LIDs. Frees f. */
 static struct fab_fabric *carrying(struct fab_fabric *f, const struct fab_lids *lids)
 {
     struct fab_fabric *c = NULL;
@@ -113,7 +113,8 @@ START_TEST(lids_of_devices_are_kept)
 }
 END_TEST
 
-/* Makes four endports at one switch. ends[] gets their port ids, in the order of GUIDs. */
+/* Makes a fabric of one switch with four endports, which report the LIDs carry[]. ends[] gets their
+ * port ids, in the order of their GUIDs. */
 static struct fab_fabric *four_ends(uint32_t ends[4], const uint16_t carry[4])
 {
     struct drawing *d = draw_new();
@@ -157,7 +158,8 @@ START_TEST(invalid_lids_are_replaced)
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0xc000, 0xffff, 5, 6});
     struct result r = assign(f, 1, NULL, 0);
-    /* Some devices report 0xffff for none; 5 is not aligned. */
+    /* LID 0xffff is invalid, because some devices report it when they have none. LID 5 is not
+     * aligned to the LMC. */
     ck_assert_uint_eq(r.note_count, 2);
     ck_assert_int_eq(r.notes[0].kind, FAB_NOTE_INVALID_LID);
     ck_assert_uint_eq(r.notes[0].lid, 0xc000);

@@ -13,7 +13,7 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    /* Busy: number of sends that the transport refuses. */
+    /* sent_count: number of MADs sent. busy: number of further sends that the transport refuses. */
     unsigned sent_count, busy;
     int answers, timeouts, unsolicited;
     struct fab_path path;
@@ -124,7 +124,7 @@ START_TEST(keeps_what_a_busy_transport_did_not_take)
         ask(&f);
     agent_pump(f.agent);
     ck_assert_uint_eq(f.sent_count, 0);
-    /* The agent tries again, although no MAD arrives. */
+    /* The agent sends the refused MAD again, although no MAD arrives that would wake it. */
     run_for(&f, 20000);
     ck_assert_uint_eq(f.sent_count, 3);
     /* no transaction ID was used twice */
@@ -205,8 +205,8 @@ static void note_sender(void *ctx, const struct transport_mad *mad)
     ++*(int *)ctx;
 }
 
-/* An agent that reads counters and an agent that answers queries share the transport with subnet
- * management. */
+/* Three agents share a transport: subnet management, one that reads counters, and one that answers
+ * queries. */
 START_TEST(each_class_has_its_agent)
 {
     const struct fab_mads_config config = {

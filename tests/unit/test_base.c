@@ -51,7 +51,7 @@ START_TEST(reader_error_sticks)
     struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
     ck_assert_uint_eq(fab_base_read_u32(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
-    /* The error stays, although one byte is left. */
+    /* The reader stays in the error state, although one byte is left. */
     ck_assert_uint_eq(fab_base_read_u8(&r), 0);
     ck_assert_ptr_null(fab_base_read_bytes(&r, 0));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
@@ -464,7 +464,7 @@ START_TEST(digits_say_numbers)
         const char *text;
         unsigned base;
         uint64_t most, value;
-        /* Characters read; -1: the number is too large. */
+        /* Expected number of characters read; -1: the number exceeds the limit. */
         int used;
     } cases[] = {
         {"1079 ", 10, 1079, 1079, 4},

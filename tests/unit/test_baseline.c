@@ -57,7 +57,7 @@ static bool same_place(const struct fab_place *a, const struct fab_place *b)
            (a->is_switch || a->port_guid == b->port_guid);
 }
 
-/* Returns whether `f` has a link like this one; compares with every link. */
+/* Returns whether fabric `f` has this place. Unlike the baseline, it compares with every link. */
 static bool is_in(const struct fab_fabric *f, const struct fab_place *place)
 {
     struct fab_place other;
@@ -185,7 +185,7 @@ static void approve_all(struct fab_baseline *b, const struct fab_fabric *f)
     free(list);
 }
 
-/* Fabrics of two seeds have the same GUIDs at different places. */
+/* Compares two random fabrics: the nodes have the same GUIDs, but are at different places. */
 static void compare_two(uint64_t seed)
 {
     struct fab_fabric *first = random_fabric(seed), *second = random_fabric(seed + 1000000);

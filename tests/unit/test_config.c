@@ -426,7 +426,7 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
-/* Returns the number of characters to compare; "..." at the end of `want` matches any rest. */
+/* Returns how many characters to compare with `want`: all, or those before "..." at its end. */
 static size_t compared(const char *want)
 {
     size_t len = strlen(want);
@@ -447,7 +447,8 @@ END_TEST
 
 /* ---- other files that the settings name ---- */
 
-/* Writes a file, and returns the path of a settings file that names this file. */
+/* Writes `text` to a file, and a settings file with `settings` that names this file. Returns the
+ * path of the settings file. */
 static const char *beside(const char *text, const char *settings, char *yaml, size_t len)
 {
     static char path[64];
@@ -460,7 +461,7 @@ static const char *beside(const char *text, const char *settings, char *yaml, si
     return path;
 }
 
-/* Loads the settings, and returns what was logged meanwhile. why[0] is 0 if the settings were
+/* Loads the settings. Returns what was logged meanwhile. why[]: the error; "" if the settings were
  * accepted. */
 static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
 {

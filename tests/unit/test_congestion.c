@@ -96,9 +96,10 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
     return &c->adapter[0];
 }
 
-/* With a fan-in of n, 2 n senders are throttled, if there are so many. The last entry of the table
- * leaves each sender two thirds of its share, and marks arrive faster than the timer lowers the
- * index. More senders never make the increase smaller or the last entry faster. */
+/* With an assumed fan-in of n, the settings can throttle 2 n senders, if the fabric has so many
+ * endports. The last entry of the table leaves each sender two thirds of its share, and marks
+ * arrive faster than the timer lowers the index. More senders never make the increase smaller or
+ * the last entry faster. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -155,7 +156,7 @@ START_TEST(what_is_set_by_hand_stands)
         ck_assert_int_eq(a->sl[3].increase, v[FAB_CONGESTION_INCREASE]);
         ck_assert_int_eq(a->sl[3].trigger, v[FAB_CONGESTION_TRIGGER_THRESHOLD]);
         ck_assert_int_eq(a->sl[3].min, v[FAB_CONGESTION_MIN]);
-        /* as far as the table of the device permits */
+        /* The limit that the operator sets is lowered to the last entry of the device's table. */
         ck_assert_int_eq(a->table.limit, end ? 127 : 1);
         fab_congestion_fini(&c);
     }
@@ -200,7 +201,7 @@ START_TEST(off_is_off)
 }
 END_TEST
 
-/* A device with a short table gets a table that fits and reaches the same lowest rate. */
+/* A device with a short table gets a shorter table whose last entry has the same rate. */
 START_TEST(short_tables_reach_as_far)
 {
     struct fab_fabric *f = leaf_spine(4, 4, 8);
@@ -271,7 +272,7 @@ START_TEST(advice_follows_what_is_seen)
     assumed.unsupported = 11;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 2);
     uint32_t kinds;
-    /* logs show a higher fan-in than counters */
+    /* The congestion logs show a higher fan-in than the counters. */
     seen = (struct fab_congestion_observed){
         .congested_endports = 4, .slowed = 100, .logged_fan_in = 70};
     assumed = (struct fab_congestion_configured){.apply = true, .fan_in = 64, .devices = 100};

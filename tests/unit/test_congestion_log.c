@@ -32,7 +32,7 @@ static void put(struct fab_cc_log_ca *is, int i, uint16_t to, uint32_t stamp)
     is->entry[i].time_stamp = stamp;
 }
 
-/* back: the device resets its counter at each reading. */
+/* Reads a log with a counter of events. back: the device resets the counter at each reading. */
 static void counts(bool back)
 {
     struct fab_congestion_log log = {0};

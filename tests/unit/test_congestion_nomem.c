@@ -93,8 +93,8 @@ static void nothing(void *ctx)
     (void)ctx;
 }
 
-/* Computes in virtual time, in which jobs of the worker run at once. Devices report the sizes of
- * their tables, which the second computation uses. */
+/* Computes settings as the daemon does, in virtual time, in which worker tasks run at once. Devices
+ * then report the sizes of their tables, which the second computation uses. */
 static int daemon_computes(void)
 {
     const struct fab_mads_config mads = {.window_start = 1, .window_max = 1, .timeout_us = 1};

@@ -12,8 +12,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* An assertion that does nothing if it holds. Check would record each assertion in a file, which
- * takes longer than the tests. */
+/* An assertion that Check sees only if it fails. Check writes each assertion to a file, which takes
+ * longer than the tests. */
 #define HOLDS(x)                                                                                   \
     do {                                                                                           \
         if (!(x))                                                                                  \
@@ -289,8 +289,8 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* If the increase grows with the fan-in, the timer may become shorter. Checks that the delay after
- * a mark still lasts as long, except for one tick of the timer. */
+/* A larger increase, because of a larger fan-in, may come with a shorter timer. Checks that the
+ * delay after a mark lasts at least as long as before, but for one tick of the timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -307,7 +307,7 @@ static void held_no_shorter(const struct fab_congestion_adapter *was,
 
 typedef void comparison(const struct fab_congestion_adapter *was,
                         const struct fab_congestion_adapter *now);
-/* Calls the function for each adapter but `except`. */
+/* Calls the function for the settings of each adapter except `except`. */
 static void each(const struct scene *s, const struct fab_congestion *a,
                  const struct fab_congestion *b, uint32_t except, comparison *compare)
 {
@@ -340,7 +340,8 @@ START_TEST(a_slower_end_makes_no_delay_shorter)
 }
 END_TEST
 
-/* A larger partition of one endport changes no other endport and no switch. */
+/* If the partition of one endport becomes larger, the settings of other endports and of switches do
+ * not change. */
 START_TEST(a_larger_job_slows_down_its_own)
 {
     struct fab_prng r;
@@ -445,8 +446,8 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* One in this number of fabrics crosses a rounding step (of hops, endports or the slowest rate), so
- * that many settings change. */
+/* The removal of a link may move hops, endports or the slowest rate across a rounding step, so that
+ * many settings change. This may happen in one of this many fabrics. */
 START_TEST(a_cable_less_changes_few_settings)
 {
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",

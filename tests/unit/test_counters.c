@@ -62,8 +62,8 @@ START_TEST(narrow_ones_fill_up)
 }
 END_TEST
 
-/* Sets the bits of one counter by the table of libfabmgr/wire. Only this counter may then be read.
- */
+/* For each counter, sets only its bits, by the table of libfabmgr/wire. No other counter may then
+ * show a value. */
 START_TEST(each_counter_has_its_own_place)
 {
     for (int i = 0; i < FAB_COUNTERS; i++) {

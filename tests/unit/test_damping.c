@@ -7,7 +7,8 @@
 static const struct fab_damping_rule rule = {
     .flaps = 3, .within_us = 60, .hold_down_us = 10, .max_hold_down_us = 70};
 
-/* The link goes down, and comes up again after `later`. */
+/* The link goes down at `at`, and comes up again `later` microseconds later. Returns whether this
+ * begins a hold-down. */
 static bool bounce(struct fab_damping *d, uint64_t at, uint64_t later)
 {
     bool held = fab_health_damping_down(d, &rule, at);

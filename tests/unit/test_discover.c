@@ -240,7 +240,7 @@ static void random_bytes(struct fab_prng *p, uint8_t *data)
         data[i] = (uint8_t)fab_base_prng_next(p);
 }
 
-/* Makes a valid NodeInfo of a device that does not exist. */
+/* Makes a NodeInfo that is valid, but of a device that does not exist. */
 static void invented_node(struct fab_prng *p, uint8_t *data, bool few)
 {
     uint64_t guid = few ? 1 + fab_base_prng_below(p, 6) : fab_base_prng_next(p) | 1;

@@ -102,7 +102,7 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-/* The device at first cannot allocate the table, and later it can. */
+/* At first the simulated device has no memory for its table, and later it has. */
 static void table_without_room(const struct fab_path *path, uint16_t attr_id)
 {
     uint8_t data[FAB_SMP_DATA] = {0};

@@ -139,7 +139,8 @@ START_TEST(links_that_neighbours_see_down_are_gone)
 }
 END_TEST
 
-/* The link from a silent leaf to a spine without power: the other leaves see that it is off. */
+/* A spine behind a silent leaf lost power. The other leaves report their links to it as down, so it
+ * is not kept, although its link to the silent leaf counts as up. */
 START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 {
     struct bench x = bench_new();
@@ -204,7 +205,7 @@ START_TEST(a_targeted_sweep_restores_excluded_links)
     silence(&x, "spine-002");
     ck_assert_int_eq(fab_discover_silent_new(&guid, 1, link, LEAVES, &silent), FAB_OK);
     for (int scoped = 0; scoped < 2; scoped++) {
-        /* As the manager, which has the snapshot without the links. */
+        /* The manager has only the snapshot without these links, too. */
         fab_fabric_unref(x.former);
         x.former = fab_fabric_ref(base);
         struct fab_fabric *f = discover(&x, scoped ? base : NULL, silent, &link[0].guid[1], 1);

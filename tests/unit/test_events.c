@@ -10,7 +10,8 @@
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
-/* Fills in values from which the message of a row can be formatted. */
+/* Fills an event with values for all fields of a row of the table, so that its message can be
+ * made. */
 static void make_event(const struct event_row *row, uint64_t number, const char *text,
                        struct event_field field[16], struct event *ret)
 {
@@ -143,7 +144,8 @@ START_TEST(an_event_has_what_its_row_says)
     ck_assert_int_eq(bus_subscribe(b, emit_once_more, &last), FAB_OK);
     ck_assert_int_eq(bus_subscribe(b, keep, &last), FAB_OK);
     emit(b);
-    /* The second event waited until the first was passed on. */
+    /* A handler published the second event while the first one was passed on, so the second one
+     * waited. */
     ck_assert_uint_eq(last.count, 2);
     ck_assert_str_eq(event_rows[EVENT_link_unhealthy].type, "link-unhealthy");
     ck_assert_int_eq((int)last.event.severity, EVENT_WARNING);

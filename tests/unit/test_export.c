@@ -7,7 +7,7 @@
 
 #include "tests/unit/routing.h"
 
-/* Makes numbers of channels: the port id of the sending port. The caller frees them. */
+/* Numbers the channels by the port id of their sending port. The caller frees the arrays. */
 static struct fab_verify_numbers numbers_of(const struct fab_fabric *f)
 {
     struct fab_verify_numbers n = {1, calloc(f->port_count, sizeof(uint32_t))};
@@ -124,8 +124,8 @@ START_TEST(lanes)
     fab_fabric_edit_port(f, t->lids.owner[3])->info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
-    /* 2 spines with 3 ports and 3 leaves with 6 ports, each from all ports and port 0, and one line
-     * for each host */
+    /* Lines of SL-to-VL maps: 2 spines with 3 ports and 3 leaves with 6 ports, each from every port
+     * and port 0. In addition, one line for each host. */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");

@@ -9,8 +9,8 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* Returns the status, or an error if a call failed with a result or succeeded without a result.
- * Scenarios must not assert. */
+/* Returns the status of a call, or an error if the call failed and still gave a result, or
+ * succeeded without one. Scenarios must not assert, because Check allocates memory. */
 static int agree(int status, bool result)
 {
     return (status == FAB_OK) == result ? status : FAB_E_INVAL;

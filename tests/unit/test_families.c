@@ -38,8 +38,8 @@ static bool has_host(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* Returns the distance from one switch to the farthest switch with a host. All of these must be
- * reachable. */
+/* Returns the distance from one switch to the farthest switch with a host, in ISLs. All switches
+ * with hosts must be reachable. */
 static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t *far,
                              uint32_t *queue)
 {
@@ -124,7 +124,7 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
         ck_assert_msg(status == FAB_OK, "%s", fab_base_status_text(status));                       \
         return sealed(b);                                                                          \
     }
-/* The tests of one family: its counts, and its limits. */
+/* Names the tests of one family: of its counts, and of its limits. */
 #define FAMILY(name)                                                                               \
     NEW(name)                                                                                      \
     START_TEST(name##_has_its_counts)                                                              \

@@ -26,9 +26,9 @@ struct world {
     FILE *out;
     struct fab_fabric *f;
     struct fab_policy policy;
-    /* Tables of the first engine that supports the fabric. */
+    /* The tables of the first engine that supports the fabric. */
     struct fab_target *whole;
-    /* Digests of LFTs whose repairs and plans are printed. */
+    /* Digests of the LFTs for which repairs and plans were printed already. */
     uint64_t seen[16];
     unsigned seen_count;
 };
@@ -62,7 +62,7 @@ static uint64_t hash_vls(const struct fab_vls *v)
     return hash;
 }
 
-/* Returns NULL if the engine does not support the fabric. */
+/* Returns the tables of an engine; NULL: it does not support the fabric. */
 static struct fab_target *tables_of(struct world *w, const struct fab_fabric *f,
                                     const struct fab_route_engine *engine, char *why, size_t len)
 {
@@ -385,7 +385,7 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     fprintf(w->out, "  repairs, labels by %s\n", fab_repair_label_source(r));
     print_contingencies(w, r, &lft);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        /* prints all of the last three, and fewer of the others */
+        /* Prints repairs of one dead link, later of two, and then of three. */
         if (is_isl(w->f, port) && isls++ % 8 == 0) {
             dead[2] = dead[1];
             dead[1] = dead[0];

@@ -17,7 +17,7 @@ static uint64_t hash_number(uint64_t hash, uint64_t number)
     return golden_hash_numbers(hash, &number, 1);
 }
 
-/* Adds the status and the records of the answer to a digest. */
+/* Answers the request, and adds the status and at most `most` records of the answer to a digest. */
 static uint64_t ask(struct place *x, uint64_t digest, uint32_t most, uint32_t *ret_count)
 {
     static struct fab_sa_query q;
@@ -155,8 +155,8 @@ static void paths(struct place *x, FILE *out)
     }
 }
 
-/* Prints the digests for a fabric in which every seventh link is slower and every ninth port has a
- * smaller MTU. Takes over f. */
+/* Prints the digests of a fabric, in which the function makes every seventh link slower and the MTU
+ * of every ninth port smaller. Frees f. */
 static void print_place(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         uint8_t lmc, bool proven)
 {

@@ -142,7 +142,7 @@ START_TEST(requests_to_the_sm_and_back)
 }
 END_TEST
 
-/* An SA response may be shorter than a MAD; no other MAD may have another length. */
+/* An SA response may be shorter than 256 bytes; MADs of other classes may not. */
 START_TEST(short_tables)
 {
     struct lab x;
@@ -260,7 +260,8 @@ START_TEST(full_client)
 }
 END_TEST
 
-/* libumad2sim crashes an SM that receives a MAD of a class that it has not registered. */
+/* The hub must not deliver a MAD of a class that the client has not registered, because libumad2sim
+ * crashes an SM that receives one. */
 START_TEST(classes_nobody_registered)
 {
     struct lab x;

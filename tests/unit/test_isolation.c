@@ -15,7 +15,7 @@ static bool is_isl(const struct fab_fabric *f, uint32_t p)
            fab_fabric_port(f, peer)->node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
-/* Joins the switches that are connected without the links in `out`. */
+/* Joins in `sets` the switches that links connect, without the links in `out`. */
 static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *sets)
 {
     fab_base_sets_init(sets, f->switch_count);
@@ -25,7 +25,8 @@ static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *set
                                fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node);
 }
 
-/* Computes the distances to the nearest hosts, by repeated passes over all links. */
+/* Computes the distance of each switch to the nearest switch with hosts, by repeated passes over
+ * all links. */
 static void naive_levels(const struct fab_fabric *f, uint32_t *level)
 {
     bool more = true;
@@ -56,7 +57,7 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Checks that no switch has lost more than the limit of its links in any direction. */
+/* Checks that no switch has lost more than `share` percent of its links in any direction. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {

@@ -17,7 +17,7 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    /* Set by jobs that run at the same time. */
+    /* Number of tasks that must still begin before any of them may end. */
     atomic_int left;
     int done;
 };
@@ -180,7 +180,8 @@ static void note_done(void *ctx)
     d->done++;
 }
 
-/* done() is called even for work that no worker has begun, because the owner waits for it. */
+/* done() is called even for work that no worker has begun when the loop ends, because its owner
+ * waits for this call. */
 START_TEST(what_is_done_is_told_at_the_end)
 {
     struct desk d = {.loop = loop_new()};

@@ -77,7 +77,9 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
         ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes,
-                                 true)); /* a failed request is not an unsolicited request */
+                                 /* A request that the transport returned as failed must not be
+                                  * taken for a request of a device. */
+                                 true));
     }
     ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
                              false)); /* malformed: swallowed */
@@ -360,7 +362,7 @@ START_TEST(cancel_forgets_everything_quietly)
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);
-    /* This request is in flight, like 1; 3 is queued. */
+    /* Request 2 is in flight, like request 1; request 3 is queued. */
     fab_mads_output(m, 0, mads[2], &to);
     fab_mads_cancel_all(m);
     ck_assert(fab_mads_idle(m));
@@ -378,8 +380,8 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
-/* Two callers have requests in every state. The requests of one caller are cancelled. The other
- * caller gets all its responses, and the slots can be used again. */
+/* Two callers have requests in each list of the session. All requests of one caller are cancelled.
+ * The other caller still gets its responses, and the slots are used again. */
 START_TEST(cancels_those_of_one)
 {
     struct fab_mads *m = session(8, 8);
@@ -545,7 +547,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
-    /* Idle only after the source was called again. */
+    /* The session counts as idle only after it has called the source again. */
     ck_assert(!fab_mads_idle(m));
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));

@@ -10,7 +10,7 @@
 /* ---- the window -------------------------------------------------------------------------------
  */
 
-/* Sends all MADs that the session permits into wire[]. Returns their number. */
+/* Puts all MADs that the session may send now into wire[]. Returns their number. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
 {
     struct fab_mad_addr to;
@@ -61,8 +61,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
 }
 END_TEST
 
-/* Unresponsive devices do not delay others: long before its timeout, a late request no longer
- * counts for the window. */
+/* Unresponsive devices do not delay other requests: a request that is probably lost no longer
+ * counts for the window, long before its time-out. */
 START_TEST(late_ones_make_room)
 {
     static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];

@@ -12,7 +12,7 @@
 #include "tests/unit/fabrics.h"
 
 #define JOIN 0x10003u /* MGID, PortGID, JoinState */
-/* a join with the components Q_Key, TClass, P_Key, SL and FlowLabel */
+/* ComponentMask of a join that can create a group: also Q_Key, TClass, P_Key, SL and FlowLabel. */
 #define CREATE (JOIN | 0x30c4u)
 #define IPV4 UINT64_C(0xff12401bffff0000)
 #define IPV6 UINT64_C(0xff12601bffff0000)
@@ -230,7 +230,8 @@ START_TEST(all_rates_are_compared_by_speed)
 }
 END_TEST
 
-/* Creates a group, with the greatest values `most` that the port supports. Returns the status. */
+/* Creates a group. `most` has the greatest MTU, rate and lifetime that the port supports. Returns
+ * the status of the answer. */
 static uint16_t create_up_to(const struct fab_wire_mc_member_record *r, uint64_t mask,
                              const uint8_t most[3], struct fab_wire_mc_member_record *ret)
 {
@@ -629,7 +630,8 @@ START_TEST(lids_are_shared_when_they_run_short)
 }
 END_TEST
 
-/* Compares three counts of the MLIDs in use: by groups, by the counters, and by trees. */
+/* Checks that three counts of the MLIDs in use are equal: of groups, of the counters, and of
+ * trees. */
 static void judge_lids(const struct world *w)
 {
     uint32_t users[64] = {0};

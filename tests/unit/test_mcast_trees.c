@@ -26,7 +26,7 @@ START_TEST(every_member_is_reached_once_through_all_changes)
         live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
     live(leaf_spine(6, 4, 4), seed, 1500);
     live(leaf_spine(4, 1, 3), seed, 500);
-    /* Ports in all three positions of an MFT block. */
+    /* Switches of 36 ports need three MFT blocks for each MLID, one for each 16 ports. */
     live(leaf_spine(2, 1, 36), seed, 300);
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
@@ -79,9 +79,8 @@ START_TEST(a_join_moves_its_branch_only)
 }
 END_TEST
 
-/* A spine with a small table cannot be used for MLIDs beyond this table, neither as root nor in
- * between. Stored distances are for one root and one table entry, and must not be used for another.
- */
+/* A spine whose MFT is small cannot forward high MLIDs, neither as root of a tree nor in between.
+ * Distances are stored for one root and one MLID, and must not be used for others. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };
@@ -109,7 +108,7 @@ START_TEST(high_mlids_go_round_small_tables)
         for (uint32_t sw = 0; sw < 5; sw++)
             ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
         if (rows[i].slot >= d.least) {
-            /* Distances that are stored for the next call. */
+            /* The call has stored these distances for the next one. */
             ck_assert_uint_eq(d.avoid_root, rows[i].root);
             ck_assert_uint_eq(d.avoid_slot, rows[i].slot);
         }

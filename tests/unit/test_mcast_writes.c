@@ -6,8 +6,8 @@
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
 
-/* Checks that no port receives a packet twice and no packet loops, whichever member sends. With
- * `before`: every port that was a member and still is one receives each packet. */
+/* Follows packets from each member. No port may get a packet twice, and no packet may loop. before:
+ * the members before the change; those that are still members must receive each packet. */
 static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
     for (uint32_t group = 0; group < GROUPS; group++) {
@@ -34,7 +34,8 @@ static void judge_transition(struct world *w, struct walk *walk, uint8_t (*befor
     }
 }
 
-/* Applies one step of a plan in random order, and checks the tables after each write. */
+/* Makes the writes of one stage of a plan in random order, and checks the tables after each
+ * write. */
 static void write_stage(struct world *w, struct fab_blocks *held,
                         const struct fab_plan_mft_ops *ops, uint8_t (*before)[GROUPS])
 {

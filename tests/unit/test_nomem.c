@@ -82,7 +82,7 @@ static bool endless(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* Runs a hundred windows of requests, of which some are lost and most are answered. */
+/* Sends a hundred windows of requests. Some requests are lost, and most are answered. */
 static void run_windows(struct fab_mads *m, uint64_t *now)
 {
     static uint8_t wire[64][FAB_MAD_SIZE];

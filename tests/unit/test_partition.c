@@ -20,7 +20,7 @@ struct world {
     struct fab_fabric *f;
     struct fab_policy policy;
     struct fab_target *target;
-    /* What the devices hold; all blocks are known. */
+    /* The P_Key tables that the devices hold; the manager knows all blocks. */
     struct fab_observed held;
 };
 
@@ -95,7 +95,7 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
                      FAB_OK);
 }
 
-/* Writes both stages. Returns the number of writes. */
+/* Makes the writes of both stages of the plan. Returns their number. */
 static uint32_t apply(struct world *w)
 {
     struct fab_plan plan = plan_of(w);
@@ -273,7 +273,8 @@ START_TEST(other_ports_see_no_write)
     struct fab_plan plan = plan_of(&w);
     uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
     uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
-    /* the host and its switch port, each with the old key and the new one */
+    /* Four blocks: of the host and of its switch port, each with the old key and with the new
+     * one. */
     ck_assert_uint_eq(to - from, 4);
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
@@ -344,8 +345,8 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
     return false;
 }
 
-/* Applies the writes of a stage in any order. After each write, no pair may communicate that must
- * not. */
+/* Makes the writes of a stage in random order. After each write, no two ports may communicate that
+ * can communicate neither before nor after the change. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {

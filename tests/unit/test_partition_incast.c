@@ -156,7 +156,7 @@ static struct world site(const char *text)
     return w;
 }
 
-/* The expected incast of each host, one digit for each: "77733311". */
+/* Checks the maximum incast of each host. senders: a digit for each host, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);

@@ -13,7 +13,7 @@
 
 #define MOST_LOST 12
 
-/* Number of compared routes through a silent switch. */
+/* Number of compared routes that lead through a silent switch. */
 static uint64_t behind_silent;
 
 static struct fab_fabric *fabric_of(uint64_t seed)
@@ -83,7 +83,8 @@ static void compare(const struct fab_fabric *f, const struct fab_path *paths)
     free(whole);
 }
 
-/* Takes away random links, or all links of a switch, and returns their number. */
+/* Removes random links, or all links of a switch. Returns how many; ports[] gets the two ports of
+ * each. */
 static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports[2 * MOST_LOST])
 {
     size_t lost = 0, wanted = 1 + fab_base_prng_below(random, MOST_LOST);

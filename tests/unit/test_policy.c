@@ -249,7 +249,7 @@ START_TEST(m_keys_of_ports_are_read)
 }
 END_TEST
 
-/* A text is refused if it is too long, or has a line that is too long, or too many ports. */
+/* A file of M_Keys is refused if it is too long, or has too long a line, or too many ports. */
 START_TEST(m_keys_of_ports_have_limits)
 {
     struct fab_m_key_list *l = NULL;

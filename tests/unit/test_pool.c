@@ -124,7 +124,7 @@ static void spoil(struct fab_target *t, struct fab_prng *prng)
     }
 }
 
-/* Computes with one thread, and then with the pool. */
+/* Computes with one thread and with the pool, and checks that the results are the same. */
 static void assert_same(const struct fab_route_engine *e, const struct fab_fabric *f,
                         const struct fab_pool *pool, struct fab_prng *prng)
 {

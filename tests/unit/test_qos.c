@@ -23,7 +23,8 @@ static void assert_layout(const struct world *w)
         }
 }
 
-/* Takes over f. Checks that both judges accept the VLs. */
+/* Makes tables and VLs for f, and checks that both libfabmgr/verify and the slow check accept them.
+ * Frees f. */
 static void prove(struct fab_fabric *f, const char *engine, unsigned classes, unsigned sets)
 {
     struct world w = world_of(f, classes);
@@ -81,7 +82,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
-    /* It never shares VLs with the default class. */
+    /* The class that shares VLs never shares those of the default class. */
     ck_assert_uint_eq(w.report.note[0].other, 1);
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
@@ -102,7 +103,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
 }
 END_TEST
 
-/* VLs of one class that close the cycle of a ring are found, whichever class it is. */
+/* If the VLs of any one class close a cycle in a ring, the proof fails. */
 START_TEST(spoiled_classes_are_refused)
 {
     for (uint8_t level = 0; level < 3; level++) {

@@ -6,7 +6,7 @@
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
 
-/* One of the two arbitration tables, and its current entry. */
+/* One of the two tables of VL arbitration, high or low priority, and the entry whose turn it is. */
 struct turn {
     const struct fab_arb_entry *entry;
     unsigned count, at;
@@ -31,8 +31,8 @@ static uint8_t send_one(struct turn *t, uint16_t busy, uint32_t packet)
     return t->entry[t->at].vl;
 }
 
-/* Simulates a port that sends by the tables, packet by packet (IBA 7.6.9). Busy VLs always have
- * packets. Returns the bytes of each VL. */
+/* Simulates VL arbitration (IBA 7.6.9) packet by packet. busy: bitset of the VLs that always have
+ * packets. Counts the bytes that each VL sends. */
 static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint32_t packets,
                   uint64_t bytes[16])
 {
@@ -106,7 +106,7 @@ START_TEST(shares_are_what_tables_say)
 {
     static const struct {
         uint8_t share[4], cap;
-        /* Per mille, because tables have weights of whole packets. */
+        /* Tolerance per mille, because the weights of the tables are whole packets. */
         unsigned tolerance;
         bool high; /* the first class has high priority */
     } cases[] = {
@@ -251,7 +251,7 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 }
 END_TEST
 
-/* The same over three more switches, with VLs of the engine in addition to those of the classes. */
+/* The same test on a torus, over three more switches and with VLs that the engine needs itself. */
 START_TEST(so_on_a_torus)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);

@@ -168,7 +168,7 @@ static enum fab_recording_player_sent ask(struct play *x, uint64_t now, uint32_t
     return fab_recording_player_send(x->p, now, &e);
 }
 
-/* Checks that the next incoming MAD is the answer (or trap) with this TID, at this time. */
+/* Checks that the player delivers the answer (or trap) with this TID next, at this time. */
 static void comes(struct play *x, uint64_t now, uint32_t tid)
 {
     ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);

@@ -167,7 +167,7 @@ START_TEST(each_part_of_a_subscription_counts)
     ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, then by another */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
-    /* If a GID is given, it applies instead of the LIDs. */
+    /* If the request has a GID, its LIDs are ignored. */
     i.gid[1] = 3;
     ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
@@ -182,7 +182,7 @@ END_TEST
  */
 
 #define PEOPLE 200
-/* The last notice that each subscriber received, by its number. */
+/* By number of the subscriber: the last notice that it received. */
 static uint16_t heard[PEOPLE];
 static unsigned gone_count;
 
@@ -259,8 +259,8 @@ START_TEST(all_who_answer_hear_all_in_order)
 }
 END_TEST
 
-/* With a window of 8, the first twenty subscribers are unresponsive. The others may be delayed by
- * at most 50 ms. */
+/* The first twenty subscribers are unresponsive, and the window is 8. This may delay reports to the
+ * others by at most 50 ms. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     struct fab_subscriptions *s = NULL;

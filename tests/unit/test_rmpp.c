@@ -97,7 +97,7 @@ struct wire {
     uint32_t mads;
 };
 
-/* Delivers a MAD to the receiver, and its reply to the sender. */
+/* Delivers a MAD to the receiver, and the receiver's reply to the sender. */
 static void carry(struct wire *w, struct fab_rmpp_sender *s, struct rmpp_receiver *r,
                   const uint8_t *mad)
 {

@@ -7,7 +7,7 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* A small fabric whose basis a test may change. */
+/* Congestion control settings of a small fabric, whose basis a test may change. */
 struct made {
     struct fab_fabric *fabric;
     struct fab_policy policy;
@@ -36,7 +36,7 @@ static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
     return count;
 }
 
-/* Returns the settings of ports to endports if all links had this rate. */
+/* Returns the RoCE settings of ports to endports, as if all links had this rate. */
 static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
     struct fab_congestion_roce *all, r;

@@ -138,7 +138,8 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* The next request of the same program is answered as if this request had not been sent. */
+    /* After this request, the next request of the same program must be answered as if this one had
+     * not been sent. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,
@@ -311,7 +312,7 @@ static struct fab_classes *two_classes(void)
     return c;
 }
 
-/* Finds the path of a class between two hosts. Returns false if there is none. */
+/* Finds the path record of a traffic class between two hosts. Returns false if there is none. */
 static bool path_of(struct place *x, uint32_t a, uint32_t b,
                     const struct fab_wire_path_record *extra, const char *names[],
                     struct fab_wire_path_record *ret)

@@ -7,7 +7,7 @@ struct least {
     uint8_t mtu, hops;
 };
 
-/* Applies the limits of port 0 of a switch, which can be lower than those of the links. */
+/* Lowers *l to the limits of port 0 of a switch, which can be lower than those of the links. */
 static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
 {
     const struct fab_port_info *info = &fab_fabric_port(x->f, end)->info;
@@ -19,7 +19,8 @@ static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
                   : l->mbps;
 }
 
-/* Finds the lowest values on the path, by a trace. Returns false if there is no path. */
+/* Follows the path by the tables, and finds the lowest MTU and rate on it. Returns false if there
+ * is no path. */
 static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, struct least *ret)
 {
     const struct fab_verify_input in = {
@@ -127,7 +128,7 @@ START_TEST(paths_are_those_of_the_tables)
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("paths", 3));
     for (int round = 0; round < ENDS_SLOWER; round++) {
-        /* so many hosts that the marked LIDs are in several words of a bitset */
+        /* With 60 hosts, the set of LIDs needs several words of a bitset. */
         uint32_t hosts = round == ALIKE + 1 ? 60 : 3;
         struct fab_fabric *f =
             round % 2 ? leaf_spine(4, 2, hosts) : random_fabric(8, 4, 2, fab_base_prng_next(&prng));

@@ -350,7 +350,7 @@ START_TEST(entries_are_compared_up_to_the_top)
         ck_assert_uint_eq(d.entry, lid);
         ck_assert_uint_eq(d.held, data[lid]);
         ck_assert_uint_eq(d.wanted, data[lid] ^ 3);
-        /* now the device is known to hold this value */
+        /* From now on, the device is known to hold the changed value. */
         fab_plan_scrub_record(&in, &item, data, &w.known);
         ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
         ck_assert_uint_eq(fab_target_lft_at(&w.known.lft, 1, lid), data[lid]);

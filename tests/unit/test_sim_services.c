@@ -98,7 +98,7 @@ static uint64_t read_detail(struct lab *x, const struct detail *d)
     return fab_base_get_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
 }
 
-/* Clears this counter, or all other counters of the attribute. */
+/* Clears this counter or, if `others` is set, all other counters of the attribute. */
 static void clear_details(struct lab *x, const struct detail *d, bool others)
 {
     uint8_t data[FAB_GS_DATA] = {[1] = x->up};

@@ -35,8 +35,7 @@ START_TEST(traps_of_ports)
     uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     fab_sim_unlink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
-    /* the trap of the spine is lost if the path from the spine to the manager uses the failed link
-     */
+    /* The trap of the spine arrives, too, unless its path to the manager uses the failed link. */
     unsigned count = traps_from(&x, 128, from);
     ck_assert_uint_ge(count, 1);
     ck_assert(from[x.leaf]);

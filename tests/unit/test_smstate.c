@@ -119,8 +119,9 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
 }
 END_TEST
 
-/* A manager that wins the election but never becomes master cannot keep this manager in standby for
- * ever. When it becomes master, it counts again. */
+/* A manager that wins the election but never becomes master keeps this manager in standby only for
+ * a limited number of polls. If it becomes master later, this manager goes to
+ * standby again. */
 START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 {
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
@@ -144,7 +145,7 @@ START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 }
 END_TEST
 
-/* Each poll that finds a master restarts the count. */
+/* Each poll that finds a master resets the count of polls without one. */
 START_TEST(a_master_is_polled_for_ever)
 {
     struct fab_smstate s = ours(FAB_SM_STANDBY);
@@ -212,7 +213,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* Makes one step of one manager, with the current states of the others. */
+/* One manager polls the others, sees their present states, and changes its own. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];

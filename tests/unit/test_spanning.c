@@ -15,7 +15,7 @@
 #define MEMBERS 400
 
 struct tally {
-    /* Numbers of fabrics, and of those that use several VLs. */
+    /* Number of fabrics, and number of fabrics whose routes use several VLs. */
     unsigned fabrics, several;
     unsigned before, after; /* numbers of fabrics with a cycle */
 };

@@ -424,7 +424,8 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     struct fab_fabric *f = NULL;
     uint32_t ref;
     ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
-    /* A host leaves, a cable between two switches is pulled, and a switch gets a name. */
+    /* Makes a changed fabric: a host has left, a cable between two switches is pulled, and a switch
+     * has a name. */
     *ret_node = f->nodes[f->switch_count].guid;
     ck_assert_int_eq(fab_fabric_builder_find_node(b, *ret_node, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
@@ -444,8 +445,8 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     fab_fabric_unref(f);
 }
 
-/* Stores a change by difference and, after a restart, as a whole. The database must have the same
- * tables. */
+/* A change is stored by difference and, after a restart, as a whole. The tables of the database
+ * must be the same in both cases. */
 START_TEST(what_goes_away_is_kept_and_marked)
 {
     struct store *s = open_store();
@@ -481,7 +482,7 @@ START_TEST(an_unchanged_fabric_writes_no_row)
     struct store *s = open_store();
     struct fab_builder *b = leaf_spine();
     put_view(s, b, 1, 1);
-    /* These marks would be lost in each row that is written again. */
+    /* Marks all rows in the database. A row that is written again loses its mark. */
     change("UPDATE node SET ports = 77; UPDATE link SET width = 77; UPDATE port SET lmc = 7");
     put_view(s, b, 2, 1);
     s = reopen(s);
@@ -622,8 +623,8 @@ static size_t leases_of(const struct fab_view *v, struct fab_lease *leases)
     return count;
 }
 
-/* Prints figures. The bounds are loose, because the machine may be busy or the program
- * instrumented. */
+/* Prints times and sizes. The limits of this test are loose, because the machine may be busy or the
+ * program instrumented. */
 START_TEST(large_fabrics_are_written_cheaply)
 {
     struct fab_builder *b = NULL;

@@ -67,8 +67,8 @@ static struct fab_baseline *baseline_of(unsigned round)
     return b;
 }
 
-/* Writes one set after the other until the process is killed. Writes to the pipe which set comes
- * next. */
+/* Stores one set of leases after the other until the process is killed. Writes to the pipe the
+ * number of the next set. */
 static void write_for_ever(int pipe_fd, unsigned from)
 {
     struct store *s = open_store();
@@ -92,8 +92,8 @@ static void write_for_ever(int pipe_fd, unsigned from)
     }
 }
 
-/* Checks that the database has one complete set, which is identified by the LID of its first port.
- */
+/* Checks that the database has the leases of exactly one set. The LID of the first port identifies
+ * the set; it must be at most `last`. */
 static void assert_one_whole_set(struct store *s, unsigned last)
 {
     struct fab_lease *got = NULL, want[SET_SIZE];

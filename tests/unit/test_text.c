@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* A file as ibnetdiscover prints it, with text that terminals and people leave in such files. */
+/* A file as ibnetdiscover prints it, with a shell prompt and other text that terminals leave in
+ * such files. */
 static const char field[] =
     "admin@host:~$ ibnetdiscover -g\n"
     "[root@host ~]# cat topo\n"
@@ -109,7 +110,7 @@ START_TEST(reads_ends_of_every_kind)
 }
 END_TEST
 
-/* Each case is a variant of a file with one switch and one adapter. */
+/* Each case is a file with one switch and one adapter, in another variant of the format. */
 #define H(text)                                                                                    \
     "Ca\t1 \"H-2\"\t# \"host\"\n[1](2) \t\"S-1\"[" text "]\t# lid 2 lmc 0 \"s\" lid 1 4xEDR\n"
 
@@ -417,8 +418,8 @@ static struct fab_fabric *try_read(const char *text, size_t len)
     return status == FAB_OK ? sealed(b) : NULL;
 }
 
-/* Checks that the fabric is complete. A file of a single node without a cable may be complete
- * although it was truncated. */
+/* Checks that the fabric f is complete, that is, equal to g. A file of a single node without a link
+ * may be complete although it was truncated. */
 static void assert_whole(const struct fab_fabric *f, const struct fab_fabric *g)
 {
     if (g != NULL && (g->node_count != 1 || g->link_count != 0))
@@ -440,8 +441,8 @@ START_TEST(a_text_cut_anywhere_is_never_half_a_fabric)
 }
 END_TEST
 
-/* The first letters of a word that begins a block, at the end of a file, show that the file was
- * cut; other text does not, nor the same letters in a line that ends. */
+/* If a file ends with the first letters of a word that begins a block, the file was truncated.
+ * Other text at the end, or the same letters in a complete line, do not show this. */
 START_TEST(the_beginning_of_a_word_is_a_cut)
 {
     static const char *const ends[] = {"S", "s", "Sw", "Switc", "C", "c", "Rt", "v", "vend"};

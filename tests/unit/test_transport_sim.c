@@ -93,7 +93,7 @@ START_TEST(answers_come_later_and_together)
     for (uint32_t i = 0; i < x.t->window_max; i++)
         ck_assert_int_eq(send_node_info(&x, i), FAB_OK);
     ck_assert_uint_eq(x.received, 0);
-    /* Sends again from within the callback, as a session does. */
+    /* The callback sends again, as a session does. */
     x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);

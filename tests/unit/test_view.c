@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Makes leaf-001, leaf-002 and spine-001; host-0001 to host-0004 at the leaves; two nodes named
- * "twin"; "dual" with two ports; a host named "7" and one named "name/2". */
+/* Makes a fabric: leaf-001, leaf-002 and spine-001; host-0001 to host-0004 at the leaves; two nodes
+ * named "twin"; "dual" with two ports; a host named "7" and one named "name/2". */
 static struct fab_fabric *town(void)
 {
     static const char text[] =

@@ -102,7 +102,7 @@ START_TEST(lid_routed_smp_has_no_directed_fields)
     const uint8_t *data;
     size_t len;
     mad.mgmt_class = FAB_CLASS_SMP_LID;
-    /* In this header, the whole field is the status. */
+    /* In the header of a LID-routed SMP, all 16 bits are the status. */
     mad.status = 0x8001;
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
@@ -162,7 +162,7 @@ START_TEST(malformed_headers_are_refused)
         ck_assert(cases[i].status == FAB_OK || mad.tid == 99);
     }
     for (size_t n = 0; n < FAB_MAD_SIZE; n++) {
-        /* so that a sanitizer detects a read beyond the end */
+        /* A buffer of exactly this size, so that a sanitizer detects a read beyond its end. */
         uint8_t *exact = malloc(n > 0 ? n : 1);
         memcpy(exact, directed_get, n);
         ck_assert_int_eq(fab_wire_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
@@ -207,7 +207,7 @@ START_TEST(answers_keep_what_finds_the_way_back)
 {
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
     memcpy(request, directed_get, sizeof request);
-    /* As received: the hop pointer is beyond the path,. */
+    /* The hop pointer points beyond the path, as in a request that has arrived. */
     request[6] = 3;
     memcpy(request + 193, "\x09\x08", 2); /* and the return path is filled in */
     memset(data, 0x33, sizeof data);

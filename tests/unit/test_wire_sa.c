@@ -122,7 +122,8 @@ START_TEST(sizes_are_those_of_the_standard)
 }
 END_TEST
 
-/* Fields are within their part and in the order of the wire, and parts follow one another. */
+/* Each field is within its part of the record, fields are in the order of their bits, and parts
+ * follow one another. */
 START_TEST(tables_are_well_formed)
 {
     for (size_t i = 0; i < FAB_RECS; i++) {
