@@ -17,10 +17,9 @@
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
-#include "libfabmgr/base/map.h"
 #include "libfabmgr/base/plural.h"
-#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/baseline_names.h"
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
@@ -172,168 +171,7 @@ void list_baseline(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* ---- which nodes are named ------------------------------------------------------------------- */
-
-static bool is_name_of(const struct fab_fabric *f, uint64_t guid, const char *text)
-{
-    char *end;
-    bool hex = strncmp(text, "0x", 2) == 0 && strtoull(text, &end, 16) == guid && *end == '\0';
-    uint32_t node = fab_fabric_node_by_guid(f, guid);
-    const char *name = node != FAB_NONE ? f->nodes[node].desc : "";
-    size_t len = strcspn(name, " \t");
-    return hex || (*name != '\0' && (strcmp(text, name) == 0 ||
-                                     (strlen(text) == len && strncmp(text, name, len) == 0)));
-}
-
-static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port, const char *text)
-{
-    char number[8], head[FAB_NODE_DESC_LEN + 8];
-    const char *slash = strrchr(text, '/');
-    snprintf(number, sizeof(number), "%u", port);
-    if (slash == NULL || strcmp(slash + 1, number) != 0 || slash - text >= (int)sizeof(head))
-        return false;
-    snprintf(head, sizeof(head), "%.*s", (int)(slash - text), text);
-    return is_name_of(f, guid, head);
-}
-
-/* Returns true if the text names this device or link, by the name of a node or of a switch port. */
-static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
-{
-    return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
-           (p->is_switch &&
-            (is_name_of(f, p->near_guid, text) || is_place_of(f, p->guid, p->port, text)));
-}
-
-/* A map that finds the texts of a request (names of nodes and ports) by the hash of the name,
- * because a request may have a thousand texts for ten thousand devices. The caller also compares
- * the name itself: a host chooses its own name, and could choose one that has the hash of
- * another. */
-struct wanted {
-    char *const *text;
-    size_t count;
-    struct fab_map map; /* hash -> index in text[] */
-    /* [count] for each text, the number of devices that it names; the caller counts them */
-    uint32_t *found;
-};
-
-static uint64_t hash_text(const char *text, size_t len)
-{
-    uint64_t hash = 1;
-    for (size_t i = 0; i < len; i++)
-        hash = fab_base_mix64(hash + (uint8_t)text[i]);
-    return hash;
-}
-
-static uint64_t hash_guid(uint64_t guid)
-{
-    return fab_base_mix64(guid ^ UINT64_C(0x9e3779b97f4a7c15));
-}
-
-/* Returns the hash of a port from the hash of its node; port number 0 means the node itself. */
-static uint64_t hash_at(uint64_t node, unsigned port)
-{
-    return fab_base_mix64(node + port);
-}
-
-/* Adds text number `index` to the map, as the name of a node or of one of its ports. */
-static int want_node(struct wanted *w, uint32_t index, size_t len, unsigned port)
-{
-    const char *text = w->text[index];
-    char head[FAB_NODE_DESC_LEN + 8], *end;
-    int r = fab_base_map_put(&w->map, hash_at(hash_text(text, len), port), index);
-    if (r != FAB_OK || strncmp(text, "0x", 2) != 0 || len >= sizeof(head))
-        return r;
-    snprintf(head, sizeof(head), "%.*s", (int)len, text);
-    uint64_t guid = strtoull(head, &end, 16);
-    return *end == '\0' ? fab_base_map_put(&w->map, hash_at(hash_guid(guid), port), index) : r;
-}
-
-static int wanted_init(struct wanted *w, char *const *text, size_t count)
-{
-    int r = FAB_OK;
-    *w = (struct wanted){.text = text, .count = count};
-    w->found = calloc(count + 1, sizeof(*w->found));
-    if (w->found == NULL)
-        return FAB_E_NOMEM;
-    for (uint32_t i = (uint32_t)count; i-- > 0 && r == FAB_OK;) {
-        const char *slash = strrchr(text[i], '/');
-        unsigned long port = slash != NULL ? strtoul(slash + 1, NULL, 10) : 0;
-        r = want_node(w, i, strlen(text[i]), 0);
-        if (r == FAB_OK && port > 0 && port < 256)
-            r = want_node(w, i, (size_t)(slash - text[i]), (unsigned)port);
-    }
-    return r;
-}
-
-static void wanted_fini(struct wanted *w)
-{
-    fab_base_map_fini(&w->map);
-    free(w->found);
-}
-
-/* Appends to list[] the indexes of the texts that may name a node called `name`, or a port of
- * such a node. */
-static void look_up_name(const struct wanted *w, const char *name, unsigned port, uint32_t *list,
-                         uint32_t *count)
-{
-    size_t len = strlen(name), word = strcspn(name, " \t");
-    uint32_t i;
-    if (len == 0)
-        return;
-    if (fab_base_map_get(&w->map, hash_at(hash_text(name, len), port), &i))
-        list[(*count)++] = i;
-    if (word < len && fab_base_map_get(&w->map, hash_at(hash_text(name, word), port), &i))
-        list[(*count)++] = i;
-}
-
-static void look_up_node(const struct wanted *w, const struct fab_fabric *f, uint64_t guid,
-                         unsigned port, uint32_t *list, uint32_t *count)
-{
-    uint32_t node = fab_fabric_node_by_guid(f, guid), i;
-    if (fab_base_map_get(&w->map, hash_at(hash_guid(guid), port), &i))
-        list[(*count)++] = i;
-    if (node != FAB_NONE)
-        look_up_name(w, f->nodes[node].desc, port, list, count);
-}
-
-/* greatest number of texts that can name a link: three for each of its two nodes and each of its
- * two ports */
-#define CANDIDATES 12
-
-/* Returns true if the request names this device or link. Counts the device for each text that
- * names it. */
-static bool is_wanted(struct wanted *w, const struct fab_fabric *f, const struct fab_place *p)
-{
-    uint32_t list[CANDIDATES], count = 0;
-    bool named = false;
-    look_up_node(w, f, p->guid, 0, list, &count);
-    look_up_node(w, f, p->near_guid, p->near_port, list, &count);
-    if (p->is_switch) {
-        look_up_node(w, f, p->near_guid, 0, list, &count);
-        look_up_node(w, f, p->guid, p->port, list, &count);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!names(f, p, w->text[list[i]]))
-            continue;
-        named = true;
-        w->found[list[i]]++;
-    }
-    return named;
-}
-
-/* Returns the index of a text in the request that names no device; FAB_NONE: each text names
- * one. Of equal texts, only one is in the map and counted. */
-static uint32_t first_not_found(const struct wanted *w)
-{
-    for (uint32_t i = 0; i < w->count; i++) {
-        uint32_t same = i;
-        (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0),
-                               &same);
-        if (w->found[i] == 0 && w->found[same] == 0)
-            return i;
-    }
-    return FAB_NONE;
-}
+/* ---- approvals by name ----------------------------------------------------------------------- */
 
 /* Marks the devices and links that the request names. If a text names none, finishes the call
  * with an error and returns false. */
@@ -341,14 +179,14 @@ static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {
     uint32_t count, missing = FAB_NONE;
-    struct wanted w;
+    struct fab_baseline_names w;
     const struct sm_unapproved *list = sm_unapproved(call_rpc(c)->in.sm, &count);
-    int r = wanted_init(&w, q->nodes, q->n_nodes);
+    int r = fab_discover_names_init(q->nodes, q->n_nodes, &w);
     for (uint32_t i = 0; r == FAB_OK && i < count; i++)
-        marks[i] = q->all || is_wanted(&w, v->fabric, &list[i].what.place);
+        marks[i] = q->all || fab_discover_names_has(&w, v->fabric, &list[i].what.place);
     if (r == FAB_OK)
-        missing = first_not_found(&w);
-    wanted_fini(&w);
+        missing = fab_discover_names_missing(&w);
+    fab_discover_names_fini(&w);
     if (r != FAB_OK)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     else if (missing != FAB_NONE)
@@ -562,38 +400,6 @@ void approve_baseline(struct call *c, const void *request)
 
 /* ---- dropping approvals ---------------------------------------------------------------------- */
 
-/* Returns the GUID of the approved node that the text names, by its GUID, by its present name,
- * or by its name when it was approved. 0: the text does not name the node of this place. */
-static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
-                           const char *text)
-{
-    size_t len = strcspn(a->name, " \t");
-    bool was = strcmp(a->name, text) == 0 ||
-               (len > 0 && strlen(text) == len && strncmp(a->name, text, len) == 0);
-    return was || is_name_of(f, a->place.guid, text) ? a->place.guid
-           : is_name_of(f, a->place.near_guid, text) ? a->place.near_guid
-                                                     : 0;
-}
-
-/* Finds the texts that name a node of an approved place. guid[i] becomes the GUID of the node
- * that text i names, and w->found[i] the number of nodes that it names. Consecutive places of
- * one node count once. */
-static void note_approved(struct wanted *w, const struct fab_fabric *f,
-                          const struct fab_approved *a, uint64_t *guid)
-{
-    uint32_t list[CANDIDATES], count = 0;
-    look_up_node(w, f, a->place.guid, 0, list, &count);
-    look_up_node(w, f, a->place.near_guid, 0, list, &count);
-    look_up_name(w, a->name, 0, list, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = named_guid(a, f, w->text[list[i]]);
-        if (at == 0 || at == guid[list[i]])
-            continue;
-        guid[list[i]] = at;
-        w->found[list[i]]++;
-    }
-}
-
 static void on_disapproved(void *ctx, int status, const char *text)
 {
     Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
@@ -611,58 +417,10 @@ static void drop_all(struct call *c)
         request_refuse(c, rc, "the baseline stays");
 }
 
-/* Returns true if each text names exactly one approved node; guid[] then has the GUIDs of all of
- * them. Otherwise finishes the call with an error. */
-static bool check_found(struct call *c, const struct wanted *w, uint64_t *guid)
-{
-    for (size_t i = 0; i < w->count; i++) {
-        uint32_t same = (uint32_t)i;
-        (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0),
-                               &same);
-        if (w->found[i] == 0 && strcmp(w->text[i], w->text[same]) != 0)
-            same = (uint32_t)i;
-        guid[i] = w->found[i] == 0 ? guid[same] : guid[i];
-        if (w->found[i] <= 1 && guid[i] != 0)
-            continue;
-        if (guid[i] == 0)
-            call_finish(
-                c, FAB_GRPC_NOT_FOUND,
-                "no node \"%s\" is approved; 'fabricctl topo baseline' lists those that are",
-                w->text[i]);
-        else
-            call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                        "\"%s\" is ambiguous: several approved nodes have this name; give the GUID",
-                        w->text[i]);
-        return false;
-    }
-    return true;
-}
-
-/* Finds the GUIDs of all nodes that the request names. If one of them is not in the baseline,
- * finishes the call with an error and returns false. */
-static bool find_all(struct call *c, const struct fab_view *v,
-                     const Fabric__V1__DisapproveBaselineRequest *q, uint64_t *guid)
-{
-    const struct fab_baseline *b = sm_baseline(call_rpc(c)->in.sm);
-    struct wanted w;
-    size_t count;
-    const struct fab_approved *list = fab_discover_baseline_list(b, &count);
-    int r = wanted_init(&w, q->nodes, q->n_nodes);
-    for (size_t i = 0; r == FAB_OK && i < count; i++)
-        note_approved(&w, v->fabric, &list[i], guid);
-    bool found = r == FAB_OK && check_found(c, &w, guid);
-    if (r != FAB_OK)
-        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
-    wanted_fini(&w);
-    return found;
-}
-
 void disapprove_baseline(struct call *c, const void *request)
 {
     const Fabric__V1__DisapproveBaselineRequest *q = request;
-    struct sm *sm = call_rpc(c)->in.sm;
-    struct fab_view *v = need_view(c);
-    if (v == NULL)
+    if (need_view(c) == NULL)
         return;
     if (q->all == (q->n_nodes > 0)) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "either nodes or `all` is expected");
@@ -672,19 +430,11 @@ void disapprove_baseline(struct call *c, const void *request)
         drop_all(c);
         return;
     }
-    uint64_t *guid = calloc(q->n_nodes, sizeof(*guid));
-    if (guid == NULL) {
-        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        return;
-    }
-    if (find_all(c, v, q, guid)) {
-        log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
-                   fab_base_plural_s(q->n_nodes));
-        request_begin(c);
-        int rc =
-            sm_baseline_disapprove(sm, guid, (uint32_t)q->n_nodes, call_peer(c), on_disapproved, c);
-        if (rc < 0)
-            request_refuse(c, rc, "the approvals stay");
-    }
-    free(guid);
+    log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
+               fab_base_plural_s(q->n_nodes));
+    request_begin(c);
+    int rc = sm_baseline_disapprove(call_rpc(c)->in.sm, q->nodes, (uint32_t)q->n_nodes,
+                                    call_peer(c), on_disapproved, c);
+    if (rc < 0)
+        request_refuse(c, rc, "the approvals stay");
 }

@@ -398,18 +398,19 @@ const struct fab_baseline *sm_baseline(const struct sm *s);
 const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count);
 /* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices
  * at these places; an earlier approval of the same port or place is replaced.
- * sm_baseline_disapprove removes the approval of nodes and, if a node is a switch, of the
- * hosts connected to it. sm_baseline_clear removes the baseline.
+ * sm_baseline_disapprove removes the approval of the nodes with these names (a name, its first
+ * word, or a GUID) and, if a node is a switch, of the hosts connected to it. sm_baseline_clear
+ * removes the baseline.
  *
  * A worker thread makes the changes, one after the other. `done` is called when the change is in
  * the database, so that it survives a crash. At that time the manager may not have finished acting
  * on the change. `by` is the operator's name. Errors: NOT_FOUND (a node is not in the baseline, or
- * there is no baseline), BUSY (no fabric is known yet), DENIED (another manager is master), NOMEM;
- * `done` also gets them. */
+ * there is no baseline), INVAL (several nodes have a name), BUSY (no fabric is known yet), DENIED
+ * (another manager is master), NOMEM; `done` also gets them. */
 int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx);
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
                         sm_done *done, void *ctx);
-int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx);
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
 void sm_forget(struct sm *s, void *ctx);

@@ -2,6 +2,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/answer.c \
 	%D%/baseline.c \
 	%D%/baseline.h \
+	%D%/baseline_names.c \
+	%D%/baseline_names.h \
 	%D%/contest.c \
 	%D%/discover.c \
 	%D%/discover.h \

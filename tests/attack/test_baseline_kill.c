@@ -122,7 +122,7 @@ static void close_lab(struct lab *lab)
 
 static void apply(struct lab *lab, const struct row *row)
 {
-    uint64_t victim = lab_node_guid(lab, VICTIM);
+    char name[] = VICTIM, *victim = name;
     uint32_t count;
     const struct sm_unapproved *list = sm_unapproved(lab->sm, &count);
     int r = FAB_E_INVAL;

@@ -14,6 +14,7 @@
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/baseline_names.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/policy/pins.h"
 #include "libfabmgr/route/route.h"
@@ -625,12 +626,27 @@ int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
                count - links, links);
 }
 
-int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx)
 {
     struct fab_baseline *now = NULL;
+    uint64_t *guid = calloc(count + 1u, sizeof *guid);
+    size_t wrong;
+    char why[160];
     (void)by;
-    int rc = fab_discover_baseline_without(s->baseline, guid, count, &now);
+    int rc = guid == NULL
+                 ? FAB_E_NOMEM
+                 : fab_discover_names_find(s->baseline, s->view->fabric, name, count, guid, &wrong);
+    if (rc == FAB_E_NOT_FOUND) {
+        snprintf(why, sizeof why,
+                 "no node \"%.60s\" is approved; 'fabricctl topo baseline' lists those that are",
+                 name[wrong]);
+        free(guid);
+        done(ctx, rc, why);
+        return FAB_OK;
+    }
+    rc = rc == FAB_OK ? fab_discover_baseline_without(s->baseline, guid, count, &now) : rc;
+    free(guid);
     rc = rc == FAB_OK ? set_baseline(s, now) : rc;
     return say(rc, done, ctx,
                count == 1 ? "%u node is no longer approved" : "%u nodes are no longer approved",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of the baseline by operators. A worker thread makes the changed baseline and compares the
- * fabric with it, which takes tens of milliseconds in large fabrics. Changes wait in a queue and
- * are made one after the other.
+ * Changes of the baseline by operators. A worker thread finds the nodes that the operator named,
+ * makes the changed baseline and compares the fabric with it, which takes tens of milliseconds in
+ * large fabrics. Changes wait in a queue and are made one after the other.
  *
  * The worker begins between two rounds, and counts as a reader of the snapshot (model.readers), so
  * that no round changes what it reads. When it has ended, the loop thread takes over the new
@@ -19,6 +19,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
+#include "libfabmgr/discover/baseline_names.h"
 
 /* interval at which the manager checks whether the database has committed a change */
 #define LOOK_US 200
@@ -26,7 +27,9 @@
 #define WAIT_US 5000
 /* Maximum time that a change waits for the end of a round. */
 #define WAIT_MOST_US 3000000
-#define TRIES_MOST 4 /* maximum number of comparisons for one change */
+#define TRIES_MOST 4     /* maximum number of comparisons for one change */
+#define EVENTS_A_TURN 64 /* maximum number of events in one iteration of the loop */
+#define WRONG_LEN 320    /* a name in an error message is cut to fit */
 
 enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
 /* While the worker task runs, it owns the members up to `status`. */
@@ -34,7 +37,8 @@ struct sm_baseline_edit {
     enum edit_kind kind;
     char by[FAB_APPROVED_BY_LEN];
     struct fab_place *place; /* [count] for EDIT_APPROVE */
-    uint64_t *guid;          /* [count] for EDIT_DISAPPROVE */
+    char **name;    /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
+    uint64_t *guid; /* [count] for EDIT_DISAPPROVE: found by the worker */
     uint32_t count;
     struct fab_fabric *view; /* the published snapshot */
     int64_t unix_us;         /* time of the change */
@@ -43,6 +47,7 @@ struct sm_baseline_edit {
     struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
+    char wrong[WRONG_LEN];       /* what is wrong with the request; "": `status` says it */
     int status;
 
     struct sm_baseline_edit *next;
@@ -54,6 +59,7 @@ struct sm_baseline_edit {
     uint64_t
         begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
     unsigned tries;
+    uint32_t reported; /* number of nodes for which an event was emitted */
     /* The change is committed to the database when store_is_written(mark) is true. */
     uint64_t mark;
     sm_done *done; /* NULL: nobody waits */
@@ -109,6 +115,24 @@ static int list_places(const struct sm_baseline_edit *e, struct fab_approved **r
     return FAB_OK;
 }
 
+/* Makes the baseline without the nodes that the operator named. */
+static int remove_named(struct sm_baseline_edit *e)
+{
+    size_t wrong = 0;
+    int r = fab_discover_names_find(e->before, e->view, e->name, e->count, e->guid, &wrong);
+    if (r == FAB_OK)
+        return fab_discover_baseline_without(e->before, e->guid, e->count, &e->after);
+    if (r == FAB_E_NOT_FOUND)
+        snprintf(e->wrong, sizeof(e->wrong),
+                 "no node \"%.200s\" is approved; 'fabricctl topo baseline' lists those that are",
+                 e->name[wrong]);
+    else if (r == FAB_E_EXISTS)
+        snprintf(e->wrong, sizeof(e->wrong),
+                 "\"%.200s\" is ambiguous: several approved nodes have this name; give the GUID",
+                 e->name[wrong]);
+    return r == FAB_E_EXISTS ? FAB_E_INVAL : r;
+}
+
 static int change(struct sm_baseline_edit *e)
 {
     struct fab_approved *list = NULL;
@@ -122,7 +146,7 @@ static int change(struct sm_baseline_edit *e)
         r = list_places(e, &list, &count);
         break;
     case EDIT_DISAPPROVE:
-        return fab_discover_baseline_without(e->before, e->guid, e->count, &e->after);
+        return remove_named(e);
     case EDIT_CLEAR:
         return e->before ? FAB_OK : FAB_E_NOT_FOUND;
     }
@@ -161,6 +185,9 @@ static void edit_free(void *ctx)
 {
     struct sm_baseline_edit *e = ctx;
     release_job(e);
+    for (uint32_t i = 0; e->name && i < e->count; i++)
+        free(e->name[i]);
+    free(e->name);
     free(e->place);
     free(e->guid);
     free(e);
@@ -178,12 +205,12 @@ static void finish(struct sm *s, int status, const char *text)
 
 static void fail(struct sm *s, int status)
 {
-    bool drops = s->apply->baseline.edits->kind == EDIT_CLEAR;
+    const struct sm_baseline_edit *e = s->apply->baseline.edits;
     finish(s, status,
-           status == FAB_E_DENIED      ? "another subnet manager became master; the baseline stays"
+           e->wrong[0] != '\0'         ? e->wrong
+           : status == FAB_E_DENIED    ? "another subnet manager became master; the baseline stays"
            : status != FAB_E_NOT_FOUND ? "out of memory; the baseline stays"
-           : drops                     ? "there is no baseline"
-                                       : "a node is not in the baseline; nothing was changed");
+                                       : "there is no baseline");
 }
 
 static int check_role(const struct sm *s)
@@ -262,9 +289,16 @@ static void report(struct sm *s, const struct sm_baseline_edit *e)
     else if (e->kind == EDIT_APPROVE)
         event_emit(s->in.bus, baseline_approved, .subject = "fabric", .links = e->count,
                    .by = e->by);
-    else
-        for (uint32_t i = 0; i < e->count; i++)
-            emit_disapproved(s, e->guid[i], e->by);
+}
+
+/* Emits the next events of a change that has one for each node. Returns whether all were
+ * emitted. */
+static bool report_nodes(struct sm *s, struct sm_baseline_edit *e)
+{
+    uint32_t count = e->kind == EDIT_DISAPPROVE ? e->count : 0;
+    for (uint32_t i = 0; i < EVENTS_A_TURN && e->reported < count; i++)
+        emit_disapproved(s, e->guid[e->reported++], e->by);
+    return e->reported == count;
 }
 
 static void on_time(void *ctx)
@@ -274,6 +308,10 @@ static void on_time(void *ctx)
     char text[160];
     if (!b->edits || !b->edits->committing) {
         begin_next(s);
+        return;
+    }
+    if (!report_nodes(s, b->edits)) {
+        loop_timer_set(b->timer, 0);
         return;
     }
     if (s->in.store && !store_is_written(s->in.store, b->edits->mark)) {
@@ -385,49 +423,70 @@ static int request(struct sm *s, struct sm_baseline_edit *e, const char *by, sm_
     return FAB_OK;
 }
 
-static struct sm_baseline_edit *edit_new(enum edit_kind kind, const struct fab_place *place,
-                                         const uint64_t *guid, uint32_t count)
+static struct sm_baseline_edit *edit_new(enum edit_kind kind, uint32_t count)
 {
     struct sm_baseline_edit *e = calloc(1, sizeof(*e));
     if (!e)
         return NULL;
     e->kind = kind;
     e->count = count;
-    e->place = place ? calloc(count + 1u, sizeof(*place)) : NULL;
-    e->guid = guid ? calloc(count + 1u, sizeof(*guid)) : NULL;
-    if ((place && !e->place) || (guid && !e->guid)) {
+    return e;
+}
+
+static struct sm_baseline_edit *new_approval(const struct fab_place *place, uint32_t count)
+{
+    struct sm_baseline_edit *e = edit_new(EDIT_APPROVE, count);
+    if (!e)
+        return NULL;
+    e->place = calloc(count + 1u, sizeof(*place));
+    if (!e->place) {
         edit_free(e);
         return NULL;
     }
-    if (place && count > 0)
+    if (count > 0)
         memcpy(e->place, place, count * sizeof(*place));
-    if (guid && count > 0)
-        memcpy(e->guid, guid, count * sizeof(*guid));
+    return e;
+}
+
+static struct sm_baseline_edit *new_disapproval(char *const *name, uint32_t count)
+{
+    struct sm_baseline_edit *e = edit_new(EDIT_DISAPPROVE, count);
+    if (!e)
+        return NULL;
+    e->name = calloc(count + 1u, sizeof(*e->name));
+    e->guid = calloc(count + 1u, sizeof(*e->guid));
+    bool whole = e->name && e->guid;
+    for (uint32_t i = 0; whole && i < count; i++)
+        whole = (e->name[i] = strdup(name[i])) != NULL;
+    if (!whole) {
+        edit_free(e);
+        return NULL;
+    }
     return e;
 }
 
 int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
-    return request(s, edit_new(EDIT_TAKE, NULL, NULL, 0), by, done, ctx);
+    return request(s, edit_new(EDIT_TAKE, 0), by, done, ctx);
 }
 
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
                         sm_done *done, void *ctx)
 {
-    return request(s, edit_new(EDIT_APPROVE, place, NULL, count), by, done, ctx);
+    return request(s, new_approval(place, count), by, done, ctx);
 }
 
-int sm_baseline_disapprove(struct sm *s, const uint64_t *guid, uint32_t count, const char *by,
+int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx)
 {
-    return request(s, edit_new(EDIT_DISAPPROVE, NULL, guid, count), by, done, ctx);
+    return request(s, new_disapproval(name, count), by, done, ctx);
 }
 
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
     if (check_role(s) == FAB_OK && !s->apply->baseline.set && !s->apply->baseline.edits)
         return FAB_E_NOT_FOUND;
-    return request(s, edit_new(EDIT_CLEAR, NULL, NULL, 0), by, done, ctx);
+    return request(s, edit_new(EDIT_CLEAR, 0), by, done, ctx);
 }
 
 void sm_baseline_edit_forget(struct sm *s, void *ctx)

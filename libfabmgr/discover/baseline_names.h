@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the devices that an operator names in a request about the baseline. A text names a node by
+ * its GUID ("0x0002c90300000001"), by its name or by the first word of its name. "NODE/PORT" names
+ * the device at a switch port.
+ */
+#ifndef LIBFABMGR_DISCOVER_BASELINE_NAMES_H
+#define LIBFABMGR_DISCOVER_BASELINE_NAMES_H
+
+#include "libfabmgr/base/map.h"
+#include "libfabmgr/discover/baseline.h"
+
+/* A map that finds the texts of a request (names of nodes and ports) by the hash of the name,
+ * because a request may have a thousand texts for ten thousand devices. The name itself is
+ * compared, too: a host chooses its own name, and could choose one that has the hash of another. */
+struct fab_baseline_names {
+    char *const *text;
+    size_t count;
+    struct fab_map map; /* hash -> index in text[] */
+    /* [count] for each text, the number of devices that it names */
+    uint32_t *found;
+};
+
+/* The texts must exist as long as *ret. Returns NOMEM; call fab_discover_names_fini in any case. */
+int fab_discover_names_init(char *const *text, size_t count, struct fab_baseline_names *ret);
+void fab_discover_names_fini(struct fab_baseline_names *w);
+/* Returns whether a text names this device or link, and counts the device for each text that
+ * does. */
+bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
+                            const struct fab_place *p);
+/* Returns the index of a text that named no device; FAB_NONE: each text named one. */
+uint32_t fab_discover_names_missing(const struct fab_baseline_names *w);
+
+/* Finds the nodes of the baseline that the texts name: guid[i] gets the node GUID for text[i]. A
+ * name counts if the node has it in the fabric, or had it when it was approved. Returns NOT_FOUND
+ * if text[*ret_wrong] names no node of the baseline, EXISTS if it names several, or NOMEM. */
+int fab_discover_names_find(const struct fab_baseline *b, const struct fab_fabric *f,
+                            char *const *text, size_t count, uint64_t *guid, size_t *ret_wrong);
+
+#endif
