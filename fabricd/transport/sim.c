@@ -6,7 +6,9 @@
  *
  * There are two batches. The transport collects answers and traps in one batch. A timer without
  * delay swaps the batches and passes the collected batch on, while the other batch collects new
- * answers. If the simulated fabric loses a MAD, the sender's timeout expires.
+ * answers. A batch is passed on in parts, one in each iteration of the loop, so that no iteration
+ * handles all answers of a full window: 1,024 answers took 15 to 20 ms. If the simulated fabric
+ * loses a MAD, the sender's timeout expires.
  *
  * The simulator's time is the loop's time, real or virtual. It is set before each MAD. A timer runs
  * when the simulator has work that is due (delayed answers, links in training, repeated traps).
@@ -23,12 +25,14 @@
 #include "libfabmgr/base/status.h"
 
 #define BATCH 2048
+#define PART 256 /* maximum number of MADs passed on in one iteration of the loop */
 #define WINDOW_MAX 1024
 #define QP1_QKEY 0x80010000u
 
 struct batch {
     struct transport_mad *mads; /* [BATCH] answers and traps */
     size_t count;
+    size_t passed; /* number of MADs that were passed on */
 };
 struct sim_transport {
     struct transport base;
@@ -101,18 +105,29 @@ static void take_mail(struct sim_transport *t)
     }
 }
 
-static void deliver(void *ctx)
+/* Begins to pass on the MADs that were collected. */
+static void swap(struct sim_transport *t)
 {
-    struct sim_transport *t = ctx;
-    tell_time(t);
     take_mail(t);
     struct batch full = t->gathering;
     t->gathering = t->leaving;
     t->leaving = full;
-    transport_hand_up(&t->base, full.mads, full.count);
-    t->leaving.count = 0;
+    t->gathering.count = t->leaving.passed = 0;
+}
+
+static void deliver(void *ctx)
+{
+    struct sim_transport *t = ctx;
+    tell_time(t);
+    if (t->leaving.passed == t->leaving.count)
+        swap(t);
+    const struct transport_mad *next = t->leaving.mads + t->leaving.passed;
+    size_t left = t->leaving.count - t->leaving.passed;
+    size_t count = left < PART ? left : PART;
+    t->leaving.passed += count;
+    transport_hand_up(&t->base, next, count);
     /* if the batch was full, the outbox may have more MADs, so continue at once */
-    if (full.count == BATCH)
+    if (left > count || t->gathering.count > 0 || t->leaving.count == BATCH)
         ring_at(t, 0);
     ring_when_due(t);
 }
