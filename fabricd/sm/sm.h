@@ -41,64 +41,64 @@ struct sm_input {
      * follows the real time. */
     bool recorded;
 };
-/* Creates the subnet manager. Returns NOMEM; IO if the store or the key file cannot be read; DENIED
- * or FORMAT if the key file is readable by other users or damaged. */
+/* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
+ * DENIED if other users can read the key file; or FORMAT if it is damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* begins the first sweep */
 void sm_free(struct sm *s);
-/* Adopts the changed policy of the configuration and requests new tables. Returns NOMEM; the old
- * policy then stays. */
+/* Takes over the changed policy of the configuration, and requests new tables. Returns OK or NOMEM;
+ * after NOMEM the old policy stays. */
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
 /* Upper bounds in microseconds, ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* Durations of the reroutes that wrote tables, since the start. */
+/* How long the reroutes that wrote tables took, since the manager started. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
-/* The time that one phase of one kind of round took since the start. */
+/* Times that one phase of one kind of round took in total since the manager started. */
 struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* how often the phase ended */
     uint64_t wall_us, longest_us; /* sum and maximum of its durations */
-    /* Sums of the CPU time of the loop thread while the phase ran, also for other work, and of the
-     * CPU time of the thread of its worker task. */
+    /* Sums of CPU time in ns. loop_ns: the loop thread while the phase ran, including other work.
+     * worker_ns: the worker task of the phase. */
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
 /* Traps since the start, while this manager was master. */
 struct sm_trap_counts {
     uint64_t received;
-    /* Traps over the rate limit of their source; they had no effect. */
+    /* Traps beyond the rate limit of their source. The manager only answered them with
+     * TrapRepress. */
     uint64_t repressed;
     /* Traps with a notice that their sender cannot issue. */
     uint64_t refused;
     /* Notices not forwarded, because the device did not confirm them. */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps caused by unknown source LIDs */
-    /* By enum sm_key: packets with a wrong key, as the devices counted them. */
+    /* By enum sm_key: number of packets with a wrong key that devices have counted. */
     uint64_t violations[SM_KEYS];
     /* Traps 256 to 259 without a rise of the device's violation counter. */
     uint64_t violations_unconfirmed;
 };
 /* A proof of all tables. It uses nothing that an earlier proof found. */
 struct sm_whole_proof {
-    /* Generation of the first view with these tables, or of the view that was proved; 0: no proof
-     * yet. */
+    /* Generation of the first view with the proved tables; 0: no proof yet. */
     uint64_t generation;
     /* Unix time in microseconds at which the proof ended. */
     int64_t time_us;
     uint64_t duration_us; /* includes the pauses of a background proof */
-    /* A background proof after local repairs; false: a round proved them. */
+    /* The proof was made in the background, after local repairs. False: a round made it. */
     bool background;
 };
 struct sm_proof {
     struct sm_whole_proof last; /* the last proof that found no failure */
-    /* Local repairs have changed the tables since the proof `last`. They proved only what they
-     * changed, so a background proof of all tables follows. */
+    /* A background proof of all tables will follow, because local repairs have changed the tables
+     * since the proof `last` and proved only what they changed. */
     bool due;
     /* Number of background proofs since the start, and of those that found a failure. */
     uint64_t proofs, failures;
@@ -111,14 +111,16 @@ struct sm_status {
     /* Generation of the published view; 0: there is none yet. */
     uint64_t generation;
     uint64_t sweeps; /* heavy sweeps since the start */
-    /* Durations; 0: no sweep or no reroute yet. */
+    /* Durations of the last sweep and of the last reroute in microseconds; 0: there was none
+     * yet. */
     uint64_t last_sweep_us, last_reroute_us;
     uint64_t smps_sent, smps_retried, smps_timed_out;
-    /* Number of responses that have the transaction ID of a request, but come from elsewhere or are
-     * about something else. The SMPs are forged, or a device is faulty. */
+    /* Number of responses with the transaction ID of a request, but from another sender or with
+     * another attribute. They are forged, or a device is faulty. */
     uint64_t smps_mismatched;
     uint32_t window, in_flight;
-    /* Number of ports whose peer does not answer. */
+    /* Number of unresponsive ports: the link is up, but the device at its other end does not
+     * answer. */
     uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
@@ -129,14 +131,14 @@ struct sm_status {
     uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* links lost and gained since the start */
     struct sm_reroute_times reroutes;
-    /* A local repair would handle a link failure now. */
+    /* The manager would handle a link failure by a local repair now. */
     bool ready;
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
     uint64_t repaired;
     /* A rebalance is requested or will start when the fabric is quiet. */
     bool rebalance_due;
-    /* Time until the rebalance starts if nothing changes. */
+    /* Time in microseconds until the rebalance starts, if nothing changes before. */
     uint64_t rebalance_in_us;
     struct sm_trap_counts traps;
     /* The scrub reads back what the manager wrote. These members are the number of complete turns,
@@ -144,7 +146,7 @@ struct sm_status {
      * changed settings are not restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
-    /* Devices and links that are not approved at their place. */
+    /* Number of devices and links that are not approved at their place. */
     uint32_t unapproved;
     uint32_t waiting_names; /* nodes whose names wait for an approval */
     struct sm_proof proof;  /* the last proof of all tables */
@@ -195,18 +197,18 @@ int sm_find_guid(const struct sm *s, uint64_t guid);
  * older ones. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);
 
-/* Contingencies (N-1): the effects of the failure of any single link or switch, as far as they are
- * computed. */
+/* The contingency plans that are computed so far, for the failure of any single link or switch,
+ * with the effects of each failure. */
 struct sm_contingencies {
-    /* contingencies computed so far, valid until the caller returns to the loop; NULL: none */
+    /* The plans computed so far, valid until the caller returns to the event loop; NULL: none. */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    /* Number of contingencies that are computed for the active tables, or whose plans were checked
-     * and are valid for them. `kept`: those that were checked. */
+    /* `current`: number of plans that are valid for the active tables. `kept`: those of them that
+     * were computed for earlier tables and then checked. */
     uint32_t current, kept;
-    /* Some contingencies are not yet computed or checked for the active tables. */
+    /* Some plans are not yet computed or checked for the active tables. */
     bool under_way;
-    /* Share of one core that the computation may take. */
+    /* Limit of the CPU time of the computation, in percent of one core. */
     uint32_t percent;
     uint64_t cpu_us; /* processor time of the computation so far */
     /* `budget`: maximum memory of the contingency plans in bytes (0: contingencies are off).
@@ -219,16 +221,16 @@ struct sm_contingencies {
     bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
-/* Notes that a link had errors, named by the port at one of its ends. Its contingency is among the
- * first that are computed. */
+/* Notes that a link had errors. The link is named by the port at one of its ends. Its contingency
+ * plan is among the first that are computed. */
 void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
-/* Copies a contingency and converts its node and port ids to those of the published view. An id
- * becomes FAB_NONE if the node or port is no longer in the fabric. The copy points to the plan of
- * the original. */
+/* Copies the entry of a contingency plan to *ret, with node and port ids of the published view. An
+ * id becomes FAB_NONE if the node or port has left the fabric. The copy points to the plan of the
+ * original. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* Returns the contingency for the failure of a switch, or of the link at a port. `id` is the id of
- * that switch or port in the published view. NULL: the contingency is not computed yet. */
+/* Returns the contingency plan for the failure of a switch (is_switch), or of the link at a port.
+ * id: that of the switch or port in the published view. NULL: the plan is not computed yet. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
@@ -251,7 +253,8 @@ struct sm_flapping {
      * it connects a host or if a part of the fabric would be unreachable without it. */
     bool held;
     bool up; /* the link is up now */
-    /* Time for which the link must stay up before it is released; 0: not flapping. */
+    /* Time in microseconds for which the link must stay up before it is released; 0: it is not
+     * flapping. */
     uint64_t hold_us;
     /* Unix time in microseconds at which the link is released; 0: not known. */
     int64_t due_us;
@@ -280,8 +283,7 @@ struct sm_isolation {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
     char place[2][128];
-    /* Routes avoid the link. False: the link is reinstated, because a part of the fabric would be
-     * unreachable without it. */
+    /* Routes avoid the link. False: the link is reinstated, because routes need it. */
     bool out;
     bool operated;    /* an operator requested the isolation */
     int64_t since_us; /* Unix time of the isolation in microseconds */
@@ -315,9 +317,9 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
-    /* Number of MLIDs that the smallest MFT of all switches can hold. */
+    /* Number of MLIDs for which the smallest MFT of all switches has room. */
     uint32_t room;
-    /* Node GUID of the switch with the smallest MFT; 0: all MFTs are large enough. */
+    /* Node GUID of the switch with the smallest MFT; 0: all MFTs have room for all MLIDs. */
     uint64_t smallest;
     /* Number of member ports that are not in the fabric. */
     uint32_t absent;
@@ -330,7 +332,7 @@ struct sm_multicast_status {
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 /* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
 struct sm_mft_copy;
-/* Returns NOT_FOUND if no groups are known yet, or NOMEM. */
+/* Makes such a copy. Returns OK; NOT_FOUND if no groups are known yet; or NOMEM. */
 int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret);
 void sm_mft_copy_free(struct sm_mft_copy *c); /* c may be NULL */
 /* Verifies the copy, and the channel dependencies of its packets together with those of the unicast
@@ -348,7 +350,8 @@ int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_ver
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables without a sweep */
-/* Requests new tables that replace the active tables only if they spread load better. */
+/* Requests a rebalance: an engine computes new tables, which replace the active ones only if they
+ * spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED if disabling would cut
@@ -386,9 +389,9 @@ enum sm_unapproved_effect {
 struct sm_unapproved {
     struct fab_unapproved what;
     uint8_t effect; /* enum sm_unapproved_effect */
-    /* The manager has reset the device's link since it found the device. */
+    /* The manager has reset the link of the device since it found the device here. */
     bool reset;
-    /* Unix time in microseconds at which a sweep first found it at this place. */
+    /* Unix time in microseconds at which a sweep first found the device at this place. */
     int64_t since_us;
     bool told; /* an event about this device was emitted */
 };
@@ -430,15 +433,15 @@ struct sm_key_status {
     /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
      * adapter or router. */
     uint32_t ports;
-    /* Number of these ports that have the current key. */
+    /* Number of these ports that are known to have the current M_Key. */
     uint32_t current;
-    /* Number of ports that have another, known key, which will be replaced. */
+    /* Number of these ports that are known to have another M_Key, which will be replaced. */
     uint32_t previous;
     /* Number of ports whose key is not known, or that did not answer when it was changed. */
     uint32_t unknown;
     /* Number of ports outside of the fabric that may have the previous key. */
     uint32_t absent;
-    /* Some ports of `previous` and `unknown`, separated by commas. */
+    /* Names of some ports of `previous` and `unknown`, separated by commas. */
     char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);

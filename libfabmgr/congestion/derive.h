@@ -20,7 +20,7 @@ struct fab_congestion_derive_times {
     uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;
-    /* Minimum of the timer, in round-trip times. */
+    /* Minimum of the timer period (CCTI_Timer), in round-trip times. */
     uint32_t loops;
     /* Two minimum values of the timer, in ns. notify_ns: the time in which each sender gets one
      * notification. loop_ns: `loops` round-trip times without queues. */

@@ -92,7 +92,7 @@ void fab_fabric_builder_free(struct fab_builder *b);
  */
 int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
                                 uint32_t *ret_ref);
-/* Finds the reference of the node with that GUID. Returns NOT_FOUND. */
+/* Finds the reference of the node with that GUID. Returns OK or NOT_FOUND. */
 int fab_fabric_builder_find_node(const struct fab_builder *b, uint64_t node_guid,
                                  uint32_t *ret_ref);
 int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
@@ -119,7 +119,7 @@ int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
  * port. */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
                             uint32_t *ret_ref, uint8_t *ret_port);
-/* Removes the node and its links. Returns INVAL. */
+/* Removes the node and its links. Returns OK or INVAL. */
 int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
 uint32_t fab_fabric_builder_node_count(const struct fab_builder *b);

@@ -58,7 +58,7 @@ struct text_reader {
 bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
                                const struct text_node **ret);
 
-/* Reads the current line, which is a port line. Returns FORMAT or NOMEM. */
+/* Reads the current line, which is a port line. Returns OK, FORMAT or NOMEM. */
 int fab_fabric_text_read_port(struct text_reader *r);
 
 /* Adds the links. FORMAT: the line for one end of a link is missing, or the lines for both ends

@@ -232,7 +232,7 @@ static void varying_fini(struct varying *d)
     free(d->links);
 }
 
-/* Makes all random choices: the GUIDs and the missing links. Returns RANGE, LIMIT or NOMEM. */
+/* Makes all random choices: the GUIDs and the missing links. Returns OK, RANGE, LIMIT or NOMEM. */
 static int draw(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

@@ -52,8 +52,8 @@ struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l);
 
 void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);
 void fab_mads_slots_fini(struct fab_slots *t);
-int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns NOMEM or LIMIT. */
-/* Takes a slot out of the free list and zeroes its request. Returns NOMEM or LIMIT. */
+int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns OK, NOMEM or LIMIT. */
+/* Takes a slot out of the free list and zeroes its request. Returns OK, NOMEM or LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
 void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);

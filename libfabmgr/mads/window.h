@@ -12,7 +12,7 @@ struct fab_window {
     uint32_t answers; /* responses since the window last grew */
     bool full;        /* the last call of fab_mads_window_room returned false */
     bool lost_once;   /* the slow start has ended */
-    /* Time at which the window was last halved. */
+    /* Time in us at which the window was last halved. */
     uint64_t last_cut;
 };
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);

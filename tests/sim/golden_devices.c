@@ -344,7 +344,7 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim)
 struct places {
     FILE *out;
     uint32_t node;
-    /* First and last port of the last range, which is not printed yet. */
+    /* First and last port of the range that is printed next, when it is complete. */
     int first, last;
     size_t column;
 };

@@ -103,7 +103,8 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
-/* The view names the recognised topology, and the engines that were passed over. */
+/* The view has the name of the recognised topology, and the reasons why other engines were not
+ * used. */
 START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;

@@ -93,8 +93,8 @@ START_TEST(full_tables_are_told_of)
 }
 END_TEST
 
-/* The first ports with full tables are named one by one; one event gives the number of the others.
- */
+/* The ports whose P_Key table is full: the first ones get an event each, and a single event gives
+ * the number of the others. */
 START_TEST(many_full_tables_are_counted)
 {
     struct lab lab;

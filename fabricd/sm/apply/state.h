@@ -167,7 +167,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint64_t summary_us;
     /* Queue of changes of the baseline; the first one is being made. */
     struct sm_baseline_edit *edits;
-    /* Set while the first change waits for the end of a round, or for the database. */
+    /* Runs while the first change of the baseline waits for the end of a round, or for the
+     * database. */
     struct loop_timer *timer;
 };
 /* The verification of a mixture of tables, defined in mixture.c. */

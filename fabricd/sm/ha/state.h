@@ -84,7 +84,7 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
 /* Returns whether each election asks the manager at this port, because subnet.managers lists its
  * switch port or the manager has proved itself before. */
 bool sm_trust_known(const struct sm *s, uint32_t port);
-/* Notes whether this manager was trusted at its last answer. */
+/* Notes whether `o`, another manager, was trusted at its last answer. */
 void sm_trust_note(struct sm *s, const struct sm_other *o);
 
 /* Returns whether other managers must prove that they belong to the same operator. They must if the

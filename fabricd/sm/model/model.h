@@ -80,7 +80,7 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the LID leases: one for each port that has LIDs, and the former leases of absent ports whose
  * LIDs are still free. Returns OK or NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
-/* Loads from the store where each port was last seen. Returns NOMEM, IO or FORMAT. */
+/* Loads from the store where each port was last seen. Returns OK, NOMEM, IO or FORMAT. */
 int sm_model_load_places(struct sm_model *m, struct store *store);
 /* Returns whether a port GUID belongs to a port of the fabric, or to an absent port that has a LID
  * lease or a known place. The leases must not be lent. */

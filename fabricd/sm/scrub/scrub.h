@@ -8,7 +8,7 @@
 int sm_scrub_init(struct sm *s); /* returns OK or NOMEM */
 void sm_scrub_fini(struct sm *s);
 void sm_scrub_reload(struct sm *s); /* call this function when the configuration changed */
-/* Cancels the unanswered requests and begins new turns. */
+/* Cancels the unanswered requests of the scrub, and starts its turns from their beginning. */
 void sm_scrub_drop(struct sm *s);
 /* Fills in the next request of the scrub. Returns false if there is none now. */
 bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret);
