@@ -65,6 +65,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/keys/keys.c \
 	%D%/keys/keys.h \
 	%D%/keys/state.h \
+	%D%/links/excluded.c \
 	%D%/links/flapping.c \
 	%D%/links/isolation.c \
 	%D%/links/offenders.c \

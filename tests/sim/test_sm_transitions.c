@@ -22,7 +22,7 @@
 #include "tests/sim/lab.h"
 
 static struct {
-    uint32_t changes, writes, lost, paused, unsafe;
+    uint32_t changes, writes, lost, paused, unsafe, isolated;
     /* Number of pairs that had no path before the change. */
     uint64_t lost_before;
     uint8_t *before; /* the tables before the change */
@@ -33,8 +33,11 @@ static struct {
  * event. */
 static uint64_t announced(const struct lab *lab)
 {
-    const struct lab_event *e = lab_event(lab, "paths-paused");
-    return e ? strtoull(e->message, NULL, 10) : 0;
+    uint64_t pairs = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        if (strcmp(lab->events[i].type, "paths-paused") == 0)
+            pairs = strtoull(lab->events[i].message, NULL, 10);
+    return pairs;
 }
 
 static void judge(struct lab *lab, const struct fab_mad *head)
@@ -187,6 +190,28 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
     end(lab, prng);
 }
 
+/* Isolates a link at random, or releases all isolated links. An isolated link stays up, so old
+ * entries lead packets over it until all switches have the new tables. */
+static void isolate_or_release(struct lab *lab, struct fab_prng *prng)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    struct sm_isolation all[16];
+    uint32_t count = sm_isolations(lab->sm, all, 16);
+    if (count > 1 || (count > 0 && fab_base_prng_chance(prng, 0.5))) {
+        for (uint32_t i = 0; i < count; i++)
+            ck_assert_int_eq(sm_link_release(lab->sm, all[i].guid[0], all[i].port[0]), FAB_OK);
+        return;
+    }
+    uint32_t port;
+    do
+        port = (uint32_t)fab_base_prng_below(prng, f->port_count);
+    while (!fab_fabric_port_is_isl(f, port));
+    char why[512];
+    seen.isolated += sm_link_isolate(lab->sm, f->nodes[fab_fabric_port(f, port)->node].guid,
+                                     fab_fabric_port(f, port)->num, true, "by the test", why,
+                                     sizeof why) == FAB_OK;
+}
+
 static unsigned rounds_wanted(void)
 {
     const char *wanted = getenv("TRANSITION_ROUNDS");
@@ -306,6 +331,7 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab.config.policy.max_op_vls = 1;
     strcpy(lab.config.policy.engine, "updn");
     sm_reload(lab.sm);
+    lab.config.flapping.max_excluded_percent = 100;
     lab.answered = judge;
     sm_start(lab.sm);
     lab_run(&lab, 20, lab_is_ready, "bring-up");
@@ -317,6 +343,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
         }
         begin(&lab);
         change_engine(&lab, fam, prng);
+        if (fab_base_prng_chance(prng, 0.5))
+            isolate_or_release(&lab, prng);
         end(&lab, prng);
     }
     lab.config.policy.roots = NULL;
@@ -335,8 +363,8 @@ START_TEST(every_mixture_is_safe)
         make_changes(fam, &prng, 4);
     printf(
         "# %s: %u transitions, %u writes judged, %u with lost pairs; %u transitions paused paths; "
-        "at random %u unsafe\n",
-        fam->name, seen.changes, seen.writes, seen.lost, seen.paused, seen.unsafe);
+        "%u links isolated; at random %u unsafe\n",
+        fam->name, seen.changes, seen.writes, seen.lost, seen.paused, seen.isolated, seen.unsafe);
     fflush(stdout);
     ck_assert_uint_gt(seen.writes, 0);
     ck_assert_uint_gt(seen.unsafe, 0);

@@ -33,7 +33,7 @@ struct sm_judging {
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
-    struct fab_silent *silent;
+    struct sm_excluded *excluded;
     /* The snapshot with the links of silent switches. */
     struct fab_fabric *fabric;
     const struct fab_pool *pool;
@@ -58,7 +58,7 @@ static void judging_free(struct sm_judging *j)
     fab_fabric_unref(j->carrying);
     fab_policy_fini(&j->policy);
     fab_target_unref(j->target);
-    fab_discover_silent_unref(j->silent);
+    free(j->excluded);
     fab_fabric_unref(j->fabric);
     free(j);
 }
@@ -153,7 +153,7 @@ static void work(void *ctx)
 {
     struct sm_judging *j = ctx;
     bool safe = false;
-    j->status = sm_silent_connected(j->silent, j->model.fabric, &j->fabric);
+    j->status = sm_excluded_connected(j->excluded, j->model.fabric, &j->fabric);
     if (j->status == FAB_OK)
         j->status = fab_transition_carrying(j->fabric, &j->carrying);
     if (j->status == FAB_OK)
@@ -190,7 +190,8 @@ static int begin(struct sm *s)
     struct sm_judging *j = calloc(1, sizeof(*j));
     if (!j)
         return FAB_E_NOMEM;
-    int r = fab_policy_copy(&s->policy, &j->policy);
+    j->excluded = sm_excluded_take(s, false);
+    int r = j->excluded ? fab_policy_copy(&s->policy, &j->policy) : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = take_failed(s, j);
     if (r != FAB_OK) {
@@ -198,7 +199,6 @@ static int begin(struct sm *s)
         return r;
     }
     j->target = fab_target_ref(s->model.target);
-    j->silent = fab_discover_silent_ref(sm_silent_set(s));
     j->pool = loop_thread_pool(s->in.loop);
     sm_model_lend(&s->model, &j->model);
     s->apply->judging = j;

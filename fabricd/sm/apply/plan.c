@@ -28,7 +28,7 @@ struct planning { /* the worker task owns all members */
     struct fab_policy policy;
     struct fab_plan_input in;
     struct fab_plan plan;
-    struct fab_silent *silent;
+    struct sm_excluded *excluded;
     struct fab_view *view; /* the published view; NULL: none with tables */
     /* the local repair that made the target from the former tables; empty if an engine made the
      * target */
@@ -51,7 +51,7 @@ static void planning_free(struct planning *p)
     if (p->view)
         fab_view_unref(p->view);
     fab_target_unref(p->target);
-    fab_discover_silent_unref(p->silent);
+    free(p->excluded);
     free(p);
 }
 
@@ -73,16 +73,16 @@ static bool is_stopped(void *ctx)
     return atomic_load(&p->stop);
 }
 
-/* Proves that the order of the writes is safe, or makes a safe order. Old entries may lead through
- * silent switches, so the proof includes all links of these switches. `hosts`: the SLs that hosts
- * use. */
+/* Proves that the order of the writes is safe, or makes a safe order. Old entries may lead over
+ * excluded links that are up, because a switch is silent or an operator has isolated a link. So the
+ * proof includes these links. `hosts`: the SLs that hosts use. */
 static int order_change(struct planning *p, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;
     struct fab_fabric *f = NULL;
     const struct fab_transition_effort effort = {
         .pool = p->pool, .visits = SM_TRANSITION_VISITS, .stopped = is_stopped, .stopped_ctx = p};
-    int r = sm_silent_connected(p->silent, p->model.fabric, &f);
+    int r = sm_excluded_connected(p->excluded, p->model.fabric, &f);
     in.fabric = f;
     if (r == FAB_OK)
         r = fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
@@ -137,15 +137,16 @@ static int enter(struct sm *s)
     struct planning *p = calloc(1, sizeof(*p));
     if (!p)
         return FAB_E_NOMEM;
-    int r = fab_policy_copy(&s->policy, &p->policy);
+    p->excluded = sm_excluded_take(s, true);
+    int r = p->excluded ? fab_policy_copy(&s->policy, &p->policy) : FAB_E_NOMEM;
     if (r != FAB_OK) {
+        free(p->excluded);
         free(p);
         return r;
     }
     if (s->model.view && s->model.view->target)
         p->view = fab_view_ref(s->model.view);
     sm_repair_take_last(s, &p->repair);
-    p->silent = fab_discover_silent_ref(sm_silent_set(s));
     p->pool = loop_thread_pool(s->in.loop);
     p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);

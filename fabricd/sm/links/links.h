@@ -7,6 +7,7 @@
 #define FABRICD_SM_LINKS_LINKS_H
 
 #include "fabricd/sm/core/core.h"
+#include "libfabmgr/discover/silent.h"
 
 /* A link: ids of the ports at both ends. */
 struct sm_link {
@@ -89,6 +90,22 @@ void sm_port_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_port;
 
+/* ---- excluded links over which packets still pass (excluded.c) ---- */
+
+/* The links that the snapshot does not have, although their ports are up: of silent switches, or
+ * Active and isolated or held down. The caller frees it with free(). */
+struct sm_excluded {
+    uint32_t count;
+    struct fab_silent_link link[]; /* [count] */
+};
+/* Lists these links of the model's snapshot: those of silent switches, and if `barred` is true also
+ * those that are isolated or held down. Returns NULL if there is no memory. */
+struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
+/* Makes a version of a snapshot that has these links again. If the list is empty, *ret is another
+ * reference to f. Returns NOMEM. */
+int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
+                          struct fab_fabric **ret);
+
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
 /* Call this function when a switch of the snapshot did not answer a request within the time of one
@@ -102,11 +119,6 @@ uint32_t sm_silent_count(const struct sm *s);
 uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
 /* Returns the set of silent switches, which a discovery keeps and does not query; NULL: none. */
 struct fab_silent *sm_silent_set(const struct sm *s);
-/* Makes a copy of a snapshot in which the silent switches have their excluded links again, because
- * packets may still use these links. If no link is excluded, *ret is another reference to f.
- * Returns OK or NOMEM. */
-int sm_silent_connected(const struct fab_silent *silent, struct fab_fabric *f,
-                        struct fab_fabric **ret);
 /* Returns whether all other nodes of the fabric stay connected if routes avoid this switch. */
 bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
 /* Excludes all links of a silent switch from a snapshot that has no readers. Returns OK or

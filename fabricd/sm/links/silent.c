@@ -226,44 +226,6 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid)
     return r;
 }
 
-static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
-{
-    uint32_t port[2];
-    struct fab_port_info info[2];
-    for (int end = 0; end < 2; end++) {
-        uint32_t node = fab_fabric_node_by_guid(f, l->guid[end]);
-        if (node == FAB_NONE || l->port[end] > f->nodes[node].num_ports)
-            return FAB_OK;
-        port[end] = fab_fabric_port_id(f, node, l->port[end]);
-        const struct fab_port *p = fab_fabric_port(f, port[end]);
-        if (p->peer != FAB_NONE || p->info.phys_state != FAB_PHYS_LINKUP)
-            return FAB_OK;
-        info[end] = p->info;
-    }
-    return fab_fabric_add_link(f, port, info);
-}
-
-int sm_silent_connected(const struct fab_silent *silent, struct fab_fabric *f,
-                        struct fab_fabric **ret)
-{
-    uint32_t count;
-    const struct fab_silent_link *link = fab_discover_silent_links(silent, &count);
-    struct fab_fabric *next = NULL;
-    if (count == 0) {
-        *ret = fab_fabric_ref(f);
-        return FAB_OK;
-    }
-    int r = fab_fabric_next(f, &next);
-    for (uint32_t i = 0; i < count && r == FAB_OK; i++)
-        r = connect(next, &link[i]);
-    if (r != FAB_OK) {
-        fab_fabric_unref(next);
-        return r;
-    }
-    *ret = next;
-    return FAB_OK;
-}
-
 /* Excludes the links of a silent switch from a new snapshot if routes can avoid the switch. */
 static int take_one(struct sm *s, struct fab_fabric *f, struct sm_silent *e)
 {

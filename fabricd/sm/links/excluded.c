@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists the excluded links over which switches still forward packets. The snapshot does not have
+ * these links, so that routes avoid them. But until all switches hold the new tables, old entries
+ * lead packets over them. Proofs of the tables that switches hold therefore add them again.
+ */
+#include <stdlib.h>
+
+#include "fabricd/sm/links/state.h"
+
+/* Returns whether the port is Active, but has no link in the snapshot. */
+static bool carries(const struct fab_fabric *f, uint64_t guid, uint8_t num)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    if (node == FAB_NONE || num > f->nodes[node].num_ports)
+        return false;
+    const struct fab_port *p = fab_fabric_port(f, fab_fabric_port_id(f, node, num));
+    return p->peer == FAB_NONE && p->info.phys_state == FAB_PHYS_LINKUP &&
+           p->info.port_state == FAB_STATE_ACTIVE;
+}
+
+struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t silent = 0;
+    const struct fab_silent_link *of_silent = fab_discover_silent_links(sm_silent_set(s), &silent);
+    struct sm_excluded *x =
+        calloc(1, sizeof(*x) + ((size_t)silent + s->links->count) * sizeof(x->link[0]));
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < silent; i++)
+        x->link[x->count++] = of_silent[i];
+    for (uint32_t i = 0; barred && i < s->links->count; i++) {
+        const struct sm_flap *e = &s->links->list[i];
+        if (e->out && !e->offence && carries(f, e->guid[0], e->port[0]) &&
+            carries(f, e->guid[1], e->port[1]))
+            x->link[x->count++] =
+                (struct fab_silent_link){{e->guid[0], e->guid[1]}, {e->port[0], e->port[1]}};
+    }
+    return x;
+}
+
+/* Adds the link again if both ports are LinkUp without a peer. */
+static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
+{
+    uint32_t port[2];
+    struct fab_port_info info[2];
+    for (int end = 0; end < 2; end++) {
+        uint32_t node = fab_fabric_node_by_guid(f, l->guid[end]);
+        if (node == FAB_NONE || l->port[end] > f->nodes[node].num_ports)
+            return FAB_OK;
+        port[end] = fab_fabric_port_id(f, node, l->port[end]);
+        const struct fab_port *p = fab_fabric_port(f, port[end]);
+        if (p->peer != FAB_NONE || p->info.phys_state != FAB_PHYS_LINKUP)
+            return FAB_OK;
+        info[end] = p->info;
+    }
+    return fab_fabric_add_link(f, port, info);
+}
+
+int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
+                          struct fab_fabric **ret)
+{
+    struct fab_fabric *next = NULL;
+    if (x->count == 0) {
+        *ret = fab_fabric_ref(f);
+        return FAB_OK;
+    }
+    int r = fab_fabric_next(f, &next);
+    for (uint32_t i = 0; i < x->count && r == FAB_OK; i++)
+        r = connect(next, &x->link[i]);
+    if (r != FAB_OK) {
+        fab_fabric_unref(next);
+        return r;
+    }
+    *ret = next;
+    return FAB_OK;
+}
