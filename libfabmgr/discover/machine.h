@@ -165,7 +165,8 @@ struct fab_discover {
     size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* The functions of model.c return NOMEM. fab_discover_link_seen also returns other errors. */
+/* The functions of model.c that return int return OK or NOMEM; fab_discover_link_seen also returns
+ * other errors. */
 
 /* Returns the node with this reference; NULL: not known. */
 struct known_node *fab_discover_node_get(const struct fab_discover *d, uint32_t ref);

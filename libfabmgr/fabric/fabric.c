@@ -14,9 +14,8 @@
 
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
-    struct fab_fabric *held =
-        (struct fab_fabric *)(uintptr_t)f; /* casts away const, because only the reference count
-                                              changes, which readers do not see */
+    /* Casts const away, because only the reference count changes, which readers do not see. */
+    struct fab_fabric *held = (struct fab_fabric *)(uintptr_t)f;
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }

@@ -13,10 +13,9 @@
 
 static const struct width {
     const char *name;
-    uint8_t bit,
-        /* Mask with the bits of this width and of the lower widths that a port with this width
-         * supports. */
-        upto;
+    /* bit: the bit of this width. upto: the bits of this width and of the lower widths that a port
+     * with this width supports. */
+    uint8_t bit, upto;
 } widths[] = {/* widest first */
               {"12x", 8, 1 | 2 | 8},
               {"8x", 4, 1 | 2 | 4},

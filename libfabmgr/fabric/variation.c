@@ -106,8 +106,8 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p)))
-            fab_base_bits_set(d->missing,
-                              p); /* in this function, a set bit means that the link must stay */
+            /* Until the end of this function, a set bit means that the link must stay. */
+            fab_base_bits_set(d->missing, p);
     }
     for (uint32_t i = d->link_count; i-- > 0;)
         if (!fab_base_bits_get(d->missing, d->links[i]))

@@ -256,7 +256,7 @@ START_TEST(a_host_that_knows_its_own_key_cannot_write_elsewhere)
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = 0; b < a; b++)
             ck_assert_uint_ne(own_port(&w, a)->m_key, own_port(&w, b)->m_key);
-    /* The key was sent to the rogue's adapter. */
+    /* The rogue knows the M_Key of its own port, because the manager sent it to its adapter. */
     uint64_t key = own_port(&w, rogue)->m_key;
     for (uint32_t node = 0; node < nodes; node++)
         if (node != rogue)

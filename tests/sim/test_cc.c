@@ -179,7 +179,7 @@ START_TEST(logs_are_read_evenly_and_counted_once)
     congest("host-0004", lid_of("host-0006", 1));
     lab_run_for(&lab, 12);
     cc_count_senders(cc, senders, LIDS);
-    /* the entries of the other hosts are too old */
+    /* Only two senders count, because the log entries of the other hosts are too old. */
     ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2);
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 4);

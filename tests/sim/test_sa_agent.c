@@ -395,7 +395,8 @@ START_TEST(sweeps_and_answers_go_on_together)
 }
 END_TEST
 
-/* Random MADs of the management class are sent to the agent. Afterwards it still answers. */
+/* Random MADs of the class of subnet administration are sent to the agent. Afterwards it still
+ * answers. */
 START_TEST(noise_does_no_harm)
 {
     static const uint8_t methods[] = {1, 2, 0x12, 0x13, 0x14, 0x15, 0x92, 0x81};

@@ -38,8 +38,8 @@ static void count(struct run *r, int status, const uint8_t *data, size_t len)
     r->refusals += status > 0;
 }
 
-/* Reads an attribute, changes a few bits at times, and writes it. The manager's own link is left as
- * it is. */
+/* Reads an attribute, sometimes changes a few bits of it, and writes it. Does not write to the
+ * ports of the manager's own link. */
 static void ask_subnet(struct run *r)
 {
     static const uint16_t attrs[] = {

@@ -76,7 +76,7 @@ END_TEST
 START_TEST(so_with_too_few_lanes_and_sls)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 6, 1}, true, 1), 3);
-    /* 4 VLs: two sets of two VLs for four classes. */
+    /* With 4 VLs, the four classes share two sets of two VLs each. */
     w.p.max_op_vls = 3;
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_eq(w.report.sets, 2);

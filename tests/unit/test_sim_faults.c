@@ -323,7 +323,8 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    /* 2288 bits in each direction: 37 % of the MADs are lost. */
+    /* A MAD has 2288 bits and crosses the link in both directions, so 37 % of the requests are
+     * lost. */
     ck_assert_uint_gt(lost, 310);
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);

@@ -51,8 +51,8 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
 }
 END_TEST
 
-/* If a set names a port twice, the port counts once: the LID that is left out is not taken from
- * another port. */
+/* If a set of leases has a port twice, only one of both leases is stored. The LID of the other one
+ * is then not taken away from the port that had it before. */
 START_TEST(a_port_has_one_lease)
 {
     struct store *s = open_store();

@@ -47,7 +47,7 @@ struct sm_baseline_edit {
     struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
-    char wrong[WRONG_LEN];       /* what is wrong with the request; "": `status` says it */
+    char wrong[WRONG_LEN];       /* a sentence about a wrong request; "": the status suffices */
     int status;
 
     struct sm_baseline_edit *next;
@@ -56,8 +56,8 @@ struct sm_baseline_edit {
     bool committing;
     /* sm_baseline.version of the list of unapproved devices when the comparison began. */
     uint64_t version;
-    uint64_t
-        begun_us; /* manager's clock when the change became the first in the queue; 0: not yet */
+    /* Manager's clock when the change became the first in the queue; 0: not yet. */
+    uint64_t begun_us;
     unsigned tries;
     uint32_t reported; /* number of nodes for which an event was emitted */
     /* The change is committed to the database when store_is_written(mark) is true. */

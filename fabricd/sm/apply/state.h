@@ -186,8 +186,8 @@ struct sm_reproof {    /* state of reproof.c */
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;
     struct sm_whole_proof last; /* the last proof of published tables */
-    struct sm_whole_proof
-        fresh; /* proof of all tables that are not yet published; time_us is 0 if there is none */
+    /* Proof of all tables that are not yet published; time_us is 0 if there is none. */
+    struct sm_whole_proof fresh;
     uint64_t proofs, failures; /* numbers of background proofs */
     uint64_t cpu_ns;           /* processor time of the background proofs */
 };

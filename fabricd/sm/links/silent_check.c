@@ -29,9 +29,8 @@
 
 /* A neighbour of the switch that does not answer. */
 struct neighbour {
-    struct fab_path to_it,
-        /* Directed routes to the neighbour, and over the neighbour to the switch. */
-        over_it;
+    /* Directed routes to the neighbour, and over the neighbour to the switch. */
+    struct fab_path to_it, over_it;
     uint64_t guid;
     /* Number of the neighbour's port that leads to the switch. */
     uint8_t port;
