@@ -290,6 +290,43 @@ START_TEST(test_victim)
 }
 END_TEST
 
+/* Hosts 5 and 6 send to the incast at host 0 on SL 0. Host 5 also sends to host 14 on SL 0, and
+ * host 6 to host 13 on SL 1. Host 0 sends to host 12 on SL 1. */
+static void beside_incast(bool by_sl, double ret[3])
+{
+    struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
+    double got[15];
+    fab_target_vls_init(&s->vls, 2);
+    s->in.by_sl = by_sl;
+    for (uint32_t l = 1; l < 4; l++)
+        for (uint32_t i = 0; i < 4; i++)
+            flow(s, l * 5 + i, 0, EVER)->sl = 0;
+    flow(s, 5, 14, EVER)->sl = 0;
+    flow(s, 6, 13, EVER)->sl = 1;
+    flow(s, 0, 12, EVER)->sl = 1;
+    control(s);
+    start(s);
+    measure(s, 1000 * US, 2000 * US, got);
+    ck_assert(fab_traffic_is_consistent(s->traffic));
+    memcpy(ret, got + 12, 3 * sizeof(*ret));
+    scene_free(s);
+}
+
+/* An adapter that delays whole SLs also delays its other flows on the SL of the incast, but no flow
+ * on another SL. An adapter that delays single flows delays none of them. */
+START_TEST(test_delay_of_whole_sls)
+{
+    double by_flow[3], by_sl[3];
+    beside_incast(false, by_flow);
+    beside_incast(true, by_sl);
+    printf("# by flow %.1f %.1f %.1f, by SL %.1f %.1f %.1f Gb/s\n", by_flow[0], by_flow[1],
+           by_flow[2], by_sl[0], by_sl[1], by_sl[2]);
+    ck_assert(by_sl[0] < by_flow[0] / 2);
+    ck_assert(by_sl[1] > by_flow[1] / 2);
+    ck_assert(by_sl[2] > by_flow[2] / 2);
+}
+END_TEST
+
 /* Host 0 receives from the hosts of three leaves. At the same time it sends to host 5, to which 12
  * others send. So the BECNs of host 0 wait for credits, and several of them queue up. */
 START_TEST(test_becns_that_wait)
@@ -660,6 +697,7 @@ static Suite *traffic_suite(void)
     suite_add_tcase(suite, one);
     tcase_set_timeout(book, 60);
     tcase_add_test(book, test_victim);
+    tcase_add_test(book, test_delay_of_whole_sls);
     tcase_add_test(book, test_becns_that_wait);
     tcase_add_test(book, test_index_of_senders);
     tcase_add_test(book, test_least_index);
