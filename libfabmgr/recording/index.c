@@ -101,12 +101,10 @@ static void link_answer(struct fab_recording_index *s, const struct fab_map *req
         return;
     if (!e->failed && e->bytes[AT_METHOD] == FAB_METHOD_TRAP_REPRESS)
         return;
-    if (!fab_base_map_get(requests, transaction(e), &item->pair)) {
+    if (!fab_base_map_get(requests, transaction(e), &item->pair))
         item->done = true;
-        s->orphans++;
-    } else if (s->items[item->pair].pair == NONE) {
+    else if (s->items[item->pair].pair == NONE)
         s->items[item->pair].pair = in;
-    }
 }
 
 static int add_mad(struct fab_recording_index *s, size_t *capacity, struct fab_map *requests,

@@ -39,7 +39,7 @@ struct fab_recording_index {
     size_t len;
     struct fab_recording_header header;
     struct fab_recording_item *items;
-    uint32_t count, outs, ins, orphans;
+    uint32_t count, outs, ins;
     /* index in items[] of the last received MAD, plus 1; 0: there is none */
     uint32_t last_in;
     uint64_t end_us;

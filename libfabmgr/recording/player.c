@@ -269,7 +269,6 @@ void fab_recording_player_stats(const struct fab_recording_player *p,
     *ret = p->stats;
     ret->recorded_out = s->outs;
     ret->recorded_in = s->ins;
-    ret->orphans = s->orphans;
     for (uint32_t i = 0; i < s->count; i++)
         ret->missing += is_missing(s, i);
 }

@@ -31,9 +31,6 @@ struct fab_recording_player_stats {
     /* number of answers that the player delivered in another order than in the recording, because
      * it could not wait longer for the answers before them */
     uint32_t reordered;
-    /* number of answers in the recording whose requests it does not have; the player leaves them
-     * out */
-    uint32_t orphans;
 };
 struct fab_recording_player;
 /* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED,
