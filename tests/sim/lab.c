@@ -34,6 +34,32 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->gets_pkeys += !set && mad->attr_id == FAB_ATTR_PKEY_TABLE;
 }
 
+/* Checks that no bit of the AttributeModifier is set that is reserved for the attribute (IBA
+ * 14.2.5). Simulated devices ignore these bits, and real ones need not. */
+static void check_modifier(const struct fab_mad *mad)
+{
+    static const struct {
+        uint16_t attr_id;
+        uint32_t mask;
+    } bits[] = {
+        {FAB_ATTR_NODE_DESC, 0},         {FAB_ATTR_NODE_INFO, 0},
+        {FAB_ATTR_SWITCH_INFO, 0},       {FAB_ATTR_NOTICE, 0},
+        {FAB_ATTR_GUID_INFO, 31},        {FAB_ATTR_PORT_INFO, UINT32_C(1) << 31 | 0xff},
+        {FAB_ATTR_PKEY_TABLE, 0xff07ff}, {FAB_ATTR_SL2VL, 0x3ffff},
+        {FAB_ATTR_VLARB, 0x700ff},       {FAB_ATTR_LFT, 0x3ff},
+        {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
+    };
+    if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
+        return; /* an answer has the modifier of the other side's request */
+    if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
+        return;
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        ck_assert_msg(mad->attr_id != bits[i].attr_id || (mad->attr_mod & ~bits[i].mask) == 0,
+                      "attribute 0x%x has modifier 0x%x", mad->attr_id, mad->attr_mod);
+    ck_assert(mad->attr_id != FAB_ATTR_SM_INFO || mad->method != FAB_METHOD_GET ||
+              mad->attr_mod == 0);
+}
+
 static void interrupt(void *ctx)
 {
     struct lab *lab = ctx;
@@ -91,6 +117,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     size_t len;
     ck_assert_int_eq(fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
     count(t->lab, &head);
+    check_modifier(&head);
     if (t->lab->sent && head.mgmt_class != FAB_CLASS_SA)
         t->lab->sent(t->lab, &head, mad->addr.dlid);
     if (t->lab->watch)
