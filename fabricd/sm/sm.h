@@ -85,7 +85,7 @@ struct sm_trap_counts {
     /* Traps 256 to 259 without a rise of the device's violation counter. */
     uint64_t violations_unconfirmed;
 };
-/* A proof of all tables. It uses nothing that an earlier proof found. */
+/* The result of a proof of all tables, which uses nothing that an earlier proof has found. */
 struct sm_whole_proof {
     /* Generation of the first view with the proved tables; 0: no proof yet. */
     uint64_t generation;

@@ -56,7 +56,7 @@ struct history {
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
     uint32_t last_number;
-    /* [count] number of the version that made each page of `newest`. */
+    /* [count] by page of `newest`: number of the version that made the page. */
     uint32_t *made;
     void **memory; /* [memory_count] allocated blocks that contain the pages */
     size_t memory_count, memory_room;
@@ -397,7 +397,8 @@ void fab_base_pages_prepare(const struct fab_pages *p)
         (void)update_spare_pointers(h);
 }
 
-/* Replaces page i of the newest version by a copy. */
+/* Replaces page i of the newest version by a copy, which the caller may change. Returns NULL if
+ * there is no memory. */
 static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t i)
 {
     const struct left_page left = {(uint32_t)i, h->made[i], v->page[i]};

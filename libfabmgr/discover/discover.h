@@ -68,8 +68,9 @@ struct fab_unresponsive {
     /* GUID of the node; 0: the node did not respond to NodeInfo. */
     uint64_t guid;
     uint16_t attr_id; /* the attribute that was queried */
-    /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other), LIMIT (too
-     * many hops, nodes or ports) or DENIED (the device is not in the baseline). */
+    /* Why the port or node is listed: TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links
+     * contradict each other), LIMIT (too many hops, nodes or ports) or DENIED (the device is not in
+     * the baseline). */
     int status;
     /* For EXISTS: `claimed` is the node GUID or port GUID that another device has as well, and
      * first_guid and first_port are the place of this other device. For DENIED: `claimed` is the

@@ -11,7 +11,7 @@
 /* Port number of a suspect: read all its ports. */
 #define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
-/* Limit of the number of nodes. Node references must fit into the values of
+/* Maximum number of nodes. With more, a node reference would not fit into the values of
  * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
@@ -35,7 +35,7 @@ struct known_node {
     /* find_paths continues behind this switch only after all others, because it is silent or has
      * probably failed. */
     bool passed;
-    /* The switch is known not to answer: it is not queried. */
+    /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
     /* The node was taken from the last snapshot (keep.c). */
     bool kept;
@@ -241,7 +241,8 @@ int fab_discover_keep_silent(struct fab_discover *d);
 
 /* The functions of targeted.c return NOMEM and no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the queries of the next wave of suspects. Returns false if there is no further wave. */
+/* Queues the queries of the next wave, the nearest suspects that were not queried yet. Returns
+ * false if there are none. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes without a directed route. Such a node may still have links to the fabric, but
  * only through an adapter, which does not forward packets. */

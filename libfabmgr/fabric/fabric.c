@@ -169,8 +169,8 @@ bool fab_fabric_is_shared(const struct fab_fabric *f)
     return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
 }
 
-/* Finds a GUID among the nodes `from` to `to` - 1, which are sorted by GUID. Returns the node's id,
- * or FAB_NONE. */
+/* Finds the node with this GUID among the node ids `from` to `to` - 1, which are sorted by GUID.
+ * Returns its id, or FAB_NONE. */
 static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
 {
     while (from < to) {

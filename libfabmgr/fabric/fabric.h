@@ -176,8 +176,8 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
         (const struct fab_port *)(const void *)f->ports.page[port / FAB_PORT_PAGE];
     return &page[port % FAB_PORT_PAGE];
 }
-/* Returns a port that the caller may change; NULL: no memory. f must be a version or copy that no
- * reader has yet. */
+/* Returns a port of f that the caller may change; NULL: no memory. f must be a version or copy that
+ * no reader has yet. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
 /* Changes the PortInfo of a port. f must be a version or copy that no reader has yet. Returns OK or
  * NOMEM. */

@@ -16,7 +16,7 @@
 struct fab_damping_rule {
     /* Number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS. */
     uint32_t flaps;
-    /* Time in us within which these flaps must happen. */
+    /* A link is held down if it flaps this often within this time, in us. */
     uint64_t within_us;
     /* Duration of the first hold-down in us. */
     uint64_t hold_down_us;

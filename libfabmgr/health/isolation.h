@@ -19,7 +19,7 @@ enum fab_isolation_verdict {
     FAB_ISOLATION_HOST,
     /* Refused: a switch would lose too many links in one direction. */
     FAB_ISOLATION_LIMIT,
-    /* Refused: a part of the fabric would be cut off. */
+    /* Refused: a part of the fabric would be unreachable without the link. */
     FAB_ISOLATION_NEEDED,
 };
 struct fab_isolation_link {

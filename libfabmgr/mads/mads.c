@@ -305,7 +305,7 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
     return s->tries <= retries_of(m, s);
 }
 
-/* Handles a request whose most recent try got no response. */
+/* Handles a request whose last try got no response: it is sent again, or it ends with TIMEOUT. */
 static void lost(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     remove_outstanding(m, s);

@@ -78,7 +78,7 @@ uint32_t sm_table_write_rate(const struct sm *s);
 /* Emit events about ISLs that a port probe found down (lost) or up again. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
-/* Emits the event of a round that wrote tables. */
+/* Emits the event about a round that wrote tables. */
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);

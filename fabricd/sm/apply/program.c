@@ -523,8 +523,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* After the writes, marks the SL2VL and VLArbitration tables as known, except at nodes where a
- * write failed. */
+/* After the writes, marks the SL2VL and VLArbitration tables of all nodes as known, except where a
+ * write failed. Returns OK or NOMEM. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -322,7 +322,7 @@ void sm_program_stop(struct sm *s);
 /* failed_blocks.c: notes that an LFT write failed (sent) or was not sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 
-/* plan.c: ends phase "planning" early. Phase "programming" then sends no writes, as after
+/* Ends phase "planning" early (plan.c). Phase "programming" then sends no writes, as after
  * sm_program_stop. */
 void sm_plan_stop(struct sm *s);
 

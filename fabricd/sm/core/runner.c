@@ -159,8 +159,8 @@ static int enter_next(struct sm *s, const struct sm_phase *next)
     return r;
 }
 
-/* Leaves a finished phase and enters the next one. At most one phase is entered in each iteration
- * of the loop, so that other users of the loop are not delayed. */
+/* Leaves the finished phase and enters the next one. Each iteration of the event loop enters at
+ * most one phase, so that other users of the loop are not delayed. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;

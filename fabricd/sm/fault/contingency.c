@@ -334,7 +334,8 @@ static int begin(struct sm *s)
     return go_on(s, NULL);
 }
 
-/* Starts to compute or check the contingencies for the present state of the repair session. */
+/* Starts to compute plans, or to check plans of an earlier state, for the present state of the
+ * repair session. */
 static int follow(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

@@ -176,7 +176,7 @@ bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Fills in the next request that verifies a returned link. Returns false if there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
-/* returns whether an answer belongs to a request that verifies a returned link */
+/* Returns whether an answer with this tag is that of a request that verifies a returned link. */
 bool sm_return_is_answer(uint64_t tag);
 void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
 /* returns whether all requests that verify returned links were sent */

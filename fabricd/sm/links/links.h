@@ -26,7 +26,7 @@ void sm_links_fini(struct sm *s);
 /* Sets the timer to the end of the hold-down that ends first. Call this function when the hold-down
  * of a link may have begun or ended, or when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
-/* Counts a flap of a link of snapshot `f`. */
+/* Counts a flap: a link of snapshot `f` has gone down. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* Call this function when a link of snapshot `old` is missing in snapshot `now`. It counts a flap,
  * unless the link is held down or one of its switches is missing as well. */
@@ -46,7 +46,7 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns whether the link of this port of the snapshot must stay out of service when it comes up,
  * because it is isolated or held down. */
 bool sm_flap_bars(const struct sm *s, uint32_t port);
-/* Notes that a link of the snapshot came up. */
+/* Notes that a link of the snapshot has come up. */
 void sm_flap_note_up(struct sm *s, const struct sm_link *c);
 /* Removes a link from a snapshot. The PortInfo of its ports is kept. Returns OK or NOMEM. */
 int sm_link_exclude(struct fab_fabric *f, uint32_t port);

@@ -135,7 +135,7 @@ void sm_silent_fini(struct sm *s);
 int sm_silent_checks_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_checks_fini(struct sm *s);
 struct sm_silent *sm_silent_find(const struct sm *s, uint64_t guid);
-/* Adds a silent switch. NULL: the list is full, or memory ran out. */
+/* Adds a silent switch to the list. NULL: the list is full, or memory ran out. */
 struct sm_silent *sm_silent_add(struct sm *s, uint64_t guid);
 /* Sends a SubnGet over a directed route. */
 void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,

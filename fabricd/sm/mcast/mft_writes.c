@@ -335,7 +335,7 @@ static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
 }
 
-/* Returns the number of groups of 32 MLIDs in the MFT of a switch. */
+/* Returns how many MLID groups (32 MLIDs each) the MFT of a switch has room for. */
 static uint32_t groups_of(const struct sm_multicast *m, uint32_t sw)
 {
     return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;

@@ -23,7 +23,7 @@
 #define RETRY_US 1000000u
 /* Maximum time that the removal of absent members may block the event loop. */
 #define SLICE_US 2000u
-/* Delay from a local repair to the update of trees. */
+/* The trees are updated this long after a local repair. */
 #define MENDED_US 20000u
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)

@@ -13,7 +13,7 @@
 
 /* A member whose port is not in the fabric. */
 struct sm_absent {
-    /* GUID in the member's port GID; may be an alias GUID. */
+    /* GUID in the PortGID of the member; it may be an alias GUID. */
     uint64_t guid;
     uint64_t port_guid; /* GUID of the port itself */
     uint64_t since_us;
@@ -33,7 +33,7 @@ struct sm_multicast {
     /* The trees were computed for an older fabric than the published one. */
     bool stale;
     bool configured; /* the groups of the configuration exist */
-    /* An event has reported that no MLID is left. */
+    /* An event has reported that no free MLID is left. */
     bool full;
     /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch in the last sweep */
     uint16_t *top;

@@ -14,7 +14,8 @@ struct sm_background { /* state of background_sweep.c */
     /* The snapshot after the passes so far; the running pass starts from it. */
     struct fab_fabric *fabric;
     uint32_t outstanding, passes;
-    /* GUIDs of the nodes that changed, or may have changed, since the running pass began. */
+    /* GUIDs of the touched nodes: those that changed, or may have changed, since the running pass
+     * began. */
     uint64_t *touched;
     /* GUIDs of the nodes that the running pass reads; NULL: it reads all nodes. */
     uint64_t *asked;
