@@ -80,8 +80,8 @@ static void set_class_fan_in(struct work *w)
     }
 }
 
-/* Returns the largest number of senders to one endport that partitions permit to any adapter; 0:
- * unknown. */
+/* Returns the greatest value of in->port_fan_in, which is the number of senders to one endport that
+ * partitions permit; 0: unknown. */
 static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
