@@ -9,11 +9,12 @@
  *
  * Switches of ranks r and r + 1 that links connect form a group. The position of a lower switch in
  * its group follows from the least port number by which upper switches reach it. The position of an
- * upper switch follows from the least port number by which lower switches reach it. Positions start
- * at the least port number of the level, in steps of the least difference (parallel links). Port
- * numbers are used if all positions differ and at most a fifth of them is empty. Otherwise
- * (irregular cabling, different switch models) the switches of the group are counted in the order
- * of (port number, GUID).
+ * upper switch follows from the least port number by which lower switches reach it. The least port
+ * number of the level stands for position 0. Two adjacent positions differ by the least difference
+ * of port numbers in the level, which is greater than 1 if links are parallel. Port numbers are
+ * used if all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
+ * different switch models) the switches of the group are counted in the order of (port number,
+ * GUID).
  *
  * The number of a switch is composed of the number of the group above it and its position in that
  * group. The number of a group is the number that most of its upper switches have. So the leaves of

@@ -51,19 +51,19 @@ struct fab_tree {
     uint32_t *lower_pos;
     /* [n] position of the switch among the upper switches of a group */
     uint32_t *upper_pos;
-    /* [n] number of possible values of upper_pos[] in the switch's group, including positions of
-     * missing switches */
+    /* [n] number of positions among the upper switches of the switch's group, positions of missing
+     * switches included */
     uint32_t *upper_positions;
-    /* [n] divider of D-mod-k, W(l) of Zahavi. It is 1 for a leaf. For a switch one rank above
-     * switch s, it is the divider of s multiplied by the number of upper switches of s; if the
-     * switches s below it differ, the greatest such product. */
+    /* [n] divider of D-mod-k, W(l) of Zahavi; 1 for a leaf. For any other switch, it follows from
+     * the switches one rank below: take the divider of each, multiplied by the number of its upper
+     * switches. The greatest of these products is the divider. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
     uint32_t *slot_at; /* [n + 1] */
     /* [slots] the port of each slot; 0 if its link is missing */
     uint8_t *slot_num;
-    /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
+    /* [slots] the neighbour to which the slot leads: i stands for updown.nbr[updown.at[s] + i] */
     uint8_t *slot_nbr;
     /* [neighbours] 0xff if neighbour updown.nbr[i] has a higher rank than the switch, otherwise 0
      */

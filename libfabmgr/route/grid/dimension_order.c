@@ -7,9 +7,9 @@
  * Packets pass failures as follows:
  *
  *   - If a ring lacks a link, it is a path, and packets take the longer direction.
- *   - If a clique lacks a link, the packet takes a pivot, a switch of the row with all its links.
- *     Channels into pivots depend on channels out of pivots, but channels out of pivots never
- *     depend on channels into pivots.
+ *   - If a clique lacks a link, the packet goes over a pivot: a switch that has links to all other
+ *     switches of the row. Channels into pivots depend on channels out of pivots, but channels out
+ *     of pivots never depend on channels into pivots.
  *   - If a switch on the path is missing, or a row has several parts, the packet goes as near to
  *     the gap as possible. There it turns early into the next dimension that it has to travel. If
  *     there is none, it turns into any later dimension. It passes the gap there and turns back. The
@@ -164,8 +164,8 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
 }
 
 /* Lets a packet to b leave dimension d at switch a before it has reached the coordinate of b.
- * Returns the next switch in a later dimension in which a and b differ, preferably one from which
- * dimension d has a path to the coordinate of b. FAB_NONE: there is no such switch. */
+ * Returns the next switch in a later dimension in which a and b differ. Prefers a switch whose own
+ * row in dimension d leads to the coordinate of b. FAB_NONE: there is no next switch. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -181,8 +181,8 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour of a in any later dimension from which dimension d has a path to the
- * coordinate of b; FAB_NONE: there is none. */
+/* Returns a neighbour of switch a in a later dimension, from whose row in dimension d packets can
+ * reach the coordinate of b. FAB_NONE: there is none. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {

@@ -15,9 +15,10 @@ struct fab_dor {
     /* [n][dims] for rings and paths: number of hops that packets can go within the row from each
      * switch, forward and backward */
     uint16_t *forward, *backward;
-    /* some row that is a clique lacks a link, so that paths depend on the destination LID */
+    /* true: a clique lacks a link, so that paths depend on the destination LID */
     bool pivots;
-    /* number of the destination LID, which selects among pivots; set by the caller */
+    /* number of the destination LID (struct fab_dlid), which selects one of several pivots; the
+     * caller sets it */
     uint32_t number;
 };
 /* Prepares *ret. If, within some row of a dimension, a switch has no path to another switch,

@@ -9,13 +9,13 @@
  *     sides have different ones (Sabidussi 1960; Feder, "Product graph representations", 1992).
  *
  * So triangles first join links to rows. Then opposite sides of squares join links to classes of
- * parallel links. In a clique a class is the whole dimension; in rings and paths a class is the
- * links between two adjacent slices.
+ * parallel links. In a clique, a class consists of all links of the dimension. In a ring or path,
+ * it consists of the links between two adjacent coordinates.
  *
  * Two classes cross if links of them are adjacent sides of a square. Classes that cross have
  * different dimensions. Classes that meet at a switch, do not cross, and mostly cross the same
- * other classes have the same dimension. Missing links remove squares but never add any, so other
- * squares of a class make up for them.
+ * other classes have the same dimension. Missing links remove squares but never add any, and the
+ * remaining squares of a class usually suffice to find it.
  *
  * The dimension of a link without any square stays unknown. If no link has a square, all links have
  * the same dimension.
@@ -42,20 +42,20 @@ struct classes {
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row of each link, as the root of the link's set. Saved after the links of
-     * triangles were joined, and before the links of squares are joined. */
+    /* [edges] the row of each link: the root of its set after the links of triangles were joined,
+     * but before the links of squares are joined */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
-    /* [n] 1 + id of the corner from which the search last reached the switch in two hops; 0: not
-     * reached yet. (Corner: a switch of a square of four links.) */
+    /* [n] 1 + id of the switch from which the search last reached this switch in two hops; 0: not
+     * reached yet. Two such paths form a square, with these two switches at opposite corners. */
     uint32_t *seen;
     /* [n] the first of the two hops of seen[], as index of g->nbr */
     uint32_t *first;
     /* [n] the second of the two hops of seen[], as index of g->nbr */
     uint32_t *then;
-    /* [n] 1 + id of the corner of which the switch was last found to be a neighbour; 0: not found
-     * yet */
+    /* [n] 1 + id of the switch whose neighbours, this switch among them, were marked last; 0: not
+     * marked yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */

@@ -79,8 +79,8 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
 }
 
 /* Numbers the slices (the sets of switches with the same coordinate in a dimension) in the order of
- * their lowest switch ids. That switch is the root of the slice's set, so the loop numbers a slice
- * before it reaches the other switches of the set. */
+ * their lowest switch ids. The switch with the lowest id is the root of the slice's set. So the
+ * loop reaches this switch first and numbers the slice there. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {

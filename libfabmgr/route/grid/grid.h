@@ -9,9 +9,9 @@
 #define FAB_GRID_DIMS FAB_DIMENSIONS_MAX
 
 enum fab_grid_kind {
-    /* all pairs of switches of a row are linked: HyperX, and all dimensions of size 2 or 3 */
+    /* all pairs of switches of a row are linked: HyperX, dimensions of size 2, rings of 3 */
     FAB_GRID_CLIQUE,
-    /* 3 or more switches in a line: a mesh */
+    /* 3 or more switches in a line, without a link between the two ends: a mesh */
     FAB_GRID_PATH,
     /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
     FAB_GRID_RING,

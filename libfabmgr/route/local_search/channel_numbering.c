@@ -105,10 +105,10 @@ struct chains {
      */
     struct fab_prng *prng;
     uint32_t steps, words;
-    /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it, by
-     * port and VL of the next switch */
+    /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it. Bit i
+     * is the i-th step that leaves the switch to which the channel leads. */
     uint64_t *after;
-    /* [steps] number of steps on which each step depends and that have no number yet */
+    /* [steps] for each step, the number of steps that it depends on and that have no number yet */
     uint32_t *predecessors;
     uint32_t *queue; /* [steps] */
 };

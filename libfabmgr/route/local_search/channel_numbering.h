@@ -28,9 +28,10 @@ struct fab_channel_numbering {
     uint32_t *by_port;
     uint32_t *stack; /* [n] scratch */
 };
-/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, this is the numbering
- * that suits up/down routing or has the shortest chains; otherwise a random one of those that the
- * dependencies permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, the numbers follow
+ * from an order of the switches if possible, otherwise from the longest chains of dependencies
+ * (channel_numbering.c). If prng is not NULL, the numbering is a random one that the dependencies
+ * permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);

@@ -12,7 +12,7 @@
 
 #define FAB_LINK_LOAD_HOPS 64 /* greatest number of hops of a path */
 /* Maximum value of a counter of flows; there is a counter for each channel and each shift
- * permutation. The tables may cause at most half as many at the beginning, so that moves can add
+ * permutation. At the beginning, no counter may exceed half of this value, so that moves can add
  * flows. */
 #define FAB_LINK_LOAD_FLOWS 255
 
@@ -24,9 +24,9 @@ struct fab_link_load_endport {
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The shifts in which the endports of a run (endports of one switch) send to a certain endport, as
- * counters of one channel. Since shifts wrap around, they form two ranges: `before` counters that
- * begin at index `from`, and the first `rest` counters. */
+/* The shifts in which the endports of a run (endports of one switch) send to a certain endport. The
+ * numbers of these shifts are the indices of counters in cell[]. Since shifts wrap around, they
+ * form two ranges: `before` counters from index `from` on, and the first `rest` counters. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
@@ -43,12 +43,13 @@ struct fab_link_load {
     /* [ends][n] the channel by which each switch sends to the endport; FAB_NONE at the endport's
      * own switch, or if there is no path */
     uint32_t *next;
-    /* [ends][n] number of endports whose packets to the endport pass through each switch */
+    /* [ends][n] for each destination endport, the number of endports that send to it through each
+     * switch */
     uint32_t *flow;
     /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
      * fastest ISL / rate of this ISL) */
     uint32_t *load;
-    /* [channels][ends] number of flows that the shift by k sends over the channel */
+    /* [channels][ends] number of flows over the channel in the shift by k; k is the second index */
     uint8_t *cell;
     /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
@@ -56,10 +57,11 @@ struct fab_link_load {
      * channels of the amounts by which the bounds are exceeded (over_load, over_flows). */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] how much each channel contributes to over_flows */
+    /* [channels] the part of over_flows that belongs to each channel */
     uint32_t *over;
-    /* Cache: the ranges of counters of the runs whose packets to endport upstream_end pass switch
-     * upstream_sw. If the cache is invalid, upstream_end is FAB_NONE. */
+    /* Cache: upstream[] holds the shifts, as ranges of counters, in which packets to endport
+     * upstream_end pass switch upstream_sw, one range for each run of sources. If the cache is
+     * invalid, upstream_end is FAB_NONE. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };

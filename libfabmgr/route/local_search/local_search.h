@@ -22,10 +22,10 @@ struct fab_local_search_input {
     uint32_t end_count;
 };
 /*
- * Improves *lft. Tables that pass the proof still pass it afterwards: packets still pass channels
- * in ascending order of one numbering on each VL, and no path gets longer. Neither the greatest
- * load of all-to-all (times port_slow) nor the greatest number of flows of a shift on one channel
- * grows. Equal input gives equal tables.
+ * Improves *lft. Tables that pass the proof still pass it afterwards, because packets still pass
+ * channels with ascending numbers (channel_numbering.h). No path gets longer. Neither the greatest
+ * link load of all-to-all traffic, weighted by the rate of the links, nor the greatest number of
+ * flows of a shift on one channel grows. Equal input gives equal tables.
  *
  * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
  * all endports, or have no numbering with ascending channels. Returns NOMEM, with the tables

@@ -3,9 +3,10 @@
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths.
  *
- * An arc c of switch s is an alternative if two kinds of dependencies are in use: the dependencies
- * on c of all arcs by which paths enter s, and the dependencies of c on all arcs by which paths
- * leave the switch that c leads to. So no combination of alternatives closes a cycle.
+ * Let c be an arc from switch s to switch v. It is an alternative if all arcs by which paths enter
+ * s may continue by c, and c may continue by all arcs by which paths leave v. All dependencies for
+ * this must be in use in the channel dependency graph. So no combination of alternatives closes a
+ * cycle.
  */
 #include <string.h>
 
@@ -31,9 +32,8 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths enter switch s. Sets bits in *ret_common for those
- * arcs that leave s by which packets from all of these arcs may continue; bit i stands for arc i of
- * s. */
+/* Collects in deferred[] the arcs by which paths enter switch s. Bit i of *ret_common is set if
+ * packets from every one of these arcs may continue by arc i of s. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -59,8 +59,8 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Puts all dependencies into use that the arc needs as an alternative. Returns false, and adds
- * none, if one of them would close a cycle. */
+/* Adds all dependencies that `arc` needs to be an alternative. Returns false, and adds none, if one
+ * of them would close a cycle. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;
@@ -122,7 +122,7 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* the alternatives include paths for switches that no host uses, so balance.c need not find any
-     */
+    /* the lists above also contain the switches that no host uses, so balance.c need not find their
+     * paths */
     ret->unused = 0;
 }

@@ -10,7 +10,7 @@
 
 #define FAB_NUE_SLOT_NONE 0xff
 #define FAB_NUE_UNREACHED UINT16_MAX
-/* more than the number of levels of the search that any arc spans (search.c) */
+/* greater than the number of levels that any arc spans (search.c) */
 #define FAB_NUE_LEVELS 16
 
 /* An arc whose dependency leads to an arc that is earlier in the topological order of the channel
@@ -51,7 +51,7 @@ struct fab_nue {
     /* [arcs] next arc in the same list of delayed[] */
     uint32_t *next_delayed;
     uint32_t delayed_count;
-    /* [n] number of hops of the shortest path over the links */
+    /* [n] number of hops of the shortest path to `home`, whatever the dependencies */
     uint16_t *min_hops;
     /* [n] for each switch that must use the escape tree, its number of hops to `home` along the
      * tree; FAB_NUE_UNREACHED for the others */
@@ -88,13 +88,13 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and puts the
- * dependencies of these paths into use. With `strict`, all paths must be shortest paths; otherwise
- * the function returns false and changes nothing. Without `strict`, it always succeeds if the
- * escape tree was added. */
+ * dependencies of these paths into use. With `strict`, the function returns false, and changes
+ * nothing, unless all paths are shortest paths. Without `strict`, it always succeeds if the escape
+ * tree was added. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
-/* Returns how many hosts would get a path that is not shortest from fab_route_nue_find() without
- * `strict`. Adds no dependency. */
+/* Returns the number of hosts whose path to `home` would be longer than the shortest path, if
+ * fab_route_nue_find() were called without `strict`. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
 /* Restores the paths to `home` from slot[], which the caller has filled: computes home, count,
@@ -103,7 +103,7 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
 /* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
  * path lengths, and sets their bits in alternatives[]. The arc of slot[] is always among them. With
- * `add`, puts further dependencies into use for this purpose. The caller must have called
+ * `add`, adds dependencies to get more alternatives. The caller must have called
  * fab_route_nue_find() or fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 

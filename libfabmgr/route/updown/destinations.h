@@ -7,7 +7,8 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/route/updown/leaf_sequence.h"
 
-/* A destination LID (DLID) of an endport, or of port 0, at a switch. */
+/* A destination LID (DLID) at a switch: a LID of an endport that is attached to the switch, or of
+ * its port 0. */
 struct fab_dlid {
     uint32_t lid;
     /* number for D-mod-k: position of the endport in the topology */
@@ -17,8 +18,7 @@ struct fab_dlid {
     /* hosts send to the LID, so its paths count for the link loads */
     bool loaded;
 };
-/* maximum number of DLIDs (destination LIDs) at one switch with the same offset: one for each port
- */
+/* maximum length of the list of fab_route_destinations_dlids: one DLID for each port */
 #define FAB_DLIDS_MAX 256
 
 struct fab_destinations {
@@ -37,7 +37,7 @@ int fab_route_destinations_make(const struct fab_route_input *in, const struct f
                                 const struct fab_updown *updown, struct fab_destinations *ret);
 /* Like fab_route_destinations_make, but in the order of `sequence`, an array of g->n switch ids
  * from malloc that *ret takes over. All switches count as switches with hosts. Returns NOMEM if
- * `sequence` is NULL. */
+ * `sequence` is NULL, so that the caller need not check its malloc. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

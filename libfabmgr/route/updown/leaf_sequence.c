@@ -59,9 +59,9 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits the leaves order[from] to order[to - 1] into groups, and puts the members of each group
- * next to each other. On entry these leaves are in ascending order. The members of a group are
- * within `radius` hops of its first member. Then splits each group again by smaller radii. */
+/* Splits the leaves order[from] to order[to - 1], which are in ascending order, into groups. The
+ * members of a group are adjacent, and within `radius` hops of its first member. Then splits each
+ * group again with a smaller radius. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

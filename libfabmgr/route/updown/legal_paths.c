@@ -105,8 +105,8 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [n] for each class of switches with the same lower neighbours (lower class): whether paths
-     * that only descend lead from its switches to any of the destinations */
+    /* [n] for each class of switches with the same lower neighbours (lower class): whether its
+     * switches have a descending path to any of the destinations */
     bool *over;
     /* [n] for each lower class, the lengths of the descending paths from its switches */
     struct row *down;

@@ -34,8 +34,8 @@
 /* maximum number of leaves that are tried as roots */
 #define TRIALS 64
 
-/* Marks of switches in the proof at the top of this file. PLAIN: the switch is in neither set.
- * ABOVE: it is in B. BESIDE: it is in U, above g, and a descendant of B. */
+/* Marks of switches, for one step of the proof at the top of this file. ABOVE: the switch is in B.
+ * BESIDE: it is in U, above g, and a descendant of B. PLAIN: any other switch. */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
@@ -107,7 +107,8 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* Does one step of the proof at the top of this file: puts B and its descendants just below `g`. */
+/* Does one step of the proof at the top of this file: moves the set B, in reverse order, to just
+ * below `g`, and those of its descendants that are above `g` to just below B. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
