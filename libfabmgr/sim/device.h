@@ -147,9 +147,9 @@ struct sim_cc_log {
 /* Kinds of events in the event queue. The members a, b and arg of struct sim_event depend on the
  * kind. */
 enum sim_event_kind {
-    /* the MAD with index a of the queue's pending MADs arrives at its port */
+    /* the MAD pending_mads[a] of the queue arrives at its port */
     EVENT_ARRIVE,
-    /* the MAD with index a of the queue's pending MADs, a delayed request, enters the fabric */
+    /* the delayed request pending_mads[a] of the queue enters the fabric */
     EVENT_SEND,
     EVENT_TRAIN, /* training of port a ends */
     /*
@@ -182,7 +182,7 @@ struct fab_sim {
     struct sim_items counters; /* counters (struct sim_counters); key: port */
     /* detailed counters (struct sim_detail); key: port and counter */
     struct sim_items details;
-    /* sampling mechanisms (struct sim_sampler); key: the port with the LID */
+    /* sampling mechanisms (struct sim_sampler); key: port id; for a switch, that of port 0 */
     struct sim_items samplers;
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
@@ -263,7 +263,7 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
 /* Finds the item with this key (items.c). size: bytes of an item. Returns NULL if no item has this
  * key. */
 void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
-/* Adds an item of zeros and returns its index. Returns NOMEM. */
+/* Adds an item whose bytes are all zero, and sets *ret_index to its index. Returns NOMEM. */
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
@@ -362,8 +362,8 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Brings the counters of a port up to date that rise with time (fab_sim_increment). Call this
- * function before you read or set a counter. */
+/* Updates those counters of a port that rise with time (fab_sim_increment). Call this function
+ * before you read or set a counter. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
@@ -391,7 +391,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a request into the fabric whose delay is over. */
+/* sim.c: sends a request into the fabric after its delay. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -74,16 +74,16 @@ int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
                        uint32_t count);
 
-/* ---- impairments of MADs anywhere in the fabric, at random by the seed ----------------------- */
+/* ---- impairments of MADs in the whole fabric; the seed decides which MADs -------------------- */
 
 struct fab_sim_impairments {
-    /* share (0..1) of MADs that are lost in each direction; fab_sim_loss sets it */
+    /* share (0..1) of requests, and of answers, that are lost; fab_sim_loss sets it */
     double loss;
     double duplicate; /* share of requests that arrive twice */
-    /* share (0..1) of MADs that are delayed in each direction */
+    /* share (0..1) of requests, and of answers, that are delayed */
     double delay;
     uint32_t delay_us; /* fixed part of the delay */
-    /* greatest random part of the delay, in us; a later MAD can overtake an earlier one */
+    /* maximum of the random part of the delay, in us; a later MAD can overtake an earlier one */
     uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
@@ -151,8 +151,8 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* Makes the counter rise by per_second (a number) each second from now on. With 0, the counter
- * stops rising. */
+/* Makes the counter rise with time from now on, by per_second (which may be a fraction) each
+ * second. With 0, the counter stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 /* Returns the value of a counter; 0: there is no such port. */

@@ -32,10 +32,10 @@ static const struct place {
     uint16_t wide; /* offset in fab_port_counters_ext */
     /* width of the counter in PortCounters on the wire, in bits */
     uint8_t bits;
-    /* Numbers of the bits that select this counter; -1: there is no such bit. select is a bit of
-     * CounterSelect in PortCounters, or from 16 on bit select - 16 of CounterSelect2 there.
-     * select_wide is a bit of CounterSelect in PortCountersExtended, and select_wide2 a bit of
-     * CounterSelect2 there. */
+    /* Numbers of the bits that select this counter; -1: there is no such bit. `select` is for
+     * PortCounters: 0-15 is a bit of CounterSelect, and 16 or more is bit select - 16 of
+     * CounterSelect2. For PortCountersExtended, select_wide is a bit of CounterSelect, and
+     * select_wide2 a bit of CounterSelect2. */
     int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},

@@ -2,8 +2,8 @@
 /*
  * The subnet management agent of every simulated device (IBA 14.2.5). It checks the M_Key and its
  * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes have
- * files of their own. The agent does not implement RandomForwardingTable, and of the vendor
- * attributes only two.
+ * files of their own. The agent does not implement RandomForwardingTable. It implements two vendor
+ * attributes.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
