@@ -37,8 +37,8 @@ struct fab_sa_aliases {
     struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* Sets the GUID at an index of a port; guid 0 removes it. Returns EXISTS if this port or another
- * has the GUID at another index, RANGE if there is no such index, or NOMEM. */
+/* Sets the alias GUID at index `place` of a port; guid 0 removes it. Returns EXISTS if the GUID
+ * already is an alias GUID elsewhere, RANGE if `place` is 0 or too high, or NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
 /* Returns a block of a port. Returns NULL if no GUID in this block was ever set. The pointer is
  * valid until the next call of fab_sa_aliases_set. */

@@ -375,7 +375,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
-    /* only for adapters and routers whose links lead to switches; `node` may also be FAB_NONE */
+    /* both ports must belong to adapters or routers and be linked to switches; `node` is the node
+     * at the other end of the link, or FAB_NONE */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches)
         return false;

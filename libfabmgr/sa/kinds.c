@@ -44,8 +44,8 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* Returns for how many ports of the node of `port` there are records: all ports of a switch,
- * port 0 included; 1 for any other node. */
+/* Returns the number of records for the ports of a node: for a switch, one for each port, port 0
+ * included; for any other node 1. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);
@@ -115,9 +115,9 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in the SMInfoRecord of a port: the SMInfo of this manager if it is at this port, or else
- * the last SMInfo of the other manager there. SM_Keys are left out. Returns false if no manager
- * is at the port. */
+/* Fills in the SMInfoRecord of a port. If this manager is at the port, its own SMInfo is used,
+ * otherwise the last SMInfo that the manager at the port sent. SM_Keys are left out. Returns false
+ * if no manager is at the port. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;

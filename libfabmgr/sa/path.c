@@ -148,7 +148,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        /* a request without records is no error: the answer is an empty table */
+        /* if no record can match, that is no error: the answer is an empty table */
         return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);

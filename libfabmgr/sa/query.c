@@ -138,8 +138,7 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    /* want, mask, path and given depend on the kind of record; the function that begins this
-     * kind sets them */
+    /* want, mask, path and given are set below, by the function that begins a query of this kind */
     q->sa = sa;
     q->kind = NULL;
     q->method = req->method;
