@@ -23,9 +23,9 @@
  * are zero, the tables are unknown, or the manager need not set them. */
 struct fab_arb {
     uint8_t lows, highs;
-    /* LimitOfHighPriority, in units of 4096 bytes; meaningful if highs > 0 */
+    /* LimitOfHighPriority, in units of 4096 bytes; has no meaning if highs is 0 */
     uint8_t limit;
-    /* whether the manager sets all blocks of both tables, or only block 1 */
+    /* true: the manager sets all blocks of both tables; false: only block 1 */
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };

@@ -4,9 +4,9 @@
  * the ids of another snapshot.
  *
  * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
- * checks that the links between switches have all VLs. A link to an endport may have fewer; its
- * table maps to the VL modulo the number of VLs of that link. This cannot cause a deadlock, since
- * an endport forwards nothing.
+ * checks that the links between switches have all VLs. A link to an endport may have fewer VLs. The
+ * table of that link uses the engine's VL modulo the number of VLs that the link has. This cannot
+ * cause a deadlock, since an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 

@@ -7,8 +7,8 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Time in microseconds, because the adapters of a host may appear one after the other: a GUID that
- * appears for the first time within this time after the first pin of a host name may share the host
+/* The adapters of a host may appear one after the other. So a GUID may share a pinned host name if
+ * it appears for the first time within this time, in microseconds, after the first pin of the
  * name. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
@@ -24,7 +24,8 @@ struct fab_pins_arrivals {
 
 struct fab_pins_input {
     const struct fab_fabric *fabric;
-    /* the patterns of its partitions and traffic classes are used; its member `pins` is ignored */
+    /* only the patterns of the policy's partitions and traffic classes are used, not its member
+     * `pins` */
     const struct fab_policy *policy;
     const struct fab_pins *was;
     /* input and output; the function adds hosts that are new */

@@ -36,7 +36,8 @@ struct fab_pkeys {
     /* [ports] in which directions the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
     uint8_t *enforce;
-    /* private: number of fab_pkeys that share the arrays; NULL: only this one */
+    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
+     * shared */
     int *owners;
 };
 /* Returns NOMEM. */

@@ -35,7 +35,8 @@ struct fab_lids {
     uint32_t top;
     /* [top + 1] id of the port that owns each LID, or FAB_NONE */
     uint32_t *owner;
-    /* private: number of fab_lids that share the arrays; NULL: only this one */
+    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
+     * shared */
     int *owners;
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NOMEM */
@@ -75,8 +76,8 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
 /* Copies tables into new ones. Returns NOMEM. */
 int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
-/* Copies the table of one switch into that of a switch in new tables. Copies the LIDs up to the
- * smaller of both `top`. */
+/* Copies the entries of switch from_sw to switch to_sw of tables that must be new. Copies only the
+ * LIDs that both tables have. */
 void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
                              uint32_t to_sw);
 /* Returns the same version of the tables for a second owner. From then on, no owner may write rows
@@ -184,8 +185,8 @@ uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *l
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* Translates the SLs and the classes of ports to the ids of another snapshot, by node GUID and port
- * number. What only the new snapshot has gets SL 0 and class 0: switches, ports, and LIDs up to
- * `top`. Returns NOMEM. */
+ * number. New switches, and LIDs up to `top` that are new, get SL 0. New ports get class 0. Returns
+ * NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4). It is the

@@ -36,9 +36,9 @@ struct fab_vls {
     /* [destination switch][source switch] the SL of paths between two switches; NULL if the SL does
      * not depend on the source */
     uint8_t *of_pair;
-    /* Packets of SL `sl` that enter a switch by a port of class i and leave by a port of class o
-     * leave on VL vl[i][o][sl]. Ports to endports and port 0 have class 0. Adapters send SL `sl` on
-     * VL vl[0][0][sl]. */
+    /* vl[i][o][sl] is the VL on which a switch sends packets of SL `sl` that entered by a port of
+     * class i and leave by a port of class o. Ports to endports and port 0 have class 0. Adapters
+     * send SL `sl` on VL vl[0][0][sl]. */
     uint32_t ports;
     /* [ports] class by port id; NULL: all ports have class 0 */
     uint8_t *port_class;
@@ -54,11 +54,12 @@ struct fab_vls {
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
-    /* private: number of fab_vls that share the arrays; NULL: only this one */
+    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
+     * shared */
     int *owners;
 };
-/* Initialises v for `count` VLs, from 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count,
- * whatever the classes of the ports are. */
+/* Initialises v; `count` is the number of VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod
+ * count, whatever the classes of the ports are. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
 /* Each of these functions allocates one array (of_lid, of_pair, port_class), with all elements
  * zero. Returns NOMEM if there is no memory; v is then unchanged. */
