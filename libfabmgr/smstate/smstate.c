@@ -6,9 +6,10 @@
  *     DISCOVERING --a master, or a better manager--> STANDBY --it is gone--> DISCOVERING
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
- * In state DISCOVERING, the manager becomes standby of any master, whatever its priority: this
- * master will find this manager, and hand over to it if it is the better manager. Not implemented:
- * as master, this manager does not hand over to a better manager in standby.
+ * In state DISCOVERING, this manager becomes standby of any master, even of one with a lower
+ * priority. The master will find this manager, and hand over to it if this manager is the better
+ * one. One part of IBA is not implemented: as master, this manager does not hand over to a better
+ * manager in standby.
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -162,8 +163,8 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
     return FAB_SMSTATE_STAYS;
 }
 
-/* The control packets that IBA allows, by the state of the sender and of this manager: the
- * control, the state of the sender, the state of this manager before, and after. */
+/* The control packets that IBA allows. An entry has the control, the state of the sender, and the
+ * states of this manager before and after the packet. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

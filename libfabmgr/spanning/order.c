@@ -14,7 +14,7 @@
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-struct rank { /* a channel and its number in the order of the unicast packets */
+struct rank { /* a channel, and its number in an order that all unicast packets follow */
     uint32_t number, channel;
 };
 
@@ -79,7 +79,8 @@ static void visit(struct fab_spanning_order *o, uint32_t channel, uint32_t *list
     list[(*count)++] = channel;
 }
 
-/* Lists the channels that follow `from`, as far as position `last`. */
+/* Lists in ahead[] the channel `from` and all channels to which dependencies lead from it, as far
+ * as they have positions up to `last`. Returns their number. */
 static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32_t last)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -101,7 +102,8 @@ static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32
     return count;
 }
 
-/* Lists the channels that lead to `to`, from position `first` on. */
+/* Lists in behind[] the channel `to` and all channels from which dependencies lead to it, as far as
+ * they have positions from `first` on. Returns their number. */
 static uint32_t search_behind(struct fab_spanning_order *o, uint32_t to, uint32_t first)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -155,7 +157,8 @@ static void sort_channels(const struct fab_spanning_order *o, uint32_t *x, uint3
         }
 }
 
-/* Gives the positions of the channels in both lists to behind[] first, and then to ahead[]. */
+/* Distributes the positions of the listed channels anew: the lowest ones go to the channels of
+ * behind[], the others to those of ahead[]. */
 static void move(struct fab_spanning_order *o, uint32_t behinds, uint32_t aheads)
 {
     sort_channels(o, o->behind, behinds);

@@ -10,20 +10,21 @@ struct fab_spanning_order {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_graph *graph;
     const struct fab_fabric *f;
-    struct fab_verify_deps deps; /* the dependencies of unicast packets, and those added */
+    struct fab_verify_deps deps; /* dependencies of unicast packets, and those added later */
     /* [channels] Position of each channel in an order in which packets continue only on channels
      * with greater positions. */
     uint32_t *position;
     uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
     bool *seen;                        /* [channels] all false between calls */
 };
-/* Makes an order of the channels in which unicast packets pass them. Returns NOMEM; or CYCLE if the
- * dependencies of unicast packets have a cycle. */
+/* Makes an order of the channels so that unicast packets pass channels in ascending order. Returns
+ * NOMEM; or CYCLE if the dependencies of unicast packets have a cycle. */
 int fab_spanning_order_init(struct fab_spanning_order *o,
                             const struct fab_verify_channels *unicast);
 void fab_spanning_order_fini(struct fab_spanning_order *o);
-/* Notes that packets of `channel` continue by port next_num of the next switch on VL next_vl. This
- * port must have a link to a switch. Returns false, and changes nothing, if this closes a cycle. */
+/* Adds the dependency of packets that leave `channel` and continue by port next_num of the next
+ * switch, on VL next_vl. This port must have a link to a switch. Returns false, and changes
+ * nothing, if this would close a cycle. */
 bool fab_spanning_order_add(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,
                             uint32_t next_vl);
 void fab_spanning_order_remove(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,

@@ -4,9 +4,9 @@
  * cycle is left out, and stays left out, because more branches only add dependencies. So each link
  * is tried at most once. If some switch remains, other roots are tried.
  *
- * On which VLs packets enter a link depends on the ports by which they came. All classes of ports
- * of a switch count, even those of ports that are not in the tree, so that a later branch cannot
- * add a VL.
+ * The VL on which a packet enters a link depends on the port by which the packet entered the
+ * switch. All classes of ports of a switch count, even those of ports that are not in the tree, so
+ * that a branch that is added later adds no VL.
  */
 #include "libfabmgr/spanning/spanning.h"
 
@@ -20,7 +20,7 @@
 
 #define ROOTS_MAX 16 /* number of roots that are tried */
 
-struct added { /* a dependency that the tree under way has added */
+struct added { /* a dependency that was added for the tree that is being grown */
     uint32_t channel;
     uint8_t num, vl;
 };
@@ -48,8 +48,8 @@ static uint8_t class_of(const struct draft *d, uint32_t port)
     return d->vl_count > 1 ? fab_target_vls_port_class(d->vls, port) : 0;
 }
 
-/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port
- * `out`; vl_count: the packet is dropped. */
+/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port `out`.
+ * Returns vl_count if the switch drops the packet. */
 static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t sl)
 {
     if (d->vl_count == 1)
@@ -95,7 +95,8 @@ static void take_back(struct draft *d, size_t count)
     }
 }
 
-/* Lets packets that enter a switch by port `in` continue by port `out`. */
+/* Adds the dependencies of packets that enter a switch by port `in` and leave by port `out`.
+ * Returns false if one of them would close a cycle. */
 static bool connect(struct draft *d, uint32_t in, uint32_t out)
 {
     const uint32_t from = fab_fabric_port(d->f, in)->peer, num = fab_fabric_port(d->f, out)->num;
@@ -112,8 +113,8 @@ static bool connect(struct draft *d, uint32_t in, uint32_t out)
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-/* Adds the branch over the link of a port to a switch that is not in a tree, unless this closes a
- * cycle. */
+/* Adds a branch: the link at `port`, which leads to a switch that is not in a tree yet. Returns
+ * false, and adds nothing, if the branch would close a cycle. */
 static bool add_branch(struct draft *d, uint32_t port)
 {
     const struct fab_verify_graph *g = d->graph;
@@ -182,8 +183,8 @@ static uint32_t ends_in(const struct draft *d, uint32_t count)
     return ends;
 }
 
-/* Spans a part of the fabric. Tries roots until a tree has all its switches; otherwise takes the
- * tree with the most switches that have endports. */
+/* Makes the tree of a part of the fabric. Tries roots until a tree contains all switches of the
+ * part. If no tree does, takes the tree with the most switches that have endports. */
 static void span_part(struct draft *d, uint32_t part)
 {
     uint32_t size = 0, ends = 0, best = FAB_NONE, most = 0, most_ends = 0, seen = 0, tried = 0;

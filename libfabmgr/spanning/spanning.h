@@ -6,8 +6,8 @@
  * branches at a switch adds two channel dependencies. A tree of shortest paths is safe on a fat
  * tree, because its paths go up and then down as the unicast paths do. On a torus, mesh or
  * hypercube, and on irregular fabrics, such a tree often closes a cycle with the dependencies of
- * unicast packets. All parts of one spanning tree without such a cycle are safe together, so all
- * multicast groups can use it, as those of Torus-2QoS use one "master spanning tree".
+ * unicast packets. If one spanning tree closes no such cycle, all multicast groups can use parts of
+ * it at the same time. Torus-2QoS does the same with its "master spanning tree".
  */
 #ifndef LIBFABMGR_SPANNING_SPANNING_H
 #define LIBFABMGR_SPANNING_SPANNING_H
@@ -15,11 +15,11 @@
 #include "libfabmgr/mcast/guide.h"
 #include "libfabmgr/verify/channels.h"
 
-/* Makes a spanning tree of each part of the fabric that links connect. Branches are added one by
- * one; a branch that would close a cycle with the dependencies of unicast packets, for packets of
- * an SL in the bitset `sls`, is left out. ret->missed is 0 if all switches with endports are
- * spanned. Switches without an MFT are not spanned. The same input gives the same trees. Returns
- * NOMEM. */
+/* Makes a spanning tree of each connected part of the fabric. Branches are added one by one. A
+ * branch is left out if multicast packets of an SL in the bitset `sls` could then close a cycle
+ * with the dependencies of unicast packets. ret->missed is the number of switches with endports
+ * that are in no tree. Switches without an MFT are in no tree, and are not counted. The same input
+ * gives the same trees. Returns NOMEM. */
 int fab_spanning_make(const struct fab_verify_channels *unicast, uint16_t sls,
                       struct fab_mcast_guide *ret);
 

@@ -93,8 +93,9 @@ static bool needs_sls(const struct fab_engine_choice *c)
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* Computes and proves the tables of an engine. Also returns UNSUPPORTED if the tables need more VLs
- * than those of the first engine, or SLs other than 0. */
+/* Computes and proves the tables of an engine. Returns the errors of the engine and of the proof,
+ * and UNSUPPORTED if the tables need more VLs than those of the first engine, or SLs other than
+ * 0. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -106,7 +107,7 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
 
 /* Takes ownership of the tables t, which were computed with the result `status`. Keeps them as the
  * best ones if their score is at most `limit`; otherwise frees them. If `status` is UNSUPPORTED,
- * these tables are only left out; other errors are returned. */
+ * there are no tables to enter, and the function returns FAB_OK. Other errors are returned. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {

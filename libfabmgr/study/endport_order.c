@@ -81,9 +81,9 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits the leaves sequence[from] to sequence[to - 1] into groups, so that the members of a group
- * are adjacent. They are within `radius` hops of the first member. Then splits each group again
- * with smaller radii. */
+/* Splits the leaves sequence[from] to sequence[to - 1] into groups. The members of a group are
+ * adjacent, and within `radius` hops of its first member. Then splits each group again with a
+ * smaller radius. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

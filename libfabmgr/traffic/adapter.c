@@ -99,7 +99,8 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes flows from the head of the SL's queue whose end time has passed. */
+/* Removes flows whose end time has passed, from the head of the SL's queue up to the first flow
+ * that has not ended. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
