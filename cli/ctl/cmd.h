@@ -31,12 +31,12 @@ struct session {
     /* number of arguments of the command after its noun and verb */
     int argc;
     char **argv;
-    /* Memory of the node name that parse_port returns; owned by the session. */
+    /* node name that parse_port has returned; freed when the session ends */
     char *node;
     uint32_t count; /* option -n: maximum number of items */
     /* option --after: sequence number of the event after which the list begins; 0: not given */
     uint64_t after;
-    /* option --severity: least severity of the events to list, as the number that the API uses */
+    /* option --severity: the minimum severity of the events to list, encoded as in the API */
     int severity;
     /* options --hosts, --job and --engine; NULL: not given */
     const char *hosts, *job, *engine;
@@ -44,10 +44,10 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    /* true: the options --cc and --give-up-absent were given */
+    /* each is true if the option of this name was given: --cc, --give-up-absent */
     bool cc, give_up_absent;
-    bool explain, roce; /* the options --explain and --roce were given */
-    /* true: the options --waiting, --all and --forget were given */
+    bool explain, roce; /* each is true if its option was given: --explain, --roce */
+    /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
     bool dry_run;       /* the option --dry-run was given */
     uint32_t sl;        /* option --sl: service level */
@@ -64,8 +64,8 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* Letters of the options that this command takes besides the common ones, as in own_options
-     * of main.c. */
+    /* Options that this command takes besides those of all commands: their letters in
+     * own_options (main.c). */
     const char *options;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;

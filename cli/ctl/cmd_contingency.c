@@ -94,8 +94,8 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
              "rate_measured current_load current kept cpu_percent cpu_us");
 }
 
-/* Writes how far the computation of contingency plans is, and what it does now; "" if it is
- * complete. */
+/* Writes the progress of the computation of contingency plans in percent, and what it does now.
+ * Writes "" if the computation is not running. */
 static void progress_of(const Fabric__V1__ContingencySummary *m, char text[SHOW_LEN])
 {
     text[0] = '\0';

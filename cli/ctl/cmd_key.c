@@ -21,8 +21,8 @@ static int get(struct session *s, Fabric__V1__GetKeyResponse **ret)
     return ask(s, "GetKey", &q.base, &fabric__v1__get_key_response__descriptor, ret);
 }
 
-/* The progress of a rotation: the members that the messages about the M_Key and about the CC_Key
- * have in common. */
+/* The progress of the rotation of the M_Key or of the CC_Key. The API has one message for each
+ * key; both messages have these members. */
 struct progress {
     bool set, rotating;
     uint32_t previous, unknown;

@@ -10,8 +10,8 @@ static const struct out_column columns[] = {
     {"hop", "HOP", true},
     {"from", "OUT OF", false},
     {"to", "INTO", false},
-    /* the column VL follows only if the routes use several VLs */
     {"rate", "RATE", false},
+    /* this column is printed only if the routes use several VLs */
     {"virtual_lane", "VL", true},
 };
 

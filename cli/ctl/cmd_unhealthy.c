@@ -156,8 +156,8 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
     return NULL;
 }
 
-/* Finds the link of a port in `links` if the user named the node by a LID or by the beginning of
- * its name, which only the manager can resolve. On an error prints the reason. Returns the exit
+/* Finds the link of a port in `links`. Asks the manager for the node, because the user may have
+ * given a LID or only the beginning of the name. On an error prints the reason. Returns the exit
  * code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,

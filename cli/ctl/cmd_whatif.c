@@ -13,7 +13,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-/* maximum number of endports without a path that text output names */
+/* text output names at most this many of the endports that would have no path */
 #define NAMED 6
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)

@@ -17,7 +17,7 @@ struct list {
     void (*say_row)(struct out *o, const void *item);
     /* text to print if the list is empty; NULL: no text */
     const char *none;
-    /* maximum number of rows to print without the option -n; 0: all */
+    /* maximum number of rows to print if the user does not give the option -n; 0: all */
     size_t count;
     /* Prints a text below the table; NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);

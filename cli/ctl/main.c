@@ -152,7 +152,8 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    /* the option of own_options with this letter has the number OPT_OWN + letter */
+    /* for a long option in own_options, such as --after, getopt_long returns OPT_OWN + its letter
+     */
     OPT_OWN,
 };
 

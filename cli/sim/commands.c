@@ -117,8 +117,8 @@ static void end_of_line(struct commands *d)
     d->line_len = 0;
 }
 
-/* Adds bytes to the present line of standard input. A line that is too long is cut, but keeps a
- * length that console_run refuses. */
+/* Adds bytes to the present line of standard input. A line that is longer than the buffer is cut
+ * to the size of the buffer; console_run refuses a line of this length. */
 static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

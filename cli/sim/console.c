@@ -97,7 +97,8 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
-    /* name: of the command. argument: its name in the help; NULL: the command takes no argument. */
+    /* name: the name of the command. argument: what the help calls the argument of the command;
+     * NULL: the command takes no argument. */
     const char *name, *argument;
     command_function *run;
     /* text of the help; NULL: this entry is another name of the command before it */

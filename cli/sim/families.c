@@ -8,8 +8,8 @@
 
 #include "cli/sim/generate.h"
 
-/* Returns the number that an option has, as 32 bits. A larger number becomes UINT32_MAX, which
- * the generators refuse. */
+/* Returns the value of an option that is a number. A value above UINT32_MAX becomes UINT32_MAX,
+ * which the generators refuse. */
 static uint32_t u32(const struct value *v)
 {
     return v->number < UINT32_MAX ? (uint32_t)v->number : UINT32_MAX;
@@ -33,7 +33,8 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
     return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
-/* Copies the list that an option has. If the user gave no list, all entries are 1. */
+/* Copies the value of an option that is a list. If the user did not give the option, all entries
+ * are 1. */
 static void copy_list(const struct value *v, uint32_t *ret)
 {
     for (uint32_t i = 0; i < LIST_MAX; i++)

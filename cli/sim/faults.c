@@ -47,11 +47,12 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    /* name: verb of the fault. alias: ibsim's name of it; NULL: ibsim does not have this fault. */
+    /* name: the verb of the fault. alias: the verb that ibsim uses; NULL: ibsim does not have
+     * this fault. */
     const char *name, *alias;
     enum subject subject;
-    /* word: how messages name the other word of the line; NULL: the verb takes none. options:
-     * the names of the options, each followed by a space. */
+    /* word: what messages call the word that follows the subject; NULL: the verb takes no such
+     * word. options: the names of the options, each followed by a space. */
     const char *word, *options;
     fault_function *run;
     const char *usage, *summary;

@@ -254,9 +254,9 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers all MADs that arrive at clients because of the MAD in `packet`, such as answers and
- * traps. Returns the client that received this MAD itself, as a request of another client;
- * HUB_CLIENTS: no client did. */
+/* Delivers all MADs that the MAD in `packet` causes, such as answers and traps. The MAD itself may
+ * also be delivered, if it is a request to another client; the function then returns that client.
+ * Otherwise returns HUB_CLIENTS. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;

@@ -61,7 +61,7 @@ struct hub_wait {
 };
 struct hub {
     struct fab_sim *sim; /* owned by the caller */
-    /* id of the node to which a client is attached that names no node */
+    /* id of a node; a client that does not name a node is attached to this one */
     uint32_t first_node;
     struct hub_owner owner;
     /* a number above all client ids in use */

@@ -15,7 +15,8 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    /* name: of the option. argument: its name in the help; NULL: the option takes no argument. */
+    /* name: the name of the option. argument: what the help calls the argument of the option;
+     * NULL: the option takes no argument. */
     const char *name, *argument;
     enum kind kind;
     uint64_t value; /* default value */

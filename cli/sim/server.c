@@ -9,9 +9,9 @@
  * Answers go into the client's ring, and are sent in batches at the end of the pass. If a client
  * does not read, its ring fills up and the client loses MADs; the server never waits for a client.
  *
- * The server notices that a client's process has ended when it sends to the client. Otherwise it
- * notices in the regular tick: the kernel then refuses to connect a spare socket to the client's
- * name.
+ * If the process of a client has ended, the next send to the client fails, and the server removes
+ * the client. In case the server has nothing to send, each regular tick also tries to connect a
+ * spare socket to the name of each client; the kernel refuses this if the process has ended.
  */
 #include "cli/sim/server.h"
 
@@ -238,8 +238,8 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Advances the simulation to the present time, and delivers the MADs that devices send because of
- * it. */
+/* Advances the simulation to the present time, and delivers the MADs that devices have sent by
+ * then. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);

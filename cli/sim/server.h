@@ -11,7 +11,7 @@
 struct server_settings {
     const char *base; /* base of the socket names */
     const char *name; /* name of the fabric */
-    /* id of the node to which a client is attached that names no node */
+    /* id of a node; a client that does not name a node is attached to this one */
     uint32_t first_node;
     bool console; /* read commands from standard input */
     /* true: print a line when a client connects or disconnects */
