@@ -47,7 +47,8 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* maximum time to close the port, in seconds, because a driver may hang */
+/* maximum time to close the port, in seconds, because a driver may hang */
+#define LETS_GO_S 5
 
 struct daemon {
     struct options options;
@@ -58,7 +59,8 @@ struct daemon {
     struct bus *bus;
     struct fab_sim *sim;
     struct transport *transport;
-    struct transport *recorder; /* records the MADs of sm and pm; NULL: no recording is made */
+    /* records the MADs of sm and pm; NULL: no recording is made */
+    struct transport *recorder;
     struct recording recording; /* the recording that --replay plays */
     struct sm *sm;
     struct pm *pm;
@@ -531,8 +533,8 @@ static void give_up(int signo)
 }
 
 /* Stops all parts. The store is flushed before the port is closed, because closing the port may
- * hang until give_up ends the process. The second alarm limits the time of exit handlers of
- * libraries. */
+ * hang until give_up ends the process. The second alarm limits the time that exit handlers of
+ * libraries may take. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");

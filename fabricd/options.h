@@ -12,15 +12,19 @@
 
 struct options {
     const char *config_file; /* settings file; NULL: defaults only */
-    const char *sim_file;    /* file of the simulated fabric; NULL: a real adapter port is used */
-    const char *sim_at;      /* adapter of the simulated fabric to use; NULL: the first adapter */
-    /* Adapter port; "": the first active port; NULL: the port in the settings. */
+    /* file of the simulated fabric; NULL: a real adapter port is used */
+    const char *sim_file;
+    /* adapter of the simulated fabric to use; NULL: the first adapter */
+    const char *sim_at;
+    /* real adapter port to use; "": the first active port; NULL: the port in the settings file */
     const char *umad;
-    const char *record;    /* file of --record; NULL: no recording is made */
-    uint64_t record_limit; /* maximum size of the recording in bytes; 0: no limit */
-    const char *replay;    /* file of --replay; NULL: no replay */
-    /* With --replay: the text of the settings file that fabricd used when the recording was made.
-     * It is the configuration if config_file is NULL. NULL: there is no such text. */
+    /* file of --record; NULL: no recording is made */
+    const char *record;
+    /* maximum size of the recording in bytes; 0: no limit */
+    uint64_t record_limit;
+    const char *replay; /* file of --replay; NULL: no replay */
+    /* With --replay: the text of the settings file with which the recording was made. fabricd
+     * uses this text if config_file is NULL. NULL: the recording has no such text. */
     const char *settings;
     size_t settings_len;
     const char *state_dir;

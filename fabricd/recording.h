@@ -14,10 +14,12 @@ int recording_tell_state(struct transport *recorder, struct store *store,
 struct recording {
     const uint8_t *bytes; /* the mapped file */
     size_t len;
-    /* Points into `bytes`, without a NUL; NULL: the recording has no settings. */
+    /* text of the settings file, within `bytes`, not NUL-terminated; NULL: the recording has no
+     * settings */
     const char *settings;
     size_t settings_len;
-    char state_dir[64]; /* temporary state directory of the replay; recording_close removes it */
+    /* temporary state directory of the replay; recording_close removes it */
+    char state_dir[64];
 };
 /* Maps the file and makes the temporary directory. Returns IO; why[] then has a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);

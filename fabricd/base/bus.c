@@ -100,7 +100,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    /* only the present subscribers: one that a handler adds gets later events only */
+    /* if a handler adds a subscriber, the new subscriber gets only later events */
     size_t count = b->count;
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-/* Unix time at which virtual time begins: that of 2026-01-01T00:00:00Z, in us */
+/* 2026-01-01T00:00:00Z, at which virtual time begins, as Unix time in us */
 #define VIRTUAL_EPOCH_US INT64_C(1767225600000000)
 
 /* virtual time of this thread, in us; 0: the thread uses real time */

@@ -24,8 +24,8 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* A struct for each event, with the values of its fields. subject == NULL means "". guid and
- * port are 0 if the event is not about a port. */
+/* These macros define, for each event, a struct with the values of its fields. subject == NULL
+ * means "". guid and port are 0 if the event is not about a port. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -59,8 +59,9 @@ enum event_id {
  */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
-/* The values that every link event has. `x` points to a struct with place[2] (names), guid[2] and
- * port[2] of both ends of a link. End `i` is the subject of the event. */
+/* Initializers for the fields that all events about links have. `x` points to a struct that
+ * describes the two ends of a link by the members place[2] (the names of the ports), guid[2] and
+ * port[2]. The event has end `i` as subject and the other end as peer. */
 #define EVENT_LINK_FROM(x, i)                                                                      \
     .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]

@@ -34,8 +34,9 @@ static struct {
 } state = {LOG_LEVEL_INFO, false};
 
 /* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the
- * stream that journald reads. If a shell has redirected stderr to a file, fabricd still inherits
- * the variable. So these numbers are compared with those of stderr. */
+ * stream that journald reads. The variable is also
+ * set if a shell has redirected stderr to a file, so the function compares its device and inode
+ * with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

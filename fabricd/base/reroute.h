@@ -11,9 +11,8 @@
 struct reroute {
     /* generation of the resulting view, which identifies the reroute */
     uint64_t generation;
-    /*
-     * Unix time in us at which the reroute began: of the trap, or of its start if no trap caused it
-     */
+    /* Unix time in us at which the trap arrived that caused the reroute; if no trap caused it,
+     * the time at which the reroute began */
     int64_t time_us;
     /* what caused the reroute, for example "trap 128 from leaf-3", "light sweep", "request" */
     char cause[96];
@@ -30,7 +29,8 @@ struct reroute {
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that may have had no path while tables changed,
-     * although they have one before and after. lost_us: for how long, in us. */
+     * although they have one before and after. lost_us: how long they may have had no path,
+     * in us. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

@@ -50,10 +50,9 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
     return advise(cc, ret, NULL);
 }
 
-/* Emits the advice as events. `kinds` is a bitset of kinds of advice; text[n] is the sentence
- * for the n-th bit that is set in it. */
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
+    /* text[n] is the sentence for the n-th bit that is set in `kinds`, counted from 0 */
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);
     uint32_t kinds, n = 0;

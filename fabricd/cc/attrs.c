@@ -3,8 +3,9 @@
  * Computes the congestion control attributes that a device must have (IBA A10.4.3.6 - A10.4.3.9).
  *
  * The manager reads an attribute from the device and changes only the fields that it manages. All
- * other fields keep their values: credit starvation, ports without a link, and entries beyond the
- * last one of the control table. Fields that only select what a Set addresses are not compared.
+ * other fields keep their values: the settings for credit starvation, the settings of ports without
+ * a link, and the entries after the end of the computed control table. Fields
+ * such as Control_Map only select what a Set changes, and are not compared.
  */
 #include <string.h>
 

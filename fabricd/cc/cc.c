@@ -158,9 +158,9 @@ void cc_tick(void *ctx)
             cc_keys_tick(cc, now);
         }
     }
+    /* called even while the subnet manager is busy, because the devices have answered already */
     if (cc_applies(cc) && cc->generation != 0)
-        cc_tell_outcome(cc); /* emitted even while the subnet manager is busy, because the devices
-                                have answered */
+        cc_tell_outcome(cc);
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
     loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);

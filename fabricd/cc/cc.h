@@ -29,8 +29,8 @@ struct cc_input {
     const struct config *config; /* must outlive the cc */
     /* Folder of the key file cc_key (fabricd/store/m_key.h); NULL: keys are only kept in memory. */
     const char *keys_dir;
-    /* Fills in what the port counters show about congestion, which the advice needs. NULL: not
-     * known. */
+    /* Fills in what the port counters show about congestion; the advice needs it. NULL: the
+     * counters are not known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
@@ -94,9 +94,10 @@ struct cc_device_status {
     /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager does not try again until the device has left the fabric and come back.
-     * It also tries again when the settings for the device change (unless the state is
-     * UNSUPPORTED), and, if the device does not answer, when the settings file is read again. */
+    /* true: the manager has stopped trying. It tries again when the device has left the fabric
+     * and come back. If the state is not UNSUPPORTED, it also tries again when the settings for
+     * the device change. If the device did not answer, it also tries again when the settings
+     * file was read again. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -105,17 +106,18 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret);
 
 /* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
- * but not the key. Where sm_key_status counts ports, these are devices that support congestion
- * control: switches, and ports of adapters. */
+ * but not the key. The members of sm_key_status that count ports here count the devices that
+ * support congestion control: switches, and ports of adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that
  * may still have the previous key do not prevent the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
- * no device is programmed. Returns DENIED if another manager is master, or would not learn the
- * new key. Returns BUSY if devices are being programmed, or the last rotation is not complete.
- * Returns EXISTS if devices would be lost and give_up is false. Also returns IO or NOMEM. */
+ * no device is programmed. Returns DENIED if another manager is master, or if another
+ * manager would not learn the new key. Returns BUSY if devices are being programmed, or the last
+ * rotation is not complete. Returns EXISTS if devices would be lost and give_up is false. Also
+ * returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With

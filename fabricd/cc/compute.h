@@ -65,7 +65,7 @@ void cc_work_do(struct cc_work *w);
 void cc_work_free(struct cc_work *w); /* the argument may be NULL */
 
 /* ---- classes.c ---- */
-/* Copies to w the SLs that each traffic class has in the VLs of the view. */
+/* Copies the SLs of each traffic class from `vls`, the VL tables of the view, to w. */
 void cc_note_classes(const struct fab_vls *vls, struct cc_work *w);
 /* Finds for each SL the largest number of senders to one endport; 0: all endports may send.
  * Returns NOMEM. */

@@ -68,8 +68,8 @@ static bool is_behind(const struct cc_device *d)
            !refuses_class(d);
 }
 
-/* Lists in *ret the GUIDs of all devices that may have the CC_Key which is current before the
- * rotation. Returns NOMEM. */
+/* Lists in *ret the GUIDs of all devices that may have the CC_Key that is current when the rotation
+ * begins. Returns NOMEM. */
 static int list_devices(const struct cc *cc, struct store_m_key *ret)
 {
     size_t count = 0;
@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* Marks a device for a new look at its key after the current key changed. If the device had the
- * current key, that key is now its previous key. */
+/* After the current key changed, marks a device so that its key is read again. A device that had
+ * the current key now has the previous key. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -197,8 +197,9 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
-/* Removes devices that no longer have the previous key from the list of the rotation, and counts
- * those that do not have the current key yet. Returns the number of devices that were removed. */
+/* The key file lists the devices that may have the previous key. Removes from this list the devices
+ * that no longer have it, and returns their number. Also counts the devices that do not have the
+ * current key yet (cc->keys.due). */
 static size_t strike_out(struct cc *cc)
 {
     struct cc_keys *k = &cc->keys;

@@ -4,9 +4,10 @@
  * the log of every device whose state is neither pending nor unsupported. The requests are spread
  * evenly over the interval, and are sent only while the subnet manager is idle.
  *
- * A request carries the CC_Key of the device, and so ends a lease that a wrong key started. Each
- * device with the manager's key therefore gets a request at least three times in a lease. If the
- * log of the device is not read, this request is a Get of CongestionKeyInfo.
+ * A request with a wrong key starts the lease of a device's key, and a request with the right key
+ * stops it. The manager therefore sends at least three requests with the CC_Key within one lease
+ * period to each device that has the manager's key. If the log of the device is not read, the
+ * request is a Get of CongestionKeyInfo.
  *
  * If a device does not support logs, or if CC_TRIES successive reads fail, the manager does not
  * read this log again until the device has left the fabric and come back.
@@ -39,8 +40,8 @@ static uint64_t interval_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the time in us in which the manager sends one request to every device (a pass); 0: it
- * sends no such requests. */
+/* Returns the duration of a pass in us. In a pass, the manager sends one request to every device.
+ * 0: there are no passes. */
 static uint64_t pass_us(const struct cc *cc)
 {
     uint64_t logs = interval_us(cc), keys = 0;

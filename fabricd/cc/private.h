@@ -94,13 +94,13 @@ struct cc_job {
     uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
-    /* the job sends no request until the subnet manager is idle */
+    /* true: the job waits until the subnet manager is idle, and then sends its next request */
     bool parked;
     /* The members below are only for CC_STEP_KEY. */
     /* true: the job ends as soon as the device has the current key, because its settings have
      * not changed */
     bool only_key;
-    /* the job has asked the device with the current and with the previous key */
+    /* true: the job has asked the device with both keys in the key file */
     bool other_asked;
     /* true: the Set in flight carries a wrong key on purpose, which starts the lease of the
      * device's key */
@@ -179,8 +179,8 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state, once no device is pending: if the
- * manager has programmed devices, or if the number of devices without settings has changed. */
+/* Emits an event with the number of devices in each state if no device is pending, and if since the
+ * last such event devices were programmed or the number of devices without settings changed. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
@@ -196,8 +196,8 @@ void cc_devices_take(void *ctx);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
-/* Starts jobs for a few devices that are due, and continues the jobs that waited until the
- * subnet manager was idle. */
+/* Starts jobs for a few devices that are due, and continues the jobs that had to wait while the
+ * subnet manager was busy. */
 void cc_program(struct cc *cc, uint64_t now);
 /* Cancels all requests and jobs, and stops reading logs. */
 void cc_program_stop(struct cc *cc);
@@ -221,8 +221,8 @@ void cc_key_answered(struct cc_job *j, const uint8_t *attr);
 void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 
 /* ---- key.c: the key file, and the rotation ---- */
-/* Reads the key file. If the settings file has another key, this key becomes the current one.
- * Returns NOMEM, IO, DENIED or FORMAT. */
+/* Reads the key file. If the settings file has another key, the key in the settings file becomes
+ * the current one. Returns NOMEM, IO, DENIED or FORMAT. */
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
@@ -245,7 +245,7 @@ void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
  * value. Returns true if the value was different. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* Returns how many blocks the attribute has that is read and written in step `step`. */
+/* Each step of a job handles one attribute. Returns the number of blocks of this attribute. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

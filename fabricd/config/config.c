@@ -28,8 +28,8 @@
 
 /* ---- defaults ---- */
 
-/* Returns a path: the first directory in the environment variable `variable`, which systemd
- * sets, or the directory `otherwise` if it is not set; then `rest`. */
+/* Returns a directory followed by `rest`. The directory is the first one in the environment
+ * variable `variable`, which systemd sets, or `otherwise` if the variable is not set. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -148,9 +148,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     int rc = add_listen(c, address, expected, sizeof(expected));
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
-    /* the address was not added, so the earlier addresses stay */
     else if (replace)
-        *c = kept;
+        *c = kept; /* on an error, the earlier addresses stay */
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)
         snprintf(why, why_len, "the address is '%s', expected %s", clean, expected);

@@ -46,7 +46,7 @@ struct config_sweep {
 };
 
 struct config_flapping {
-    /* number of times that a link must go down in within_s, until it is held down */
+    /* a link that goes down this many times within within_s seconds is held down */
     uint32_t flaps;
     uint32_t within_s;
     /* First hold-down time in s; it doubles each time the link flaps too often again. 0: no link
@@ -158,7 +158,8 @@ struct config {
  * nothing to free. */
 int config_defaults(struct config *ret);
 /* Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If
- * the error has a place in the file, the sentence begins with "FILE:LINE:COLUMN: ".
+ * the position of the error in the file is known, the sentence begins with
+ * "FILE:LINE:COLUMN: ".
  *
  * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
  * FORMAT if the file is not valid. Returns RANGE or INVAL if a value is not accepted. For a

@@ -71,8 +71,9 @@ static int parse_tls(const char *where, struct config_listen *l, char *expected,
                       l, expected, len);
 }
 
-/* Ends the parsing of an address, whose result is `rc`. If it is FAB_OK, adds a copy of the text
- * to the address and stores it in *ret. Returns rc or NOMEM. */
+/* Ends the parsing of the address `l`; `rc` is the result of the parsing. If rc is FAB_OK, adds a
+ * copy of the text to the address and moves the address to *ret. Otherwise frees the address.
+ * Returns rc or NOMEM. */
 static int conclude(int rc, const char *text, struct config_listen *l, struct config_listen *ret)
 {
     if (rc == FAB_OK && (l->text = strdup(text)) == NULL)

@@ -33,8 +33,7 @@ bool place_has(const struct report *report, const char *path);
  * the error is not known, the message has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes an error message with the line and column of a key; the other report_ functions give
- * those of the value of the key. */
+/* Writes an error message with the line and column of the key itself, and not of its value. */
 int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes "PATH is 'VALUE', expected EXPECTED", with the line and column of the value. */

@@ -135,8 +135,9 @@ const char *setting_expected(const char *path, char *buffer, size_t len);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns
  * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* Returns the path of the key with which a message of fab_policy_validate begins: "subnet.lmc" for
- * "lmc is ...". Returns NULL if the message does not begin with a key. */
+/* A message of fab_policy_validate, such as "lmc is ...", begins with the name of a key. Returns
+ * the path of this key, such as "subnet.lmc". Returns NULL if the message does not begin with a
+ * key. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */

@@ -259,7 +259,7 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* the unknown key, if this is the error; "": it is another error */
+    /* name of the key if the error is an unknown key; "": the error is another one */
     char unknown_key[64];
     /* path of the key with the error, outermost name first, for example "subnet.lmc" */
     char path[128];

@@ -321,7 +321,8 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the code of PortInfo, from 1 to 5, whose meaning is `value`; 0: there is no such code. */
+/* Encodes a value as in PortInfo: returns the code from 1 to 5 for which meaning(code) is `value`.
+ * Returns 0 if there is no such code. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)

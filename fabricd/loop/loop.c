@@ -34,7 +34,7 @@
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* true: fn must be called in any case, at the latest in loop_free */
+    /* true: if the loop ends before it has called fn, loop_free calls fn */
     bool owed;
     struct letter *next;
 };
@@ -475,7 +475,8 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* called by loop_free if the worker has not called free_fn; calls it now */
+/* Called on the loop thread, after the worker thread has called free_fn. If the loop ended before
+ * that, loop_free calls this function, which then calls free_fn. */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;

@@ -78,7 +78,8 @@ struct loop_iterations {
     const char *longest_what;
     /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
     uint64_t within[LOOP_ITERATION_BOUNDS];
-    /* for each name of work that loop_at was given: how often the work ran, and its longest time */
+    /* For each name that was passed to loop_at: how often the work with this name ran, and the
+     * longest time that it took. */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;

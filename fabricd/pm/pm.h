@@ -34,8 +34,8 @@ void pm_free(struct pm *pm);
 void pm_reload(struct pm *pm); /* call after the configuration changed */
 
 struct pm_status {
-    /* since the start: number of reads of a port's counters (reads), and of requests that failed
-     * (failed) */
+    /* reads: how often the counters of a port were read since the start. failed: number of
+     * requests that failed since the start. */
     uint64_t reads, failed;
     /* number of complete passes over all ports of the fabric since the start */
     uint64_t passes;

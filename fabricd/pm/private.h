@@ -70,8 +70,9 @@ struct pm_watch { /* a link with recent errors */
     bool wanted; /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
-    /* When a counter last crossed its threshold: how much it rose (rise), in which time
-     * (span_us), and when (crossed_us); times in us. */
+    /* The last time that a counter crossed its threshold: rise is how much the counter rose,
+     * span_us the time in us in which it rose, and crossed_us the time in us at which it crossed
+     * the threshold. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];

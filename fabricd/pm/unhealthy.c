@@ -7,7 +7,7 @@
  * reached its maximum, it cannot rise further, and the link stays unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
- * isolates only links with errors of their own, and not with errors that congestion or distant
+ * isolates a link only for faults of the link itself, and not for errors that congestion or distant
  * ports cause. It skips exempt links (exempt.c) and links that the subnet manager refuses to
  * isolate.
  */

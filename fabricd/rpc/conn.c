@@ -86,8 +86,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection is closed if no byte is received or sent before: at
- * the end of the handshake, stall or idle limit (limits.h). */
+/* Returns the time at which the connection must be closed, unless bytes are received or sent
+ * before: the end of the limit for the handshake, for stalled or for idle clients (limits.h). */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))

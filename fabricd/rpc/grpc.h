@@ -20,8 +20,9 @@ struct grpc_input {
     void *context;                         /* value that call_context returns to the services */
     /* name of the client for the log; the string is copied */
     const char *peer;
-    /* Called if a service has produced bytes to be sent outside of grpc_receive, grpc_produce
-     * and grpc_tick; the caller then fetches them. */
+    /* Tells the connection that there are bytes to send, and that it must call grpc_produce. It is
+     * called if a service writes to a call while none of grpc_receive, grpc_produce and
+     * grpc_tick runs. */
     void (*wake)(void *ctx);
     void *wake_ctx;
 };

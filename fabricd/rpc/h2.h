@@ -36,7 +36,8 @@ struct h2_stream {
     char *message; /* text of grpc-message, percent-encoded */
 };
 
-/* Callbacks to the gRPC layer. `ctx` is that of h2_new. A callback must not free the h2. */
+/* Callbacks to the gRPC layer. They get the `ctx` that was passed to h2_new, and must not free the
+ * struct h2. */
 struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);

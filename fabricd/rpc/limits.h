@@ -16,7 +16,7 @@
 #define RPC_MAX_HEADERS (16u << 10)
 /* maximum bytes of answers of one connection that the client has not read yet */
 #define RPC_MAX_QUEUED (8u << 20)
-/* Maximum number of these bytes that may be in the buffer of the socket. */
+/* Maximum bytes of answers in the buffer of a socket; further bytes wait in the queues of calls. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
 /* Maximum time in us for which the received bytes of one connection are handled before those of
  * other connections. */
@@ -30,7 +30,7 @@
 #define RPC_REQUEST_US 30000000ull
 /* Time in us after which a client that reads none of its pending bytes is disconnected. */
 #define RPC_STALL_US 60000000ull
-/* Time in us after which a client without calls that sends nothing is disconnected. */
+/* Time in us after which a client is disconnected if it has no calls and sends nothing. */
 #define RPC_IDLE_US 900000000ull
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u

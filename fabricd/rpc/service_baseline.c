@@ -360,8 +360,8 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
-/* Answers a request without names if there is nothing to approve: every device is at its
- * approved place. Returns false otherwise. */
+/* Answers a request without names if every device is at its approved place, so that there is
+ * nothing to approve. Otherwise does nothing and returns false. */
 static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
                           uint32_t count)
 {

@@ -157,7 +157,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    /* no reference for the caller: that of the manager lasts at least until the method returns */
+    /* the caller needs no reference: the manager keeps its own at least until the method returns */
     fab_view_unref(v);
     if (v != NULL)
         return v;

@@ -15,8 +15,8 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Which links to list: those of one node (FAB_NONE: of all nodes), from port id `first` on, and
- * at most `want` links. */
+/* Which links to list: the links of `node` (FAB_NONE: of all nodes), beginning with the port id
+ * `first`, and at most `want` links. */
 struct query {
     uint32_t first, want, node;
 };

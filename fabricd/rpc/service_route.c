@@ -2,9 +2,9 @@
 /*
  * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * If the request of GetVerdict demands it, a worker task verifies the tables again, which would
- * take too long on the loop thread in a large fabric. The task has a reference to the view. If the
- * call ends before the task, the result is dropped.
+ * If the request of GetVerdict demands it, the tables are verified again. In a large fabric this
+ * would take too long on the loop thread, so a worker task with a reference to the view does it. If
+ * the call ends before the task, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -20,7 +20,7 @@
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Returns the destination LID of the path to trace. If the client named the destination by a
- * LID, this is that LID, because with LMC a port has several LIDs. Otherwise it is the base LID
+ * LID, returns this LID, because with LMC a port has several LIDs. Otherwise returns the base LID
  * of the port. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {

@@ -55,8 +55,8 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Lists the endports whose quality is to be measured, without those that the failure cuts off.
- * Returns false if memory ran out. */
+/* Lists the endports between which the quality is to be measured, without those that the failure
+ * cuts off. Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -159,8 +159,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
     struct fab_repair_session stand = {0};
-    /* the study copies the view's tables, because only the manager may make versions of them
-     * (fabric and target that share memory) */
+    /* The repaired tables share memory with the tables before the repair (libfabmgr/base/pages.h).
+     * Only the manager's own thread may share the tables of a view, so the study uses a copy. */
     struct fab_target *copy = NULL;
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
@@ -173,8 +173,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     return rc == FAB_OK;
 }
 
-/* Makes the report from the repaired tables. Returns false if a local repair is not possible.
- * During the call, the target uses the LIDs of w->whatif. */
+/* Repairs the active tables, and makes the report from the repaired tables. Returns false if a
+ * local repair is not possible. The new target borrows the LIDs of w->whatif while it is used. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

@@ -53,8 +53,8 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        /* while it is out of the fabric, the port may lose the block; it is written when the
-         * port returns */
+        /* a port may lose the block while it is out of the fabric, so the block is written when
+         * the port returns */
         b->dirty = true;
         return;
     }
@@ -223,8 +223,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an index gets: the one in the request, else the present one, else a new
- * GUID. */
+/* Returns the GUID that an index gets: the GUID in the request; if it is 0, the present GUID of the
+ * index; if that is 0 too, a new GUID. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -5,8 +5,8 @@
  * created (notice 66) or deleted (notice 67), and traps of devices.
  *
  * After each new view, the list of the endports in service, sorted by GUID, is compared with the
- * list of the view before. The view before is not kept for this: while somebody keeps it, a local
- * repair must copy fabric and tables instead of changing them in place.
+ * list of the view before. The list has no reference to the view before: as long as somebody has
+ * such a reference, a local repair must copy fabric and tables instead of changing them in place.
  *
  * The subscriptions of a port that has been out of the fabric for five minutes are dropped. They
  * are not dropped earlier: a port that was unresponsive for a short time is not asked to subscribe

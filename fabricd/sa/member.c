@@ -29,9 +29,10 @@ struct change {
     const struct fab_sa *sa;
     const struct fab_view *view;
     const struct fab_sa_request *req;
-    struct fab_wire_mc_member_record record; /* the MCMemberRecord in the request, in which PortGID
-                                                has the GID prefix of the subnet */
-    /* GID prefix of PortGID in the request, which the answer repeats */
+    /* the MCMemberRecord of the request; the prefix of its PortGID was replaced by the GID prefix
+     * of the subnet */
+    struct fab_wire_mc_member_record record;
+    /* the prefix that PortGID had in the request; the answer repeats it */
     uint64_t prefix;
     /* id of the port that joins or leaves; FAB_NONE: the port is not in the fabric */
     uint32_t port;
