@@ -36,7 +36,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* number of columns at the beginning of the table that identify the port; all others are values */
+/* the first PORT_KEYS columns identify the port; the other columns are settings of the port */
 #define PORT_KEYS 3
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},

@@ -20,7 +20,7 @@
 #define TIMEOUT_SLOW_MS 600000
 
 /* All commands, in the order in which the help shows them. The first match counts, so a command
- * without a verb must follow all commands with the same noun and a verb. */
+ * without a verb must come after all commands that have the same noun and also a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,
@@ -428,8 +428,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Returns true if standard output is a pipe whose reader (such as head) has ended. This is not
- * an error, but other failures to write, such as a full disk, are. */
+/* Returns true if standard output is a pipe whose reader (such as head) has ended. The command then
+ * has not failed. Other failures to write, such as a full disk, are errors. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -20,8 +20,8 @@ const struct fault *fault_find(const char *verb);
  * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If a
  * fault at several nodes fails, it may already have happened at some of them. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
-/* fault_help appends one line for each verb, for usage messages. fault_help_line appends one line
- * in the same layout. */
+/* Both functions write lines for usage messages, in the same layout. fault_help appends one line
+ * for each verb. fault_help_line appends one line with the texts of the caller. */
 void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);

@@ -12,8 +12,7 @@
 
 enum event_severity { EVENT_DEBUG, EVENT_INFO, EVENT_WARNING, EVENT_ERROR };
 
-/* A field of an event. Programs read fields and need not parse the message. events.def lists the
- * fields of each event. */
+/* kinds of values of a field */
 enum event_field_kind {
     EVENT_TEXT,
     EVENT_GUID,
@@ -22,6 +21,8 @@ enum event_field_kind {
     EVENT_PERMILLE,
     EVENT_HEX
 };
+/* A field of an event. Programs read fields and need not parse the message. events.def lists the
+ * fields of each event. */
 struct event_field {
     const char *name;
     enum event_field_kind kind;

@@ -4,8 +4,8 @@
  *
  * The manager reads an attribute from the device and changes only the fields that it manages. All
  * other fields keep their values: the settings for credit starvation, the settings of ports without
- * a link, and the entries after the end of the computed control table. Fields
- * such as Control_Map only select what a Set changes, and are not compared.
+ * a link, and the entries after the end of the computed control table. Fields such as Control_Map
+ * only select what a Set changes, and are not compared.
  */
 #include <string.h>
 

@@ -47,8 +47,7 @@ struct cc_work {
     /* The result of the task. */
     int status;
     struct fab_congestion settings;
-    /* one digest for each different port setting, and one for each different adapter setting, in
-     * the order of the lists of settings */
+    /* digests of the port settings and of the adapter settings in `settings`, in the same order */
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;

@@ -91,7 +91,7 @@ void pm_congested_sort(struct pm_congested *all, uint32_t count);
  * for metrics. */
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
-/* A link with an error counter that rose recently. Times are Unix time in microseconds. */
+/* The error counters of one end of a watched link. Times are Unix time in microseconds. */
 struct pm_link_end {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
@@ -108,6 +108,7 @@ struct pm_link_end {
     } history[FAB_COUNTERS_KEPT];
     uint32_t history_count;
 };
+/* A watched link: an error counter at one of its ends rose recently. */
 struct pm_link {
     struct pm_link_end end[2];
     bool unhealthy; /* a counter crossed its threshold recently */

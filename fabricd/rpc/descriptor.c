@@ -46,8 +46,8 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Reads the next field of a message. Returns false at the end, or if the encoding is wrong; then
- * c->bad is true. */
+/* Reads the next field of a message. Returns false at the end of the message. Also returns false if
+ * the encoding is wrong, and then sets c->bad. */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)

@@ -267,8 +267,8 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* a unary call has exactly one message, so it is handled only when the client has ended its
-     * stream */
+    /* A message has arrived. If the method takes only one message, the call is passed to the
+     * method when the client has ended its stream, because no second message may follow. */
     c->handled = true;
     if (c->method->many)
         handle(c);

@@ -79,8 +79,8 @@ size_t h2_queued(const struct h2 *h);
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* The gRPC layer calls this function when it has more to write to the stream. `drain` is called
- * when it may write. */
+/* The gRPC layer calls this function when it has more to write to the stream. The callback `drain`
+ * tells the gRPC layer when it may write. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

@@ -27,7 +27,8 @@ struct page_key {
      * generation of a reroute, severity of a contingency, ... */
     uint64_t number;
     uint32_t port;
-    /* upper 64 bits of an MGID, whose lower 64 bits are `number`; else 0 */
+    /* List of multicast groups: the upper 64 bits of the MGID, whose lower 64 bits are `number`.
+     * Other lists: 0. */
     uint64_t high;
 };
 /* Parses a page token. *ret_given is false if the token is empty, which means the first page.

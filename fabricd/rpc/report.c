@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the endports that studies measure, and makes the reports of engines. Except measure_init,
- * all functions run on the worker thread, on values that no other thread changes. The endports are
- * also found there, because finding thousands of endports by name takes long.
+ * all functions run on the worker thread, on values that no other thread changes. The worker thread
+ * also looks up the names of the endports, because the look-up of thousands of names takes long.
  */
 #include "fabricd/rpc/report.h"
 

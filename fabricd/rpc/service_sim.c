@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements SimService, which causes faults in the simulated fabric of this process. No other
- * service changes the fabric without the subnet manager. The server offers it only if the fabric is
- * simulated.
+ * Implements SimService, which causes faults in the simulated fabric of this process. All other
+ * services change the fabric only through the subnet manager. The server offers SimService only if
+ * the fabric is simulated.
  */
 #include "fabricd/rpc/server.h"
 

@@ -22,8 +22,8 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-/* Interval in us of retries of failed writes, and of checks whether ports have returned to the
- * fabric. */
+/* Interval in us at which the manager repeats failed writes, and checks whether ports have returned
+ * to the fabric. */
 #define LOOK_US 1000000
 #define UNDER_WAY 32 /* maximum number of writes in flight */
 
