@@ -127,6 +127,44 @@ START_TEST(mads_round_trip)
 }
 END_TEST
 
+/* Each kind of entry without a MAD. A name is cut at the length of a NodeDescription. */
+START_TEST(other_entries_round_trip)
+{
+    static const uint8_t name[FAB_NODE_DESC_LEN + 1] = "leaf-001, and more text than the field of "
+                                                       "a NodeDescription";
+    static const struct {
+        struct fab_recording_entry e;
+        size_t size; /* of the body */
+    } rows[] = {
+        {{.kind = FAB_RECORDING_LEASE, .guid = 0x42, .lid = 0xbfff, .small = 7}, 11},
+        {{.kind = FAB_RECORDING_DISABLED, .guid = UINT64_MAX, .small = 254}, 9},
+        {{.kind = FAB_RECORDING_END, .small = FAB_RECORDING_LIMIT}, 1},
+        {{.kind = FAB_RECORDING_PIN, .guid = 5, .len = 8, .bytes = name}, 16},
+        {{.kind = FAB_RECORDING_PIN, .guid = 5, .len = 0, .bytes = name}, 8},
+        {{.kind = FAB_RECORDING_PIN, .guid = 5, .len = FAB_NODE_DESC_LEN, .bytes = name}, 72},
+        {{.kind = FAB_RECORDING_PIN, .guid = 5, .len = FAB_NODE_DESC_LEN + 1, .bytes = name}, 72},
+    };
+    uint8_t mad[FAB_MAD_SIZE], room[FAB_RECORDING_ENTRY_MAX];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct fab_recording_entry e = rows[i].e, to = {0};
+        uint16_t len = e.len <= FAB_NODE_DESC_LEN ? e.len : FAB_NODE_DESC_LEN;
+        e.time_us = 77;
+        size_t size = fab_recording_pack(&e, room);
+        ck_assert_uint_eq(size, FAB_RECORDING_PREFIX + rows[i].size);
+        struct fab_base_reader r = fab_base_reader(room, size);
+        ck_assert_int_eq(fab_recording_unpack(&r, mad, &to), FAB_OK);
+        ck_assert_uint_eq(fab_base_read_left(&r), 0);
+        ck_assert(to.kind == e.kind && to.time_us == 77 && to.guid == e.guid && to.lid == e.lid &&
+                  to.small == e.small && to.len == len);
+        ck_assert(len == 0 || memcmp(to.bytes, name, len) == 0);
+        for (size_t cut = 0; cut < size; cut++) {
+            r = fab_base_reader(room, cut);
+            ck_assert_int_eq(fab_recording_unpack(&r, mad, &to), FAB_E_TRUNCATED);
+        }
+    }
+}
+END_TEST
+
 START_TEST(describes)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -323,6 +361,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("recording");
     tcase_add_test(c, header_round_trip);
     tcase_add_test(c, mads_round_trip);
+    tcase_add_test(c, other_entries_round_trip);
     tcase_add_test(c, describes);
     tcase_add_test(c, answers_by_content);
     tcase_add_test(c, loses_what_was_lost);
