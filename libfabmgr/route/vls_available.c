@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the number of VLs that engines may use. It is that of the ISL with the fewest VLs, since
- * any path may use this ISL (VLCap and OperationalVLs, IBA 14.2.5.6). If traffic classes need
- * several sets of VLs, the number is divided among the sets. */
+/* Computes the number of VLs that engines may use. The ISL with the fewest VLs decides, since any
+ * path may use it (VLCap and OperationalVLs, IBA 14.2.5.6). If traffic classes need several sets of
+ * VLs, the number is divided among the sets. */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

@@ -32,7 +32,8 @@ struct fab_tree {
     uint32_t pods;
     /* number of rails (rails.c); 1: no rails */
     uint32_t rails;
-    /* by rank: usual number of parallel links from a switch to a switch one rank above */
+    /* by rank: the most frequent number of parallel links from a switch to a switch one rank
+     * above */
     uint8_t parallel[256];
     /* By rank: the lowest port number that leads to a higher rank (first_up), and to a lower rank
      * (first_down), at any switch of the rank. */
@@ -72,11 +73,11 @@ struct fab_tree {
     uint8_t *single_port;
     /* [n] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
-    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches with the same [0] have the same port
-     * numbers towards upper neighbours, and equally many lower neighbours. Switches with the same
-     * [1] have the same port numbers towards all neighbours. */
+    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Two switches have the same element [1] if their
+     * links to neighbours, taken in order, are at the same port numbers. They have the same element
+     * [0] if this is true of their upper neighbours, and they have equally many lower ones. */
     uint32_t *port_class;
-    /* [n][2] like port_class, but switches of a class have the same neighbours on the same ports */
+    /* [n][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
     /* [n] whether all slots of the switch have a port */
     bool *whole;

@@ -11,14 +11,15 @@
  * of the arc, which is 1 for arcs without much load. For one switch there may be arcs to several
  * neighbours. Arcs whose dependency is known to close no cycle are preferred; among these, the one
  * with the least load along the rest of the path. An arc whose dependency needs a search for cycles
- * is tried only if there is no other. If that fails, too, the neighbour takes another path of the
- * same length, if the arc can then be used (the local backtracking of the paper). A switch that
- * still has no path may get a longer one in a later level.
+ * is tried only if there is no other. If its dependency closes a cycle, the neighbour to which the
+ * arc leads takes another path of the same length, so that the arc can be used (the local
+ * backtracking of the paper). A switch that still has no path may get a longer one in a later
+ * level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
- * use from the start, so that it closes no cycle. LFTs consider the destination only. So all
- * switches on the tree between a switch that takes the tree and the destination must take it, too.
- * The search is repeated with these switches fixed.
+ * use from the start, so that paths along the tree never close a cycle. LFTs consider the
+ * destination only. So all switches on the tree between a switch that takes the tree and the
+ * destination must take it, too. The search is repeated, and these switches then keep the tree.
  */
 #include "libfabmgr/route/nue/search.h"
 

@@ -13,8 +13,8 @@
 /* greater than the number of levels that any arc spans (search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc whose dependency leads to an arc that is earlier in the topological order of the channel
- * dependency graph. It may be used only after a search for cycles. */
+/* An arc that can only be used with a dependency on an arc that is earlier in the topological order
+ * of the channel dependency graph. A search for cycles must come first. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
