@@ -28,7 +28,8 @@ void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases)
 /* Sets the SMInfo of the other managers, as they last answered; the array is copied. Returns LIMIT
  * if there are more than FAB_SA_MANAGERS. */
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
-/* Returns the port that has a LID and this port GUID or alias GUID; FAB_NONE if there is none. */
+/* Returns the port with this port GUID or alias GUID. Returns FAB_NONE if there is none, or if the
+ * port has no LID. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
 /* ---- paths ----------------------------------------------------------------------------------- */

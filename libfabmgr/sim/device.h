@@ -293,7 +293,8 @@ void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
-/* Call this function when the node of the port boots. */
+/* Sets a port to its state after power-on, with the link down. Call this function when the node of
+ * the port boots. */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port);
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);

@@ -4,8 +4,8 @@
  * partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). This file also declares the tables that ports are
  * known to hold.
  *
- * The manager sets the tables of endports, and of those switch ports facing adapters and routers
- * that enforce partitions.
+ * The manager sets the tables of endports. It also sets the table of a switch port if the port
+ * leads to an adapter or router and enforces partitions there.
  */
 #ifndef LIBFABMGR_TARGET_PKEYS_H
 #define LIBFABMGR_TARGET_PKEYS_H
