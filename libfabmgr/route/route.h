@@ -25,11 +25,11 @@ struct fab_route_input {
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
-    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls, which the caller has set to
-     * zero bytes. The caller frees both with fab_target_lft_fini and fab_target_vls_fini. why[]
-     * gets a sentence for the operator. Returns UNSUPPORTED if the engine cannot route the topology
-     * or a port has too few VLs (why[] then names the switch or the link), INVAL if the LIDs belong
-     * to another fabric, or NOMEM. */
+    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls, in which the caller has set
+     * all bytes to zero. The caller frees both with fab_target_lft_fini and fab_target_vls_fini.
+     * why[] gets a sentence for the operator. Returns UNSUPPORTED if the engine cannot route the
+     * topology or a port has too few VLs (why[] then names the switch or the link), INVAL if the
+     * LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };
@@ -49,8 +49,8 @@ struct fab_route_chain {
      * (libfabmgr/study/choose_engine.h) */
     bool automatic;
 };
-/* Parses the text of a chain. Returns NOT_FOUND if a name is unknown or missing (why[] then
- * contains that name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX names. */
+/* Parses the text of a chain. Returns NOT_FOUND if the name of an engine is unknown or empty (why[]
+ * then contains this name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX names. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that

@@ -15,7 +15,7 @@
 struct isl {
     /* id of the switch at the other end */
     uint32_t peer;
-    /* index of the link among the links to this switch */
+    /* index of the link among the parallel links to `peer` */
     uint32_t parallel;
     uint32_t rate;
     uint8_t num;

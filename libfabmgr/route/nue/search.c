@@ -59,9 +59,9 @@ static void find_escape_tree(const struct fab_graph *g, const struct fab_order *
     }
 }
 
-/* Finds the slot of the arc to which each port belongs: the index of the switch at its other end
- * among the neighbours of the switch. The ports of a switch are sorted by parallel link, then by
- * neighbour (graph.h). */
+/* Finds the slot of the arc to which each port of a switch belongs: the index of its peer among the
+ * neighbours of the switch. port_at[] lists first one port to each neighbour, then the second ports
+ * of parallel links, and so on (graph.h). */
 static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 {
     for (uint32_t s = 0; s < g->n; s++) {

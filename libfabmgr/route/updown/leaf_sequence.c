@@ -23,9 +23,9 @@ struct numbering {
     uint32_t count;         /* number of switches with hosts */
     /* [count] ids of the switches with hosts, ascending */
     uint32_t *edge;
-    /* [count][count] number of hops between two of these switches */
+    /* [count][count] number of hops between two switches of edge[] */
     uint8_t *distance;
-    /* [count] indices into edge[], in the new order */
+    /* [count] the sequence that is being made: indices in edge[] */
     uint32_t *order;
     uint32_t *scratch; /* [count] scratch memory */
 };

@@ -236,8 +236,7 @@ static int finish(const struct fab_graph *g, struct fab_order *o)
     return fab_route_order_single_root(g, o);
 }
 
-/* Completes an order whose ranks are known, and moves it to *ret. If this fails, frees the order
- * *o. */
+/* Completes an order whose ranks are known, and moves it to *ret. On failure, frees the order. */
 static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fab_order *ret)
 {
     int status = finish(g, o);
