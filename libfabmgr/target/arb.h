@@ -29,8 +29,8 @@ struct fab_arb {
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* A cache of computed tables, since many ports have equal tables. A cache of zero bytes is empty.
- */
+/* A cache of computed tables, since many ports have equal tables. If all bytes of the cache are
+ * zero, it is empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;

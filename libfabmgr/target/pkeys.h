@@ -18,7 +18,7 @@
 #include "libfabmgr/target/blocks.h"
 
 #define FAB_PKEY_BLOCK FAB_BLOCK_ENTRIES
-/* Greatest number of blocks of a port's table that the manager uses, with 2,048 keys in total. */
+/* Maximum number of P_Key blocks of a port that the manager uses; 64 blocks hold 2,048 keys. */
 #define FAB_PKEY_BLOCKS_MAX 64
 
 enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
@@ -42,8 +42,8 @@ struct fab_pkeys {
 };
 /* Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
-/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
- * NOMEM. */
+/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+ * Returns NOMEM. */
 int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);
 /* Returns the table of a port, with *ret_count entries; NULL if the manager does not set the port's
@@ -82,7 +82,7 @@ static inline bool fab_target_pkey_is_full(uint16_t key)
 {
     return (key & 0x8000) != 0;
 }
-/* returns 0 if `key` is an invalid key */
+/* Returns the P_Key without its full-member bit; 0: the key is invalid. */
 static inline uint16_t fab_target_pkey_base(uint16_t key)
 {
     return key & 0x7fff;

@@ -43,8 +43,8 @@ int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NO
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports claim the same LID,
  * or NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
-/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
- * NOMEM. */
+/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+ * Returns NOMEM. */
 int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 

@@ -67,8 +67,8 @@ int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
-/* Makes *ret_other a second owner of the same arrays, which nobody may change any more. Returns
- * NOMEM. */
+/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+ * Returns NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
