@@ -2,7 +2,7 @@
 /*
  * Alias GUIDs (IBA 14.2.5.5, 15.2.5.18) are additional GUIDs of ports, for example for virtual
  * functions. GUIDInfo of a port contains GUIDs in blocks of 8. Index 0 is the port's own GUID; the
- * other indexes are alias GUIDs. The struct has one owner and no locks.
+ * other indexes are alias GUIDs. One thread owns the alias GUIDs; there are no locks.
  */
 #ifndef LIBFABMGR_SA_ALIASES_H
 #define LIBFABMGR_SA_ALIASES_H

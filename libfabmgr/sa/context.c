@@ -143,8 +143,8 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns MTU and rank of a link in one byte. Values above the best of all endports are lowered
- * to that, because no path can use more. */
+/* Returns MTU and rank of a link in one byte. If they are above the highest values of all endports,
+ * they are lowered to these, because no path can use more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));

@@ -141,7 +141,7 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
 /* Returns whether the requester is in the partition of a P_Key, or is permitted to see all
  * ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
-/* Returns whether the requester may see a port, which is an endport. */
+/* Returns whether the requester may see an endport. */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
 /* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Method,
  * transaction ID and attribute follow from the request; SM_Key is 0. `stride` is the distance in

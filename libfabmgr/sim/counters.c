@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the values of port counters. perf.c encodes them, in the width that each has on the wire.
+ * Stores the values of port counters. perf.c encodes each counter with the width that it has on the
+ * wire.
  *
  * When the first counter of PortCounters rises at a port, the port gets storage for all counters of
  * PortCounters. The detailed counters are stored one by one, because most ports never use any of

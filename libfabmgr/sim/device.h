@@ -392,7 +392,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a request into the fabric after its delay. */
+/* sim.c: sends a delayed request into the fabric. Its delay has ended. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -123,8 +123,7 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
-/* Returns the random delay of a MAD in one direction, in us. Most MADs have no delay; then it
- * returns 0. */
+/* Returns the random delay of a MAD in one direction, in us; 0: the MAD is not delayed. */
 static uint64_t impairment_delay(struct fab_sim *s)
 {
     if (s->unimpaired || !chance(s, s->impairments.delay))

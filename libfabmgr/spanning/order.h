@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph of channel dependencies without a cycle, to which dependencies are added. Only this
- * folder uses this header. */
+/* A graph of channel dependencies that never has a cycle. A dependency that would close one is
+ * refused. Only this folder uses this header. */
 #ifndef LIBFABMGR_SPANNING_ORDER_H
 #define LIBFABMGR_SPANNING_ORDER_H
 

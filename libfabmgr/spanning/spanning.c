@@ -31,10 +31,10 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
-    uint16_t *classes; /* [n] bitset of the classes of each switch's ports, with class 0 */
+    uint16_t *classes; /* [n] bitset of the classes of each switch's ports, and of class 0 */
     uint64_t *ends;    /* bitset of the switches with endports */
     uint64_t *branch;  /* bitset of the ports at both ends of branches */
-    uint32_t *queue;   /* [n] the switches of the tree under way */
+    uint32_t *queue;   /* [n] the switches of the tree that is being grown */
     struct added *added;
     size_t count, room;
     bool failed; /* memory ran out */

@@ -29,11 +29,11 @@ struct sorting {
     uint64_t *key;
     /* [leaf_count][leaf_count] number of hops between two leaves */
     uint8_t *leaf_distance;
-    /* [leaf_count] indices in leaves[], in the new order */
+    /* [leaf_count] the order that is being made: indices in leaves[] */
     uint32_t *sequence;
     /* [switches] scratch memory: a queue of switches, or a list of leaves */
     uint32_t *scratch;
-    /* [switches] number of hops from one leaf to each switch */
+    /* [switches] number of hops to each switch from the leaf whose distances are being computed */
     uint8_t *distance;
 };
 

@@ -23,7 +23,7 @@ struct fab_measured_leaf {
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
-    /* ports: the ids of all switch ports are below this number */
+    /* `ports` is the number of ports of all switches; their ids are 0 to ports - 1 */
     uint32_t switches, ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;

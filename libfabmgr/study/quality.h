@@ -62,7 +62,7 @@ struct fab_quality_all {
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
-    /* the least k whose shift puts that many flows on a channel */
+    /* the least k for which the shift by k puts `max` flows on a channel */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
