@@ -749,9 +749,21 @@ START_TEST(other_fabrics_are_not_adopted)
 }
 END_TEST
 
+static bool is_beside_root(const struct fab_repair_network *b, uint32_t sw)
+{
+    uint32_t root = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        root = b->order[i] > b->order[root] ? i : root;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (b->peer_sw[port] == root)
+            return true;
+    }
+    return false;
+}
+
 START_TEST(likely_links_come_first)
 {
-    struct world w = world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree");
+    struct world w = world_of("fat tree of 3 levels", fat_tree(6, 3, 1), "fattree");
     struct fab_repair_contingency_maker *m = NULL;
     struct fab_repair_contingency c;
     fill(&w, 0);
@@ -770,6 +782,11 @@ START_TEST(likely_links_come_first)
                           (i < 2 + w.all.rows - w.all.links),
                       "case %zu: the switches follow the likely links, then the other links", i);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
+    for (size_t i = 2; i < 2 + w.all.rows - w.all.links; i++) {
+        uint32_t sw = w.all.row[fab_repair_contingency_peek(m, i)].id;
+        ck_assert_msg(is_beside_root(w.repair->network, sw) == (i < 2 + 3),
+                      "case %zu: the three spines beside the root are the first switches", i);
+    }
     /* another thread interrupts the computation; a later call computes this contingency */
     fab_repair_contingency_stop_at(m, &stop);
     ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
