@@ -3,7 +3,7 @@
  * Computes the contingency plans: for the failure of each single link and each single switch, the
  * local repair is computed before the failure happens. The failure of one link or one switch is
  * called a case in this folder. A local repair first looks for the plan of its case
- * (sm_contingency_find).
+ * (sm_contingency_lookup).
  *
  * A worker task computes contingencies while no round runs. It reads a version of the tables that
  * does not change when a local repair makes new tables. The task runs in slices of SLICE_US of
@@ -432,12 +432,12 @@ void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port)
     a->suspect[0] = one;
 }
 
-int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
-                        struct fab_repair_delta *ret)
+struct fab_repair_stored_plan *sm_contingency_lookup(struct sm *s, const uint32_t *dead,
+                                                     size_t count, uint64_t *ret_commits)
 {
     struct fab_repair_session *t = sm_repair_session(s);
-    return fab_repair_contingencies_find(&s->fault->contingency.all, t->state, session_tables(s),
-                                         dead, count, ret);
+    return fab_repair_contingencies_lookup(&s->fault->contingency.all, t->state, dead, count,
+                                           ret_commits);
 }
 
 int sm_contingency_init(struct sm *s)

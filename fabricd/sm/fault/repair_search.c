@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the repair for the links that the last port probe found failed or returned. If a
- * contingency plan exists for exactly these links, the plan is used. Otherwise the repair is
- * computed from the repair session and proved. For a few links, the loop thread computes it: this
- * takes about as long as it takes to start a worker task. For more links, as after the failure of a
- * switch, it can take 0.1 s; a worker task then computes the repair, from a copy of the session's
- * state.
+ * contingency plan exists for exactly these links, the plan is used; a plan of an earlier state is
+ * first checked and proved. Otherwise the repair is computed from the repair session and proved.
+ * For a few links, the loop thread does this: it takes about as long as it takes to start a worker
+ * task. For more links, as after the failure of a switch, a check can take 25 ms and a computation
+ * 0.1 s; a worker task then does either, with a copy of the session's state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* The loop thread computes the repair of up to this many links; a worker thread computes those of
- * more links. */
+/* The loop thread checks the plan or computes the repair for up to this many links; a worker thread
+ * does it for more links. */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
@@ -31,6 +31,7 @@ void sm_repair_search_free(struct sm_repair_search *x)
         return;
     fab_repair_delta_fini(&x->delta);
     drop_input(x);
+    fab_repair_stored_plan_unref(x->plan);
     free(x->dead);
     free(x);
 }
@@ -54,9 +55,23 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
+/* Takes the contingency plan. The status is NOT_FOUND if there is none or it is no longer valid. */
+static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
+                      const struct fab_lft *tables)
+{
+    x->status = x->plan ? fab_repair_stored_plan_take(x->plan, x->plan_commits, state, tables,
+                                                      x->dead, x->deads, &x->delta)
+                        : FAB_E_NOT_FOUND;
+    x->by_contingency = x->status == FAB_OK;
+    x->computed_us = x->proved_us = clock_now_us();
+}
+
 static void compute(struct sm_repair_search *x, struct fab_repair *state,
                     const struct fab_lft *tables)
 {
+    take_plan(x, state, tables);
+    if (x->status != FAB_E_NOT_FOUND)
+        return;
     x->status =
         fab_repair_plan(state, tables, x->dead, x->deads, &x->delta, x->why, sizeof(x->why));
     x->computed_us = x->proved_us = clock_now_us();
@@ -104,16 +119,13 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Takes the contingency plan for exactly the failed links of this search. Returns OK, or NOT_FOUND
- * if there is none. There is none for links that came back. */
-static int find_plan(struct sm *s, struct sm_repair_search *x)
+/* Lists the failed links and looks up the contingency plan for exactly these. There is none for
+ * links that came back. */
+static void prepare(struct sm *s, struct sm_repair_search *x)
 {
-    if (s->fault->probe.gains > 0)
-        return FAB_E_NOT_FOUND;
-    int r = sm_contingency_find(s, x->dead, x->deads, &x->delta);
-    x->by_contingency = r == FAB_OK;
-    x->computed_us = x->proved_us = clock_now_us();
-    return r;
+    x->status = list_failed(s, x);
+    if (x->status == FAB_OK && s->fault->probe.gains == 0)
+        x->plan = sm_contingency_lookup(s, x->dead, x->deads, &x->plan_commits);
 }
 
 int sm_repair_search_begin(struct sm *s)
@@ -122,12 +134,10 @@ int sm_repair_search_begin(struct sm *s)
     struct sm_repair_search *x = calloc(1, sizeof(*x));
     if (!x)
         return FAB_E_NOMEM;
-    x->status = list_failed(s, x);
-    if (x->status == FAB_OK)
-        x->status = find_plan(s, x);
-    if (x->status == FAB_E_NOT_FOUND && p->count + p->gains > LINKS_ON_LOOP)
+    prepare(s, x);
+    if (x->status == FAB_OK && p->count + p->gains > LINKS_ON_LOOP)
         return compute_on_worker(s, x);
-    if (x->status == FAB_E_NOT_FOUND)
+    if (x->status == FAB_OK)
         compute_on_loop(s, x);
     s->fault->search = x;
     return FAB_OK;
@@ -218,10 +228,8 @@ struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_re
     x = calloc(1, sizeof(*x));
     if (!x)
         return NULL;
-    x->status = list_failed(s, x);
+    prepare(s, x);
     if (x->status == FAB_OK)
-        x->status = find_plan(s, x);
-    if (x->status == FAB_E_NOT_FOUND)
         compute_on_loop(s, x);
     report_refuted(x);
     check_tables(s, x);

@@ -107,6 +107,10 @@ struct sm_repair_search {
     struct fab_repair *copy;
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
+    /* The contingency plan for these links, and the state for which it is known to be valid; NULL:
+     * there is no plan. */
+    struct fab_repair_stored_plan *plan;
+    uint64_t plan_commits;
     struct fab_repair_delta delta;
     /* OK: the delta is proved and its writes are ordered. Otherwise the search failed, and why[]
      * has the reason or is empty. */
@@ -212,9 +216,10 @@ void sm_repair_search_abort(struct sm *s);
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Finds the contingency plan for exactly these failed links, given by port ids of the repair
- * session. Returns OK; NOT_FOUND: no plan was computed for them; or NOMEM. */
-int sm_contingency_find(struct sm *s, const uint32_t *failed, size_t count,
-                        struct fab_repair_delta *ret);
+/* Returns the contingency plan for exactly these failed links, given by port ids of the repair
+ * session; the caller unrefs it. NULL: there is none. *ret_commits: the state for which the plan is
+ * known to be valid. */
+struct fab_repair_stored_plan *sm_contingency_lookup(struct sm *s, const uint32_t *failed,
+                                                     size_t count, uint64_t *ret_commits);
 
 #endif

@@ -314,21 +314,31 @@ static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t 
     return fab_repair_relabel_find(r, d);
 }
 
-int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
-                                  const struct fab_lft *lft, const uint32_t *dead, size_t count,
-                                  struct fab_repair_delta *ret)
+struct fab_repair_stored_plan *
+fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
+                                const uint32_t *dead, size_t count, uint64_t *ret_commits)
 {
-    struct fab_repair_delta d = {0}, with_dead = {0};
     if (!fab_repair_contingencies_valid(c, r) || c->plans == 0)
-        return FAB_E_NOT_FOUND;
+        return NULL;
     size_t marked = mark_dead(r, dead, count);
     const struct fab_repair_contingency *row = row_of(c, r, dead, count, marked);
-    int status = row != NULL && row->plan != NULL ? FAB_OK : FAB_E_NOT_FOUND;
-    if (status == FAB_OK)
-        status = list_marked(r, &with_dead, marked);
+    unmark_dead(r, dead, count);
+    if (row == NULL || row->plan == NULL)
+        return NULL;
+    *ret_commits = row->commits;
+    return fab_repair_stored_plan_ref(row->plan);
+}
+
+int fab_repair_stored_plan_take(const struct fab_repair_stored_plan *p, uint64_t commits,
+                                struct fab_repair *r, const struct fab_lft *lft,
+                                const uint32_t *dead, size_t count, struct fab_repair_delta *ret)
+{
+    struct fab_repair_delta d = {0}, with_dead = {0};
+    size_t marked = mark_dead(r, dead, count);
+    int status = list_marked(r, &with_dead, marked);
     unmark_dead(r, dead, count);
     if (status == FAB_OK)
-        status = fab_repair_decode(r, lft, row->plan->bytes, &d);
+        status = fab_repair_decode(r, lft, p->bytes, &d);
     if (status != FAB_OK) {
         fab_repair_delta_fini(&with_dead);
         return status;
@@ -337,11 +347,24 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
     d.deads = with_dead.deads;
     d.relabel = with_dead.relabel;
     d.relabels = with_dead.relabels;
-    if (row->commits != r->commits)
-        status = fab_repair_stored_plan_check(r, lft, row->plan, &d);
+    if (commits != r->commits)
+        status = fab_repair_stored_plan_check(r, lft, p, &d);
     if (status == FAB_OK)
         *ret = d;
     else
         fab_repair_delta_fini(&d);
+    return status;
+}
+
+int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
+                                  const struct fab_lft *lft, const uint32_t *dead, size_t count,
+                                  struct fab_repair_delta *ret)
+{
+    uint64_t commits;
+    struct fab_repair_stored_plan *p = fab_repair_contingencies_lookup(c, r, dead, count, &commits);
+    if (p == NULL)
+        return FAB_E_NOT_FOUND;
+    int status = fab_repair_stored_plan_take(p, commits, r, lft, dead, count, ret);
+    fab_repair_stored_plan_unref(p);
     return status;
 }

@@ -208,6 +208,17 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
+/* fab_repair_contingencies_find in two parts, so that the second one, which takes most of the time,
+ * can run on another thread. The first part returns the stored plan for exactly these dead links;
+ * the caller unrefs it. NULL: there is no such plan. *ret_commits: the state for which the plan was
+ * made or last rechecked. The second part decodes and, if necessary, checks this plan; `r` is the
+ * same repair or a clone of it. */
+struct fab_repair_stored_plan *
+fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
+                                const uint32_t *dead, size_t count, uint64_t *ret_commits);
+int fab_repair_stored_plan_take(const struct fab_repair_stored_plan *p, uint64_t commits,
+                                struct fab_repair *r, const struct fab_lft *lft,
+                                const uint32_t *dead, size_t count, struct fab_repair_delta *ret);
 
 /* ---- for this folder only -------------------------------------------------------------------- */
 
