@@ -4,8 +4,8 @@
  * operator disabled, pinned names, and the settings. fabricd records them at the start. A replay
  * writes them to a store in a temporary directory, so that it needs only the recording.
  *
- * Commands over the RPC and reloads of the settings are not recorded. A replay reports their
- * effects as differences.
+ * Commands over the RPC and reloads of the settings are not recorded. If they changed what the
+ * manager sent, a replay reports these MADs as differences.
  */
 #include "fabricd/recording.h"
 

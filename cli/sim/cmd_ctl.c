@@ -49,8 +49,8 @@ static int reach(const char *base)
     return -1;
 }
 
-/* Prints the server's answer without its first character, which is the exit code, and returns
- * the exit code. */
+/* The first character of the server's answer is the exit code. Prints the rest of the answer, and
+ * returns the exit code. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';

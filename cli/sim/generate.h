@@ -61,8 +61,8 @@ struct value {
 
 struct family {
     const char *name, *summary;
-    /* Bitsets with bit 1 << enum option_id. needs: options that the user must give. takes: all
-     * options of the family. */
+    /* Bitsets of options: bit `id` stands for the option `id` of enum option_id. needs: options
+     * that the user must give. takes: all options of the family. */
     uint64_t needs, takes;
     /* Makes a fabric of the family. Returns the status of the function of
      * libfabmgr/fabric/generate.h that it calls. If the status is RANGE, the error message is

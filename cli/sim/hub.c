@@ -297,8 +297,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* Returns the length of a MAD in bytes, which is FAB_MAD_SIZE. Only an RMPP answer keeps the
- * length that its client gave, which shows the number of records. */
+/* Returns the length of a MAD in bytes. For an RMPP answer, this is the length that the client
+ * gave, because it shows the number of records. For all other MADs, it is FAB_MAD_SIZE. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;

@@ -50,8 +50,8 @@ struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    /* began_us: clock in us at the start of the server. alarm_us: simulated time in us at which
-     * the timer `alarm` fires. */
+    /* began_us: real time in us at which the server started. alarm_us: simulated time in us at
+     * which the timer `alarm` fires. */
     uint64_t began_us, alarm_us;
     struct hub hub;
     struct console console;

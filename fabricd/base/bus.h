@@ -59,7 +59,8 @@ struct bus;
  * number after it. Returns NULL if memory ran out. */
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
-/* Returns the number of the newest event; before the first event, last_seq of bus_new. */
+/* Returns the number of the newest event. Before the first event, returns the last_seq that was
+ * passed to bus_new. */
 uint64_t bus_last_seq(const struct bus *b);
 typedef void bus_handler(void *ctx, const struct event *e);
 /* Subscribes a handler until bus_unsubscribe or bus_free. Returns NOMEM. */

@@ -88,8 +88,8 @@ extern const struct event_row event_rows[EVENT_IDS];
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 
-/* Writes the message of an event by the format of a row. At most len - 1 bytes are written. A
- * placeholder with an unknown name becomes "{?}". */
+/* Writes the message of an event to ret[], at most len - 1 bytes. `format` is the format in a row
+ * of the table of events. A placeholder with an unknown name becomes "{?}". */
 void event_format(const char *format, const struct event *e, char *ret, size_t len);
 
 #endif

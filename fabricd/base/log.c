@@ -35,7 +35,7 @@ static struct {
 
 /* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the
  * stream that journald reads. The variable is also
- * set if a shell has redirected stderr to a file, so the function compares its device and inode
+ * set if a shell has redirected stderr to a file, so the function compares this device and inode
  * with those of stderr. */
 static bool stderr_is_journal(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The public functions of congestion control, and its timer. compute.c computes the settings,
- * devices.c compares them with the known devices, and program.c writes them to the devices.
+ * devices.c finds out which devices need new settings, and program.c writes them to the devices.
  *
  * Between two ticks of the timer, congestion control keeps no reference to a view. While somebody
  * has such a reference, a local repair must copy the tables instead of changing them in place.

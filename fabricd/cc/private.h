@@ -122,8 +122,8 @@ struct cc_keys { /* state of key.c */
     uint64_t counted_us; /* when `due` was last counted */
     /* the member `key` of some device has changed since `due` was last counted */
     bool moved;
-    /* Time in us at which the present minute of events about key violations began; at most
-     * KEY_EVENTS are emitted in a minute. */
+    /* At most KEY_EVENTS events about key violations are emitted in a minute. This is the time in
+     * us at which the present minute began. */
     uint64_t told_us;
     uint32_t told, untold;
 };
@@ -159,7 +159,7 @@ struct cc {
     struct cc_waiter *waiters;
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
-    /* Generation of the last view, and the time at which the timer first saw this view. */
+    /* Generation of the last view, and the time in us at which the timer first saw this view. */
     uint64_t seen, seen_us;
     /* true: the settings must be computed again, even if the view is the same */
     bool stale;

@@ -431,8 +431,9 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if a TLS address is configured without one of its files. path[] then has the key
- * that needs the file, and *ret_missing is "cert", "key" or "ca". */
+/* Returns true if a file for TLS is not configured, although a TLS address or another file for TLS
+ * is. Then path[] is the path of the key that needs the file, such as "listen[1]", and *ret_missing
+ * is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -477,8 +478,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Checks that no partition has the P_Key of the quarantine partition, because its members would
- * reach quarantined hosts. */
+/* Checks that no configured partition has the P_Key that quarantined hosts get. Otherwise the
+ * members of that partition would reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;

@@ -76,9 +76,8 @@ struct config_counters {
      * 1: the manager clears counters that have reached their maximum; 0: it never clears counters
      */
     uint32_t clear;
-    /*
-     * [counter] greatest increase within within_s that is not an error; 0: the counter is ignored
-     */
+    /* [counter] threshold: it is an error if the counter rises by this much within within_s
+     * seconds; 0: the counter is ignored */
     uint32_t most[FAB_COUNTERS];
 };
 

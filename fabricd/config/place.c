@@ -20,8 +20,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of keys in one mapping; no mapping of the schema has as many. The limit bounds the
- * time of the search for duplicate keys. */
+/* Maximum number of keys in one mapping. The schema has no mapping with so many keys. The limit
+ * bounds the time of the search for duplicate keys. */
 #define KEYS_MAX 64
 
 struct place_document {

@@ -53,8 +53,9 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    /* group: byte offset in struct raw of the pointer to the mapping, such as `subnet`. from:
-     * byte offset of the key's pointer in this mapping. */
+    /* Where the text of the key is. group: byte offset in struct raw of the pointer to the struct
+     * of a mapping, such as `subnet`. from: byte offset in that struct of the pointer to the text.
+     */
     size_t group, from;
     /* to: byte offset of the member in struct config. size: its size in bytes. */
     size_t to, size;

@@ -69,14 +69,15 @@ void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
-/* Upper bounds in microseconds, ascending. */
+/* upper bounds of the durations that loop_iterations.within counts, in us, ascending */
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
 /* The iterations since loop_run. Times are CPU time of the loop thread. */
 struct loop_iterations {
     uint64_t count, sum_us, longest_us;
     /* name of the work that took most of the longest iteration; NULL: none */
     const char *longest_what;
-    /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
+    /* within[i]: number of iterations that took longer than loop_iteration_bounds_us[i - 1] and at
+     * most loop_iteration_bounds_us[i] */
     uint64_t within[LOOP_ITERATION_BOUNDS];
     /* For each name that was passed to loop_at: how often the work with this name ran, and the
      * longest time that it took. */

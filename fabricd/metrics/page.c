@@ -99,9 +99,9 @@ static void add_phase_row(struct fab_text *to, const char *name, const char *suf
                        t->phase);
 }
 
-/* Writes a summary without quantiles: for each phase, how often it ended, and the sum of one of its
- * times. The time is the uint64_t at `offset` in struct sm_phase_time, in units of 1 / a_second
- * seconds. Phases whose sum is 0 are left out. */
+/* Writes a summary without quantiles: for each phase, how often the phase ended, and a total time.
+ * The total time is the uint64_t at `offset` in struct sm_phase_time, in units of 1 / a_second
+ * seconds. Phases whose total time is 0 are left out. */
 static void phase_summary(struct fab_text *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {

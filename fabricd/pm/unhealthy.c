@@ -22,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* Number of consecutive windows (counters.within) without a crossed threshold after which a link
- * has recovered. */
+/* A link has recovered if no counter crossed its threshold in this many consecutive windows
+ * (counters.within). */
 #define RECOVERED_AFTER 5
 /* maximum number of isolations that are requested in one timer tick */
 #define ACTS 8

@@ -44,8 +44,8 @@ struct conn {
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    /* the handling of received bytes was interrupted (RPC_TURN_US); take_in continues in the
-     * next iteration of the event loop */
+    /* true: the handling of received bytes was interrupted after RPC_TURN_US; take_in continues
+     * in the next iteration of the event loop */
     bool more;
     /* true: the connection is closed as soon as all pending bytes are sent */
     bool closing;
@@ -66,7 +66,7 @@ static void conn_close(struct conn *c)
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
-        /* the TLS layer sends close_notify, but does not wait for the client's */
+        /* the TLS layer sends close_notify, but does not wait for the close_notify of the client */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
         SSL_shutdown(c->ssl);
         ERR_clear_error();
@@ -86,8 +86,9 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection must be closed, unless bytes are received or sent
- * before: the end of the limit for the handshake, for stalled or for idle clients (limits.h). */
+/* Returns the time at which the connection exceeds a time limit (limits.h), unless bytes are
+ * received or sent before. There are limits for the handshake, for stalled clients and for idle
+ * clients. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))

@@ -41,9 +41,9 @@ extern const struct service service_fabric, service_sim, service_health, service
     service_reflection_alpha;
 
 /* Returns the published view. It is valid until the method returns or calls a function that can
- * begin a round. If the method takes a reference, the view is valid as long as this reference.
- * Returns NULL if no view is published yet; this function has then finished the call with an
- * error. */
+ * begin a round. If the method takes a reference, the view is valid until the reference is
+ * released. Returns NULL if no view is published yet; this function has then finished the call with
+ * an error. */
 struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */

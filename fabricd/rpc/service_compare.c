@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements CompareEngines. It reports the tables that each engine computes for the known fabric.
- * The worker thread runs one engine at a time, and sends its report before it starts the next
- * engine.
+ * The worker thread runs one engine at a time. The report of the engine is sent before the next
+ * engine starts.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -80,7 +80,8 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* Appends the reason why an engine failed to the member `passed`, as "fattree: irregular: ...". */
+/* An engine has failed: appends its name and the reason to the member `passed`, such as
+ * "fattree: irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
