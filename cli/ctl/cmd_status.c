@@ -226,6 +226,8 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     say_unresponsive(o, s);
     say_waiting(o, s);
     out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
+    out_text(o, "multicast_alarm", s->multicast_alarm[0] != '\0' ? "Multicast" : NULL, OUT_BAD,
+             s->multicast_alarm);
     out_record_end(o);
 }
 

@@ -76,6 +76,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/links/silent_poll.c \
 	%D%/links/state.h \
 	%D%/mcast/mcast.h \
+	%D%/mcast/joint_proof.c \
 	%D%/mcast/mft_proof.c \
 	%D%/mcast/mft_writes.c \
 	%D%/mcast/multicast.c \

@@ -124,6 +124,8 @@ struct sm_status {
     uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
+    /* What is wrong with the multicast trees; "": nothing. */
+    char multicast_alarm[1280];
     /* Why the manager writes no new tables; "": no alarm. */
     char alarm[1280];
     uint64_t uptime_us;
@@ -328,8 +330,11 @@ struct sm_multicast_status {
     /* MFTs are being written or wait to be written. */
     bool pending;
     uint64_t writes; /* MFT blocks written since the start */
+    bool spanning;   /* all trees follow one spanning tree */
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
+/* Writes what is wrong with the multicast trees; "" if nothing is. */
+void sm_multicast_alarm(const struct sm *s, char *text, size_t len);
 /* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
 struct sm_mft_copy;
 /* Makes such a copy. Returns OK; NOT_FOUND if no groups are known yet; or NOMEM. */

@@ -609,6 +609,55 @@ START_TEST(tables_in_switches_are_verified)
 }
 END_TEST
 
+/* Checks that the 25 hosts get all packets, and that no packets can deadlock. */
+static void assert_free(struct lab *lab)
+{
+    struct fab_multicast_verdict v = verified(lab);
+    struct sm_status status;
+    ck_assert_int_eq(v.kind, FAB_OK);
+    ck_assert(v.with_unicast && v.together);
+    ck_assert_uint_eq(v.members, 25);
+    sm_get_status(lab->sm, &status);
+    ck_assert_str_eq(status.multicast_alarm, "");
+    fab_verify_multicast_fini(&v);
+}
+
+/* On a torus, trees of shortest paths and the unicast routes have a joint cycle. The manager uses a
+ * spanning tree without one, from the first write on and after faults. */
+START_TEST(no_deadlock_on_a_torus)
+{
+    struct lab lab;
+    struct fab_torus_spec spec = {.dimensions = 2, .size = {5, 5}, .hosts = 1, .parallel = 1};
+    struct fab_builder *b;
+    struct sm_multicast_status status;
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
+    lab_bring_up(&lab, b, NULL);
+    lab_run(&lab, 3, is_written, "the groups of the configuration");
+    const struct fab_fabric *f = fab_sim_fabric(lab.sim);
+    for (uint32_t node = 0; node < f->node_count; node++)
+        if (!fab_fabric_node_is_switch(f, node))
+            join_in_lab(&lab, f->nodes[node].desc, 0);
+    lab_run(&lab, 3, is_written, "the joins");
+    assert_free(&lab);
+    sm_get_multicast(lab.sm, &status);
+    ck_assert(status.spanning);
+    for (uint32_t sw = 0; sw < 3; sw++) {
+        uint8_t num = 1;
+        while (
+            !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, num))))
+            num++;
+        transport_sim_tell_time(lab.sim_transport);
+        ck_assert_int_eq(fab_sim_unlink(lab.sim, sw, num), FAB_OK);
+        transport_sim_kick(lab.sim_transport);
+        lab_run_for(&lab, 1);
+        lab_run(&lab, 30, is_written, "the trees after a fault");
+        assert_free(&lab);
+    }
+    ck_assert_uint_eq(lab_count_events(&lab, "multicast-deadlock"), 0);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- time ---------------------------------------------------------------------------------------
  */
 
@@ -789,12 +838,14 @@ int main(void)
     TCase *tree = tcase_create("tree"), *random = tcase_create("random");
     TCase *restart = tcase_create("restart");
     tcase_set_timeout(tree, 1200);
+    tcase_set_timeout(restart, 120);
     tcase_set_timeout(random, 1200);
     tcase_add_test(tree, each_reaches_each_once_on_a_fat_tree);
     tcase_add_test(random, each_reaches_each_once_on_a_random_fabric);
     tcase_add_test(restart, groups_and_tables_survive_a_restart);
     tcase_add_test(restart, an_unproved_tree_is_not_written);
     tcase_add_test(restart, tables_in_switches_are_verified);
+    tcase_add_test(restart, no_deadlock_on_a_torus);
     TCase *time = tcase_create("time");
     tcase_add_test(time, tables_are_cleared_when_the_last_full_member_was_absent_for_long);
     tcase_add_test(time, one_unanswered_request_names_no_switch);

@@ -27,6 +27,7 @@ struct sm_mft_proof {
     /* Bitset of the MLID groups (32 MLIDs each) that the task proves. */
     uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
+    struct sm_joint_proof joint;
     struct fab_multicast_verdict verdict;
     char *text; /* the first failure; NULL: none */
     int status;
@@ -210,14 +211,21 @@ static void work(void *ctx, struct loop_task *task)
 {
     struct sm_mft_proof *p = ctx;
     (void)task;
+    p->status = sm_joint_compute(&p->joint);
+    if (p->status != FAB_OK)
+        return;
     const struct fab_verify_multicast_input in = {.fabric = p->fabric,
                                                   .mft = &p->sealed.tables,
                                                   .member = p->sealed.member,
                                                   .lid = p->sealed.lid,
                                                   .lids = p->sealed.lids,
-                                                  .groups = p->groups};
+                                                  .groups = p->groups,
+                                                  .unicast = p->joint.channels,
+                                                  .keep = true};
     p->status = fab_verify_multicast(&in, &p->verdict);
-    if (p->status == FAB_OK && p->verdict.kind != FAB_OK)
+    if (p->status == FAB_OK)
+        p->status = sm_joint_guide(&p->joint, &p->verdict);
+    if (p->status == FAB_OK && (p->verdict.kind != FAB_OK || p->verdict.cycle.kind != FAB_OK))
         (void)fab_verify_multicast_text(p->fabric, &p->verdict, &p->text);
 }
 
@@ -226,6 +234,7 @@ static void work(void *ctx, struct loop_task *task)
 static void proof_free(struct sm_mft_proof *p)
 {
     sm_mft_sealed_fini(&p->sealed);
+    sm_joint_proof_fini(&p->joint);
     fab_verify_multicast_fini(&p->verdict);
     fab_fabric_unref(p->fabric);
     free(p->text);
@@ -242,11 +251,32 @@ static void report(struct sm_multicast *m, struct sm_mft_proof *p)
     }
     if (known)
         return;
-    size_t len = p->text ? strlen(p->text) : 0;
-    if (len > 0 && p->text[len - 1] == '\n')
-        p->text[len - 1] = 0;
     event_emit(m->s->in.bus, multicast_unproved, .subject = "fabric", .trees = v->failed,
                .witness = p->text ? p->text : "none");
+}
+
+/* Makes one line of the text. */
+static void join_lines(char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    if (len > 0 && text[len - 1] == '\n')
+        text[len - 1] = 0;
+    for (char *c = text ? strchr(text, '\n') : NULL; c; c = strchr(c, '\n'))
+        *c = ';';
+}
+
+/* Plans the writes of the groups that passed the proof. */
+static int take_proved(struct sm *s, struct sm_mft_proof *p)
+{
+    struct sm_multicast *m = s->mcast;
+    fab_target_blocks_fini(&m->proved);
+    m->proved = p->sealed.tables;
+    p->sealed.tables = (struct fab_blocks){0};
+    for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
+        m->proved_groups[i] = p->groups[i] & ~m->refuted[i];
+        m->open[i] &= ~(p->groups[i] & m->refuted[i]);
+    }
+    return sm_is_master(s) ? sm_mfts_plan_proved(s) : FAB_OK;
 }
 
 static void done(void *owner, void *ctx)
@@ -256,16 +286,13 @@ static void done(void *owner, void *ctx)
     struct sm_mft_proof *p = ctx;
     m->proving = NULL;
     int r = p->status;
-    if (r == FAB_OK) {
+    bool again = false;
+    join_lines(p->text);
+    if (r == FAB_OK)
+        r = sm_joint_done(s, &p->joint, p->groups, &p->verdict, p->text ? p->text : "none", &again);
+    if (r == FAB_OK && !again) {
         report(m, p);
-        fab_target_blocks_fini(&m->proved);
-        m->proved = p->sealed.tables;
-        p->sealed.tables = (struct fab_blocks){0};
-        for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
-            m->proved_groups[i] = p->groups[i] & ~m->refuted[i];
-            m->open[i] &= ~(p->groups[i] & m->refuted[i]);
-        }
-        r = sm_is_master(s) ? sm_mfts_plan_proved(s) : FAB_OK;
+        r = take_proved(s, p);
     }
     proof_free(p);
     sm_multicast_planned(s, r);
@@ -306,10 +333,11 @@ int sm_mfts_prove(struct sm *s, const uint64_t *open)
     struct sm_mft_proof *p = calloc(1, sizeof(*p));
     if (!p)
         return FAB_E_NOMEM;
+    sm_joint_lend(m, &p->joint);
     choose(m, open, p->groups);
     int r = sm_mft_seal(m, p->groups, &p->sealed);
     if (r != FAB_OK) {
-        free(p);
+        proof_free(p);
         return r;
     }
     p->fabric = fab_fabric_ref(m->fabric);

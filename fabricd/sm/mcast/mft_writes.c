@@ -121,7 +121,9 @@ int sm_mfts_plan_proved(struct sm *s)
         m->open[i] &= ~groups[i];
     if (r != FAB_OK || !m->busy)
         plan_fini(m);
-    if (r == FAB_OK && !m->busy && any(m->open))
+    memcpy(groups, m->open, sizeof(groups));
+    sm_joint_add_open(m, groups);
+    if (r == FAB_OK && !m->busy && any(groups))
         sm_multicast_kick(s); /* the next groups */
     else if (!m->busy && !m->unresponsives)
         m->retry_us = RETRY_US;
@@ -133,17 +135,20 @@ int sm_mfts_plan_proved(struct sm *s)
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    uint64_t changed[FAB_MFT_GROUPS / 64] = {0};
+    uint64_t changed[FAB_MFT_GROUPS / 64] = {0}, wanted[FAB_MFT_GROUPS / 64];
     if (m->proving)
         return FAB_OK;
     fab_mcast_trees_take_changed(m->groups->trees, changed);
+    sm_joint_renew(s);
     bool ready = false;
     for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++) {
         m->open[i] |= changed[i];
         m->proved_groups[i] &= ~changed[i];
         ready |= (m->open[i] & m->proved_groups[i]) != 0;
     }
-    return ready || !any(m->open) ? sm_mfts_plan_proved(s) : sm_mfts_prove(s, m->open);
+    memcpy(wanted, m->open, sizeof(wanted));
+    sm_joint_add_open(m, wanted);
+    return ready || !any(wanted) ? sm_mfts_plan_proved(s) : sm_mfts_prove(s, wanted);
 }
 
 int sm_mfts_go_on(struct sm *s)

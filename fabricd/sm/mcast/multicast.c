@@ -12,6 +12,7 @@
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -445,6 +446,7 @@ void sm_multicast_fini(struct sm *s)
         return;
     loop_tasks_orphan(&m->tasks);
     drop_read(m);
+    sm_joint_drop(m);
     fab_mcast_groups_free(m->made);
     sm_stored_groups_fini(&m->stored);
     fab_fabric_unref(m->fabric);
@@ -506,7 +508,8 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number)
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
 {
     const struct sm_multicast *m = s->mcast;
-    *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || m->proving || !m->groups,
+    *ret = (struct sm_multicast_status){.pending = m->busy || m->stale || m->proving ||
+                                                   !m->groups || loop_timer_pending(m->timer),
                                         .writes = m->writes};
     if (!m->groups)
         return;
@@ -519,5 +522,19 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
     ret->room = fab_mcast_trees_room(m->groups->trees, &sw);
     ret->smallest = sw != FAB_NONE ? fab_mcast_trees_net(m->groups->trees)->guid[sw] : 0;
     ret->unresponsive = m->unresponsives;
+    ret->spanning = fab_mcast_trees_have_guide(m->groups->trees);
     ret->absent = (uint32_t)m->absents;
+}
+
+void sm_multicast_alarm(const struct sm *s, char *text, size_t len)
+{
+    const struct sm_multicast *m = s->mcast;
+    text[0] = 0;
+    if (fab_base_bits_count(m->refuted, FAB_MFT_GROUPS) > 0)
+        snprintf(text, len,
+                 "multicast trees failed the verification and are not written; see the "
+                 "event multicast-unproved and 'fabricctl route verify'");
+    else if (m->joint.deadlock)
+        snprintf(text, len, "unicast and multicast packets together can deadlock: %s",
+                 m->joint.witness);
 }

@@ -9,6 +9,7 @@
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/plan/mft_writes.h"
 #include "libfabmgr/sa/aliases.h"
+#include "libfabmgr/spanning/spanning.h"
 #include "libfabmgr/verify/multicast.h"
 
 /* A member whose port is not in the fabric. */
@@ -26,6 +27,20 @@ struct sm_stored_groups {
     size_t members;
     /* The alias GUIDs of ports, by which members with an alias GUID are found. */
     struct fab_sa_aliases aliases;
+};
+/* The proof of all trees together with the unicast tables (joint_proof.c). */
+struct sm_joint {
+    /* The view whose unicast tables count; NULL: none. `channels` has the dependencies of its
+     * unicast packets and of the trees that were proved with them. NULL: not known; or a worker
+     * task has them. */
+    struct fab_view *view;
+    struct fab_verify_channels *channels;
+    uint64_t
+        open[FAB_MFT_GROUPS / 64]; /* bitset of the MLID groups that were not proved with them */
+    bool guide_tried; /* a spanning tree was made, or tried, for these unicast tables */
+    bool cycle;       /* a proof with these unicast tables found a cycle */
+    bool deadlock;    /* the last complete proof found a cycle, which an event has reported */
+    char witness[1024];
 };
 struct sm_multicast {
     struct sm *s;
@@ -65,6 +80,7 @@ struct sm_multicast {
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
+    struct sm_joint joint;
 
     /* Members of mft_writes.c. Switch ids are those of struct fab_mcast_net. */
     /* MFT blocks that switches are known to hold. */
@@ -129,6 +145,32 @@ int sm_mfts_prove(struct sm *s, const uint64_t *open);
 /* Forgets the results of all proofs. Call this function before the switch ids of the trees
  * change. */
 void sm_mfts_unprove(struct sm_multicast *m);
+
+/* Functions of joint_proof.c. */
+struct sm_joint_proof { /* what the worker task needs; all bytes 0: trees are proved alone */
+    struct fab_view *view;
+    struct fab_verify_channels *channels;
+    uint16_t sls;   /* bitset of the SLs of all groups */
+    bool may_guide; /* a cycle lets the task make a spanning tree */
+    struct fab_mcast_guide guide;
+};
+/* Call this function before a plan of writes. If the unicast tables are new, all trees have to be
+ * proved again. */
+void sm_joint_renew(struct sm *s);
+void sm_joint_drop(struct sm_multicast *m);
+/* Adds to the bitset the MLID groups that were not proved with the unicast tables. */
+void sm_joint_add_open(const struct sm_multicast *m, uint64_t groups[FAB_MFT_GROUPS / 64]);
+/* Moves to the worker task what it needs. */
+void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
+/* The worker task calls sm_joint_compute before the proof, and sm_joint_guide after it. Both return
+ * NOMEM. */
+int sm_joint_compute(struct sm_joint_proof *p);
+int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
+void sm_joint_proof_fini(struct sm_joint_proof *p);
+/* Takes the result of a proof of these MLID groups. *ret_again: the trees have changed and must be
+ * proved again. Returns NOMEM. */
+int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups,
+                  const struct fab_multicast_verdict *v, const char *witness, bool *ret_again);
 
 /* Functions of mft_writes.c. */
 /* Plans the MFT writes of the MLID groups whose trees passed the proof. Returns OK or NOMEM. */

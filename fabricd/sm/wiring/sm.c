@@ -205,6 +205,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .traps = sm_trap_counts(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
+    sm_multicast_alarm(s, ret->multicast_alarm, sizeof(ret->multicast_alarm));
     sm_apply_get_status(s, ret);
     sm_scrub_get_status(s, ret);
 }
