@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: sockets (plain Unix, or TLS) that carry one gRPC connection each. */
+/* Connections of clients. Each has a socket (a Unix socket, or TLS) and one gRPC connection. */
 #ifndef FABRICD_RPC_CONN_H
 #define FABRICD_RPC_CONN_H
 

@@ -90,9 +90,9 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* If the configured engine is "auto" and links are missing from the topology, compares the
- * report of engine chain[taken] with those of the later engines of the chain, and keeps the
- * report of the best engine. Returns false if the study has failed or was stopped. */
+/* The report has the tables of engine number `taken` of the chain. If the configured engine is
+ * "auto" and links are missing from the topology, replaces them by the best tables of this and the
+ * later engines (fab_study_choose_engine). Returns false if the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
