@@ -4,6 +4,7 @@
  * plans as devices do (and as ibsim does: states advance by one step, and some fields are not
  * kept).
  */
+#include "libfabmgr/plan/lft_early.h"
 #include "libfabmgr/plan/observed_move.h"
 #include "tests/unit/routing.h"
 
@@ -631,7 +632,43 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
     ck_assert_uint_eq(want.neighbor_mtu, 3);
     ck_assert_uint_eq(want.op_vls, 1);
+    /* the MTU of the other end is unknown: NeighborMTU stays */
+    uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
+    fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
+    fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.neighbor_mtu, 1);
     world_fini(&w);
+}
+END_TEST
+
+/* Switch 0 has an ISL on one of its ports only. The ISL carries traffic if both ends are Armed or
+ * Active. */
+START_TEST(a_switch_is_joined_by_an_isl_on_any_port)
+{
+    for (uint32_t hosts = 0; hosts < 4; hosts++) {
+        struct drawing *d = draw_new();
+        draw_switch(d, hosts + 1);
+        draw_switch(d, 4);
+        draw_hosts(d, 0, hosts);
+        draw_cable(d, 0, 1);
+        struct fab_fabric *f = draw_done(d);
+        uint32_t isl = FAB_NONE;
+        for (uint32_t port = 0; port < f->port_count; port++) {
+            struct fab_port_info *info = &fab_fabric_edit_port(f, port)->info;
+            if (fab_fabric_port_is_up(f, port))
+                info->port_state = FAB_STATE_ACTIVE;
+            uint32_t peer = fab_fabric_peer_node(f, port);
+            if (fab_fabric_port(f, port)->node == 0 && peer == 1)
+                isl = port;
+        }
+        ck_assert_uint_ne(isl, FAB_NONE);
+        ck_assert_uint_eq(fab_fabric_port(f, isl)->num, f->nodes[0].num_ports);
+        ck_assert(fab_plan_lft_is_joined(f, 0));
+        fab_fabric_edit_port(f, isl)->info.port_state = FAB_STATE_INIT;
+        ck_assert(!fab_plan_lft_is_joined(f, 0));
+        fab_fabric_unref(f);
+    }
 }
 END_TEST
 
@@ -661,6 +698,7 @@ int main(void)
         knowledge_moves_by_guid,
         knowledge_moves_in_place,
         fields_fit_the_kind_of_port,
+        a_switch_is_joined_by_an_isl_on_any_port,
         references_are_counted,
     };
     Suite *suite = suite_create("plan");
