@@ -359,6 +359,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("recording");
     TCase *c = tcase_create("recording");
+    tcase_set_timeout(c, 60);
     tcase_add_test(c, header_round_trip);
     tcase_add_test(c, mads_round_trip);
     tcase_add_test(c, other_entries_round_trip);
