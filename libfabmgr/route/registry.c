@@ -78,10 +78,11 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
     }
     for (const char *name = text; status == FAB_OK;) {
         name += strspn(name, " ");
-        size_t len = strcspn(name, " ,");
-        status = add_name(&chain, name, len, why, why_len);
+        size_t len = strcspn(name, ","), trimmed = len;
+        while (trimmed > 0 && name[trimmed - 1] == ' ')
+            trimmed--;
+        status = add_name(&chain, name, trimmed, why, why_len);
         name += len;
-        name += strspn(name, " ");
         if (*name != ',')
             break;
         name++;

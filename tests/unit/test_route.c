@@ -388,6 +388,9 @@ START_TEST(chains_are_tried_in_their_order)
     ck_assert_int_eq(fab_route_chain_parse("updn, ftree", &chain, why, sizeof(why)),
                      FAB_E_NOT_FOUND);
     ck_assert_str_eq(why, "ftree");
+    ck_assert_int_eq(fab_route_chain_parse("fattree updn ", &chain, why, sizeof(why)),
+                     FAB_E_NOT_FOUND);
+    ck_assert_str_eq(why, "fattree updn");
     ck_assert_int_eq(fab_route_chain_parse("", &chain, why, sizeof(why)), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_route_chain_parse("updn,", &chain, why, sizeof(why)), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_route_chain_parse("updn,updn,updn,updn,updn,updn,updn,updn,updn,updn,updn,"
