@@ -91,7 +91,7 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
 {
     out_keys(o, &m->base,
              "cases computed plans running memory memory_allowed working_memory blocks_per_second "
-             "rate_measured current_load current kept cpu_percent cpu_us");
+             "rate_measured current_load current kept cpu_percent cpu_us waits_for");
 }
 
 /* Writes the progress of the computation of contingency plans in percent, and what it does now.
@@ -99,10 +99,13 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
 static void progress_of(const Fabric__V1__ContingencySummary *m, char text[SHOW_LEN])
 {
     text[0] = '\0';
+    bool waits = m->waits_for[0] != '\0';
     if (m->running && m->cases > 0)
-        snprintf(text, SHOW_LEN, " (%u %%; %s)", (uint32_t)((uint64_t)m->current * 100 / m->cases),
-                 m->computed < m->cases ? "computing cases, likely ones and switches first"
-                                        : "checking the plans of earlier tables");
+        snprintf(text, SHOW_LEN, " (%u %%; %s%s)",
+                 (uint32_t)((uint64_t)m->current * 100 / m->cases), waits ? "waiting for " : "",
+                 waits                    ? m->waits_for
+                 : m->computed < m->cases ? "computing cases, likely ones and switches first"
+                                          : "checking the plans of earlier tables");
 }
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)

@@ -117,6 +117,7 @@ static Fabric__V1__ContingencySummary *summary(struct answer *a, const struct sm
     m->kept = c->kept;
     m->cpu_percent = c->percent;
     m->cpu_us = c->cpu_us;
+    m->waits_for = answer_text(a, c->waits_for);
     return m;
 }
 

@@ -47,6 +47,9 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/trap_limit.c \
 	%D%/core/trap_violation.c \
 	%D%/fault/contingency.c \
+	%D%/fault/contingency_report.c \
+	%D%/fault/contingency_slice.c \
+	%D%/fault/contingency_slice.h \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \
 	%D%/fault/lost_switch.c \

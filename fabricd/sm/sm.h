@@ -210,6 +210,8 @@ struct sm_contingencies {
     uint32_t current, kept;
     /* Some plans are not yet computed or checked for the active tables. */
     bool under_way;
+    /* What the computation waits for, for example "the background proof"; "": it does not wait. */
+    const char *waits_for;
     /* Limit of the CPU time of the computation, in percent of one core. */
     uint32_t percent;
     uint64_t cpu_us; /* processor time of the computation so far */

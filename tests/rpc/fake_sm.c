@@ -447,7 +447,8 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
                                      .under_way = true,
                                      .rate = 2000,
                                      .rate_measured = true,
-                                     .load = 8};
+                                     .load = 8,
+                                     .waits_for = "the background proof"};
     ret->all = s->ahead.network != NULL ? &s->ahead : NULL;
     ret->cases = (uint32_t)s->ahead.cases;
     ret->current = (uint32_t)s->ahead.current;

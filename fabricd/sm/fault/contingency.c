@@ -6,9 +6,10 @@
  * (sm_contingency_lookup).
  *
  * A worker task computes contingencies while no round runs. It reads a version of the tables that
- * does not change when a local repair makes new tables. The task runs in slices of SLICE_US of
- * processor time. After each slice the worker pauses for so long that the computation takes at most
- * contingency.cpu percent of one core. A trap ends the slice at once (sm_contingency_yield).
+ * does not change when a local repair makes new tables. The task runs in slices of a few
+ * milliseconds (contingency_slice.c). After each slice the worker pauses for so long that the
+ * computation takes at most contingency.cpu percent of one core. A trap ends the slice at once
+ * (sm_contingency_yield).
  *
  * After a local repair, a targeted sweep or a rebalance, the plans are brought up to date with the
  * new state of the repair session. The plans that the change does not touch stay. The others are
@@ -21,112 +22,23 @@
  * of later cases.
  */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/sm/fault/contingency_slice.h"
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
 /* The computation starts this long after the end of a round. */
 #define QUIET_US 1000000u
-#define SLICE_US 4000u
 /* Minimum pause between two slices; in virtual time, always this pause. */
 #define PAUSE_US 4000u
 /* The pause between two slices while the background proof runs (apply/reproof.c). */
 #define PROOF_PAUSE_US 20000u
-#define SLICE_CASES 64
 /* A plan is kept only if it takes at most 1 / PLAN_SHARE of contingency.memory. */
 #define PLAN_SHARE 8
-/* Assumed rate of LFT writes in blocks per second, until reroutes have shown the real rate. */
-#define WRITE_RATE 25000
-
-struct sm_contingency_job {
-    struct fab_repair_contingency_maker *maker;
-    /* A newer state of the repair session, which the task gives to the maker before anything else.
-     * NULL: the maker has the newest state. */
-    struct fab_repair *later;
-    struct fab_lft tables; /* the tables of `later` */
-    /* The maker returns plans and not only figures, because contingency.memory may have room for
-     * them. */
-    bool keep;
-    /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
-    bool timed;
-    /* The loop thread sets `stop` to a value other than 0 to end the slice. */
-    int stop;
-    /* [SLICE_CASES] plans of the next cases that were made for an earlier state of the session;
-     * NULL: there is no such plan */
-    struct fab_repair_stored_plan *earlier[SLICE_CASES];
-    /* The state of the session (its number of commits) for which each of these plans is valid. */
-    uint64_t valid_at[SLICE_CASES];
-    struct fab_repair_contingency made[SLICE_CASES];
-    uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
-    /* Number of cases that this slice has handled, and lengths of made[] and confirmed[]. */
-    uint32_t cases, count, confirms;
-    uint64_t cpu_ns;
-    bool strays; /* the maker cannot follow `later` */
-    int status;  /* NOT_FOUND: all contingencies are computed */
-};
-
-/* ---- on the worker --------------------------------------------------------------------------- */
-
-static void make_one(struct sm_contingency_job *j)
-{
-    const struct fab_repair_stored_plan *plan = j->earlier[j->cases];
-    uint32_t row = fab_repair_contingency_peek(j->maker, 0);
-    j->status = plan ? fab_repair_contingency_recheck(j->maker, plan, j->valid_at[j->cases])
-                     : FAB_E_NOT_FOUND;
-    if (j->status == FAB_OK) {
-        j->confirmed[j->confirms++] = row;
-    } else {
-        j->status = fab_repair_contingency_next(j->maker, j->keep, &j->made[j->count]);
-        j->count += j->status == FAB_OK;
-    }
-    j->cases += j->status == FAB_OK;
-}
-
-static bool slice_is_over(const struct sm_contingency_job *j, uint64_t start_ns)
-{
-    return j->status != FAB_OK || __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0 ||
-           (j->timed && clock_cpu_ns() - start_ns >= SLICE_US * UINT64_C(1000));
-}
-
-static void work(void *ctx, struct loop_task *task)
-{
-    struct sm_contingency_job *j = ctx;
-    uint64_t start_ns = clock_cpu_ns();
-    (void)task;
-    if (j->later) {
-        j->status = fab_repair_contingency_follow(j->maker, j->later, &j->tables);
-        j->strays = j->status == FAB_E_INVAL;
-        j->later = NULL;
-    }
-    for (unsigned i = 0; i < SLICE_CASES && !slice_is_over(j, start_ns); i++) {
-        if (!fab_repair_contingency_prepare(j->maker))
-            make_one(j);
-        /* Gives the processor to the loop thread, which may have to handle a fault. */
-        (void)sched_yield();
-    }
-    if (j->status == FAB_E_BUSY)
-        j->status = FAB_OK;
-    j->cpu_ns = clock_cpu_ns() - start_ns;
-}
-
-static void job_free(struct sm_contingency_job *j)
-{
-    for (uint32_t i = 0; i < j->count; i++)
-        fab_repair_stored_plan_unref(j->made[i].plan);
-    for (uint32_t i = 0; i < SLICE_CASES; i++)
-        fab_repair_stored_plan_unref(j->earlier[i]);
-    fab_repair_contingency_end(j->maker);
-    fab_repair_free(j->later);
-    fab_target_lft_fini(&j->tables);
-    free(j);
-}
-
-/* ---- on the loop ----------------------------------------------------------------------------- */
 
 static size_t budget(const struct sm *s)
 {
@@ -240,7 +152,7 @@ static void done(void *owner, void *ctx)
         drop(a);
     else
         finish(s, j->status);
-    job_free(j);
+    sm_contingency_job_free(j);
     if (!loop_timer_pending(a->timer))
         /* The repair session may have changed while the task ran. */
         sm_contingency_prepare(s);
@@ -249,7 +161,7 @@ static void done(void *owner, void *ctx)
 static void drop_job(void *owner, void *ctx)
 {
     (void)owner;
-    job_free(ctx);
+    sm_contingency_job_free(ctx);
 }
 
 /* Gives the worker task the plans that the next cases have from an earlier state of the session. */
@@ -273,7 +185,8 @@ static const struct fab_lft *session_tables(struct sm *s)
  * session, or NULL. Returns OK or NOMEM. */
 static int go_on(struct sm *s, struct fab_repair *later)
 {
-    static const struct loop_task_ops ops = {"computing contingencies", work, done, drop_job};
+    static const struct loop_task_ops ops = {"computing contingencies", sm_contingency_work, done,
+                                             drop_job};
     struct sm_contingency_state *a = &s->fault->contingency;
     struct sm_contingency_job *j = calloc(1, sizeof(*j));
     if (!j) {
@@ -450,62 +363,4 @@ void sm_contingency_fini(struct sm *s)
 {
     drop(&s->fault->contingency);
     loop_timer_free(s->fault->contingency.timer);
-}
-
-/* ---- queries --------------------------------------------------------------------------------- */
-
-void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
-{
-    const struct sm_contingency_state *a = &s->fault->contingency;
-    uint32_t rate = sm_table_write_rate(s);
-    *ret = (struct sm_contingencies){
-        .budget = budget(s),
-        .rate = rate > 0 ? rate : WRITE_RATE,
-        .rate_measured = rate > 0,
-        .percent = s->in.config->contingency_cpu,
-        .cpu_us = a->cpu_ns / 1000,
-    };
-    if (!sm_repair_ready(s) ||
-        !fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state))
-        return;
-    bool follows = fab_repair_contingencies_follows(&a->all, sm_repair_session_of(s)->state);
-    ret->all = &a->all;
-    ret->cases = (uint32_t)a->all.cases;
-    ret->current = follows ? (uint32_t)a->all.current : 0;
-    ret->kept = follows ? a->kept : 0;
-    ret->load = a->load;
-    ret->under_way = !follows || !a->complete;
-    ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
-}
-
-/* Returns the id in the snapshot of a port of the repair session. */
-static uint32_t port_now(const struct sm *s, uint32_t port)
-{
-    const struct fab_repair_session *t = sm_repair_session_of(s);
-    return port != FAB_NONE
-               ? fab_repair_idmap_to_current(&t->idmap, t->baseline, s->model.fabric, port)
-               : FAB_NONE;
-}
-
-void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
-                        struct fab_repair_contingency *ret)
-{
-    *ret = *row;
-    ret->busiest = port_now(s, row->busiest);
-    ret->id =
-        row->is_switch ? sm_repair_session_of(s)->idmap.to_current[row->id] : port_now(s, row->id);
-    ret->peer = port_now(s, row->peer);
-}
-
-const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
-                                                       uint32_t id)
-{
-    const struct fab_repair_session *t = sm_repair_session_of(s);
-    struct sm_contingencies all;
-    sm_get_contingencies(s, &all);
-    if (!all.all || (is_switch && id >= s->model.fabric->switch_count))
-        return NULL;
-    return is_switch ? fab_repair_contingencies_switch(all.all, t->idmap.to_baseline[id])
-                     : fab_repair_contingencies_link(
-                           all.all, fab_repair_session_port(t, s->model.fabric, id));
 }
