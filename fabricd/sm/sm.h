@@ -53,7 +53,8 @@ int sm_reload(struct sm *s);
 #define SM_REROUTE_BOUNDS 14
 /* Upper bounds in microseconds, ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* How long the reroutes that wrote tables took, since the manager started. */
+/* Durations of the reroutes since the manager started. Reroutes that wrote no tables do not
+ * count. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
@@ -172,9 +173,10 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
  * endport and whose writes must not be delayed. fn NULL removes the listener. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the only listener for the notices of devices (IBA 13.4.8.2). The listener is called while
- * this manager is master. Before each call, the manager checks that the device can issue the
- * notice, and reads the device. If `wanted` returns false, it neither reads the device nor calls
- * the listener. fn NULL removes the listener. */
+ * this manager is master. Before each call, the manager checks that this kind of device can
+ * issue the notice, and reads PortInfo of the device to confirm its LID. If `wanted` returns
+ * false, the manager neither reads PortInfo nor calls the listener. fn NULL removes the
+ * listener. */
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
@@ -221,16 +223,16 @@ struct sm_contingencies {
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
     uint32_t rate; /* LFT blocks written per second */
-    /* The rate was measured in reroutes; false: an assumed rate. */
+    /* `rate` was measured in earlier reroutes. False: `rate` is assumed. */
     bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
 /* Notes that a link had errors. The link is named by the port at one of its ends. Its contingency
  * plan is among the first that are computed. */
 void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
-/* Copies the entry of a contingency plan to *ret, with node and port ids of the published view. An
- * id becomes FAB_NONE if the node or port has left the fabric. The copy points to the plan of the
- * original. */
+/* Copies the entry of a contingency plan to *ret, with node and port ids of the published view.
+ * An id becomes FAB_NONE if the node or port has left the fabric. *ret and `row` point to the
+ * same plan. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
 /* Returns the contingency plan for the failure of a switch (is_switch), or of the link at a port.
@@ -310,8 +312,9 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
 /* Returns the multicast groups. They are valid until the caller returns to the loop. NULL: not
  * known yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
-/* Sets the only listener that is called after a multicast group was created and before a group is
- * deleted. The member fields of `group` are 0. fn NULL removes the listener. */
+/* Sets the only listener that is called after a multicast group was created and before a group
+ * is deleted. The fields of `group` that describe a single member (PortGID, JoinState,
+ * ProxyJoin) are 0. fn NULL removes the listener. */
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* Returns the contents of a block of a switch's MFT: 32 port masks, or NULL if they are not known.
@@ -339,13 +342,14 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 void sm_multicast_alarm(const struct sm *s, char *text, size_t len);
 /* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
 struct sm_mft_copy;
-/* Makes such a copy. Returns OK; NOT_FOUND if no groups are known yet; or NOMEM. */
+/* Makes a copy of the known MFT blocks and of the members of the groups. Returns OK; NOT_FOUND
+ * if no groups are known yet; or NOMEM. */
 int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret);
 void sm_mft_copy_free(struct sm_mft_copy *c); /* c may be NULL */
-/* Verifies the copy, and the channel dependencies of its packets together with those of the unicast
- * tables. Leaves out the dependencies if the unicast tables are for another fabric. Any
- * thread may call this function. Returns what fab_verify_multicast returns. sm_mft_copy_text works
- * as fab_verify_multicast_text. */
+/* Verifies the multicast trees in the copy, and the channel dependencies of multicast and
+ * unicast packets together. Does not check the dependencies if the unicast tables are for
+ * another fabric. Any thread may call this function. Returns what fab_verify_multicast returns.
+ * sm_mft_copy_text works as fab_verify_multicast_text. */
 int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
                        struct fab_multicast_verdict *ret);
 int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
@@ -396,7 +400,7 @@ enum sm_unapproved_effect {
 struct sm_unapproved {
     struct fab_unapproved what;
     uint8_t effect; /* enum sm_unapproved_effect */
-    /* The manager has reset the link of the device since it found the device here. */
+    /* The manager has reset the link of the device since a sweep found the device at this place. */
     bool reset;
     /* Unix time in microseconds at which a sweep first found the device at this place. */
     int64_t since_us;
@@ -440,26 +444,29 @@ struct sm_key_status {
     /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
      * adapter or router. */
     uint32_t ports;
-    /* Number of these ports that are known to have the current M_Key. */
+    /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;
-    /* Number of these ports that are known to have another M_Key, which will be replaced. */
+    /* Number of ports in the fabric that are known to have another M_Key, which will be
+     * replaced. */
     uint32_t previous;
-    /* Number of ports whose key is not known, or that did not answer when it was changed. */
+    /* Number of ports in the fabric whose M_Key is not known, or that did not answer when the
+     * manager changed it. */
     uint32_t unknown;
     /* Number of ports outside of the fabric that may have the previous key. */
     uint32_t absent;
-    /* Names of some ports of `previous` and `unknown`, separated by commas. */
+    /* Names of some of the ports that `previous` and `unknown` count, separated by commas. */
     char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
 /* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key
- * file, and requests the change of all ports. If give_up is true, ports outside of the fabric
- * that may still have the previous key do not prevent the rotation.
+ * file, and requests a round that writes the new key to all ports. If give_up is true, ports
+ * outside of the fabric that may still have the previous key do not prevent the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
- * Returns DENIED if another manager is master, or would not learn the new key. Returns BUSY if
- * no fabric is known yet, a sweep runs, or the last rotation is not complete. Returns EXISTS if
- * ports outside of the fabric would be lost and give_up is false. Also returns IO or NOMEM. */
+ * Returns DENIED if another manager is master, or if another manager is present or configured,
+ * because it would not learn the new key. Returns BUSY if no fabric is known yet, a sweep runs, or
+ * the last rotation is not complete. Returns EXISTS if ports outside of the fabric would be lost
+ * and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

@@ -46,7 +46,8 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
 }
 
 /* Marks the tables of a switch as unknown in two cases: its LinearFDBTop changed since the last
- * sweep, because it was reset; or it was silent, and did not get the writes of that time. */
+ * sweep, because it was reset; or it was silent, and answers again, so it may have missed writes
+ * in the meantime. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -113,8 +114,9 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
-/* Returns whether new tables may reach more pairs: the active tables lose pairs, perhaps because of
- * the entries of a silent switch, and a silent switch answers again. */
+/* Returns whether new tables may pass the verification, which the active tables do not pass. The
+ * entries of a silent switch may be the cause, so new tables are worth a try when a silent
+ * switch answers again. */
 static bool can_do_better(const struct sm_model *m, const struct fab_fabric *now)
 {
     uint32_t i = 0;

@@ -53,17 +53,18 @@ struct sm_model {
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
     struct fab_view *view; /* the published view; NULL: none yet */
-    /* Worker tasks that read the snapshot in place, so that no round may change it. */
+    /* Worker tasks that read the snapshot itself, not a copy. While one of them runs, no round
+     * may change the snapshot in place. */
     struct loop_tasks readers;
     /* The members `observed` and `leases` are lent to a worker task. */
     bool lent;
     bool forgotten; /* sm_model_forget was called while `lent` was set */
 };
 
-/* Takes over a new snapshot, even if it returns an error. The known tables of switches that are in
- * both snapshots stay known. *ret_same: the ids and links are those of the previous snapshot.
- * Another thread may set *stop. Returns OK; NOMEM; or BUSY if *stop was set, and the model is
- * unchanged. */
+/* Takes over a new snapshot, even if it returns an error. The known tables of switches that are
+ * in both snapshots stay known. *ret_same: the ids and links are those of the previous snapshot.
+ * Another thread may set *stop to end the call early. The result is then BUSY, and the model is
+ * unchanged. Also returns OK and NOMEM. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
                    bool *ret_same);
 /* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables
@@ -74,8 +75,9 @@ void sm_model_take_target(struct sm_model *m, struct fab_target *target);
 int sm_model_own(struct sm_model *m);
 /* Makes room in the observed LFTs for LIDs up to `top`. Returns OK or NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Call this function before a change of the snapshot. It makes a new version if the view uses the
- * snapshot, or if in_use says that another reader does. Returns OK or NOMEM. */
+/* Call this function before a change of the snapshot. It makes a new version of the snapshot if
+ * the published view or another reader uses the snapshot. in_use: there is another reader.
+ * Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the LID leases: one for each port that has LIDs, and the former leases of absent ports whose
  * LIDs are still free. Returns OK or NOMEM. */
@@ -114,13 +116,14 @@ const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
  * LID. */
 uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
 
-/* Input of a worker task. The task owns the references and copies in it. */
+/* Input of a worker task. The task owns the two references and the copy of the policy. */
 struct sm_sealed {
     struct fab_fabric *fabric;
     struct fab_target *target;
     struct fab_policy policy;
 };
-/* Takes references and copies as the input of a worker task. Returns OK or NOMEM. */
+/* Fills in *ret: takes references to the snapshot of the model and to `target`, and copies the
+ * policy. Returns OK or NOMEM. */
 int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
             const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);

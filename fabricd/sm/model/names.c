@@ -54,7 +54,8 @@ const char *sm_attr_name(uint16_t attr_id)
     if (attr)
         return attr->name;
     switch (attr_id) {
-        /* These attributes have no table of fields in libfabmgr/wire. */
+        /* libfabmgr/wire has no table of fields for these attributes, so their names are given
+         * here. */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
     case FAB_ATTR_SL2VL:

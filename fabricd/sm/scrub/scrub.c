@@ -36,15 +36,14 @@
 /* The turn over SL2VL and VLArbitration tables takes this many times as long as the turn over the
  * other settings. */
 #define LANES_TIMES 6
-/* The scrub sends the requests of a turn in this part of the turn's time. */
+/* The scrub spreads the requests of a turn over this fraction of the turn's time. */
 #define SHARE 0.97
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
 /* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
 #define STEPS 4096
-/* When the requests of a turn are counted: maximum number of ports that are counted without a
- * pause. */
+/* One call of count_requests stops at the first node after this many ports. */
 #define COUNT_PORTS 16384u
 /* Delay from the first difference that was found to the targeted sweep that restores the
  * settings. */
@@ -101,8 +100,9 @@ static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t 
 }
 
 /* Continues to count the requests of a turn that is about to begin, and to read the violation
- * counters of the ports. Each call does this for some of the nodes, because all 44,000 hosts of a
- * large fabric would block the event loop for 10 ms. Returns true when all nodes are counted. */
+ * counters of the ports. Each call does this for some of the nodes, because counting for all
+ * 44,000 hosts of a large fabric at once would block the event loop for 10 ms. Returns true when
+ * all nodes are counted. */
 static bool count_requests(struct sm *s, enum fab_scrub_turn which)
 {
     struct sm_scrub *c = s->scrub;

@@ -13,8 +13,7 @@
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,
-    /* The attribute is not read yet, because another request of the scrub to its device is in
-     * flight. */
+    /* The attribute will be read when no other request of the scrub to its device is in flight. */
     SM_SCRUB_WAITS,
     SM_SCRUB_ASKED, /* the attribute is being read */
     /* The attribute differs, and the M_Key violation counter of its port is read next. */
@@ -29,11 +28,11 @@ struct sm_scrub_slot {
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* State when the read was sent: start time of the last round, and the number of
-     * sm_mfts_epoch. */
+    /* At the time when the read was sent: start time of the last round, and value of
+     * sm_mfts_epoch. If one of them has changed, the attribute may have changed. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
-    /* The attribute as it was read, if it differs. */
+    /* The value that the read returned. */
     uint8_t data[FAB_SMP_DATA];
 };
 struct sm_scrub_turn {
@@ -45,7 +44,8 @@ struct sm_scrub_turn {
     struct sm_mfts_scan scan;
     /* The requests of the next turn are being counted. */
     bool counts;
-    /* Number of requests of the turn at the nodes before counted_nodes. */
+    /* Number of requests of the next turn that were counted so far. They are those to the nodes
+     * with ids below counted_nodes. */
     uint64_t count;
     uint32_t counted_nodes;
     /* Number of ports of the fabric when the count began. If it changes, the count begins again. */
@@ -76,8 +76,8 @@ struct sm_scrub {
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* Each MFT block that the manager never wrote was read once. Before that, its entries may have
-     * been written before this manager started. */
+    /* Each MFT block that the manager never wrote was read once. Until then, entries that the
+     * scrub finds there may be older than the start of this manager. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };
@@ -86,8 +86,8 @@ struct sm_scrub {
  * violations that the port counted since the previous turn began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
-/* At the end of a turn, emits a summary event if more settings differed than events were
- * emitted. */
+/* A turn emits at most SM_EVENTS_A_ROUND events. At its end, this function emits an event with
+ * the number of further settings that differed, if there are any. */
 void sm_scrub_summarize(struct sm *s, const struct sm_scrub_turn *t);
 
 #endif

@@ -96,7 +96,8 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- work of the worker thread between two passes ---- */
 
 struct job {
-    /* Before the task runs: the pass that has ended, or NULL. After it: the next pass, or NULL. */
+    /* Before the task runs: discovery of the pass that has ended; NULL: no pass has ended. After
+     * the task: discovery of the next pass; NULL: no pass follows. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
     /* GUIDs of the nodes that the next pass reads; NULL: no pass follows. */
@@ -188,8 +189,8 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Makes the nodes that were touched since the last pass began the suspects of the next pass. If
- * none were touched, no pass follows. */
+/* The next pass reads the nodes that were touched since the last pass began. Moves their GUIDs
+ * to j->suspects. No pass follows if no node was touched, or if PASSES_MOST passes were made. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)

@@ -91,9 +91,10 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
- * A round that takes over a background heavy sweep starts from its result, and reads the touched
- * nodes again. Any other heavy sweep starts from nothing. */
+/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the
+ * suspects. A round that takes over a background heavy sweep starts from its result, and reads
+ * the touched nodes again (background_sweep.c). Any other heavy sweep starts without a known
+ * fabric. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -116,7 +117,7 @@ static int set_out(const struct sm *s, struct step *l)
 }
 
 /* Returns whether the round can take over the result of a background heavy sweep without further
- * reads, because no node was touched. */
+ * reads, because no node was touched (background_sweep.c). */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

@@ -54,8 +54,8 @@ struct sm_sweep {
     struct fab_discover *discover;
     /* The new snapshot, which the model has not taken over yet; NULL: none. */
     struct fab_fabric *found;
-    /* The loop thread sets this flag of the worker task that puts `found` into the model, to stop
-     * the task. NULL: no such task runs. */
+    /* Points to a flag of the worker task that puts `found` into the model. The loop thread sets
+     * the flag to stop the task. NULL: no such task runs. */
     atomic_bool *adopting;
     struct sm_background background;
     struct sm_duplicate duplicates[SM_DUPLICATES];
