@@ -20,10 +20,10 @@ bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_q
 /* Returns true if another GetTable response to the requester may begin while `open` responses to
  * it are in progress. If not, counts and reports the refusal; the caller then answers with BUSY. */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
-/* Counts `len` bytes of a response that were passed to the kernel. `host` is the base LID of the
- * requesting port, or 0 if no port has its LID. */
+/* Counts `len` bytes of a response that were passed to the kernel. host: what sa_quota_host
+ * returned for the request. */
 void sa_quota_sent(struct sa *s, uint32_t host, size_t len);
-/* Returns the base LID of the requesting port; 0 if no port has the requester's LID. */
+/* Returns the base LID of the port that has the request's source LID; 0: no port has it. */
 uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req);
 /* Returns true if the rate limit permits a request of the requester now. If not, counts and
  * reports the request; the caller then drops it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The attributes that hosts register. For this folder only. It declares the functions that carry
- * out SubnAdmSet and SubnAdmDelete, and the sources of the records that queries return.
+ * Declares, for the attributes that hosts register, the functions that carry out SubnAdmSet and
+ * SubnAdmDelete, and the sources of the records that queries return. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTERED_H
 #define FABRICD_SA_REGISTERED_H

@@ -18,9 +18,8 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-/*
- * interval in us of the check whether the database has committed the records for which answers wait
- */
+/* interval in us at which the registry checks whether the database has committed the registrations
+ * whose answers are held back */
 #define LOOK_US 200
 #define ABSENT_FIRST_US 60000000
 

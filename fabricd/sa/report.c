@@ -5,7 +5,8 @@
  * in the current view.
  *
  * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If its
- * subscription selects ports by LID range or GID, such a report ends the subscription (o13-17.1.2).
+ * subscription selects ports by LID range or GID, a notice about such a port ends the subscription
+ * (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
  * a simulated port it carries none. Otherwise reports to unresponsive subscribers would use up the

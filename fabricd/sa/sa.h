@@ -16,8 +16,8 @@
 struct sa;
 struct sa_input {
     struct loop *loop;
-    /* The transport without the recorder. Subnet administration uses it, because a recording
-     * contains only the MADs of sm and pm. */
+    /* The transport without the recorder, because a recording contains only the MADs of subnet
+     * management and performance management. */
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;

@@ -55,7 +55,8 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    /* the registered service that has the same key as the request; NULL: none */
+    /* the registered service with the same ServiceID, ServiceGID and ServiceP_Key as the request;
+     * NULL: none */
     const struct fab_service *old;
     uint64_t from; /* GUID of the requesting port */
 };
@@ -137,8 +138,9 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* Returns true if the quota permits the registration. If a port registers the service of another
- * port again, it becomes the owner of the service, and the service counts for this port. */
+/* Returns true if the quota permits the registration. If the service is already registered by
+ * another port, the requesting port becomes its owner, and the service counts for the requesting
+ * port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;

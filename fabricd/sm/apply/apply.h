@@ -41,8 +41,8 @@ void sm_repair_forget(struct sm *s);
  * Returns OK or NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
 /* Plans the writes that bring up ISLs. port[count] has the ids of the ports at both ends of these
- * ISLs. The snapshot has PortInfo of these ports as it was read; the function replaces it by what
- * the writes will establish. Returns OK or NOMEM. */
+ * ISLs. In the snapshot, the PortInfo of these ports becomes what the writes will establish.
+ * Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
 /* Call this function when the first write of a local repair is sent. It emits paths-paused if pairs
  * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
@@ -54,15 +54,18 @@ uint32_t sm_program_failed(const struct sm *s);
 struct sm_failed_block {
     uint64_t guid; /* node GUID of the switch */
     uint32_t block;
-    bool sent;      /* the switch may hold `entries`; false: it holds its former entries */
-    bool by_repair; /* the write is one of a local repair */
+    /* true: the write was sent, so the switch may hold `entries`; false: the switch holds its
+     * former entries */
+    bool sent;
+    /* a local repair planned this write */
+    bool by_repair;
     uint8_t entries[FAB_LFT_BLOCK];
 };
-/* Returns the blocks that switches may lack since a plan for the whole fabric was last programmed.
- */
+/* Returns the LFT blocks that switches may lack, because a write failed or was not sent
+ * (failed_blocks.c). */
 const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
-/* Frees the plan after a round. A plan can have half a million writes, so freeing it takes
- * milliseconds, which a later local repair would have to wait. */
+/* Frees the plan after a round. A plan can have half a million writes. To free it takes
+ * milliseconds, by which it would delay a later local repair. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
@@ -126,8 +129,8 @@ struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again, because subnet.unapproved may have
  * changed. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function when the caller that passed `ctx` with a change of the baseline is freed. Its
- * done() is then not called any more. */
+/* Call this function when `ctx`, which a caller passed with a change of the baseline, is freed. The
+ * done() of this change is then not called. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

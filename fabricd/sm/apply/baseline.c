@@ -45,8 +45,8 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* Copies into the new list, for entries that the previous list also had, the time at which the
- * device was found and the mark that an event was emitted. Both lists are sorted by place. */
+/* For each entry that the previous list also had, copies into the new list when the device was
+ * found, and whether an event was emitted. Both lists are sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -168,9 +168,9 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Returns whether an event about this device may be emitted now, and then notes the time of the
- * event. If too many events were emitted recently, the device is counted in b->untold for the
- * summary event instead. */
+/* Returns false if an event about this switch port was emitted within the last TELL_EVERY_US.
+ * Otherwise notes the time of a new event. If too many events were emitted recently, counts the
+ * device in b->untold instead; the caller then emits no event of its own for it. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;

@@ -27,9 +27,11 @@
 #define WAIT_US 5000
 /* Maximum time that a change waits for the end of a round. */
 #define WAIT_MOST_US 3000000
-#define TRIES_MOST 4     /* maximum number of comparisons for one change */
-#define EVENTS_A_TURN 64 /* maximum number of events in one iteration of the loop */
-#define WRONG_LEN 320    /* a name in an error message is cut to fit */
+#define TRIES_MOST 4 /* maximum number of comparisons for one change */
+/* maximum number of events in one iteration of the loop */
+#define EVENTS_A_TURN 64
+/* maximum length of an error message; a longer node name in it is cut */
+#define WRONG_LEN 320
 
 enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
 /* While the worker task runs, it owns the members up to `status`. */
@@ -37,7 +39,8 @@ struct sm_baseline_edit {
     enum edit_kind kind;
     char by[FAB_APPROVED_BY_LEN];
     struct fab_place *place; /* [count] for EDIT_APPROVE */
-    char **name;    /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
+    /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
+    char **name;
     uint64_t *guid; /* [count] for EDIT_DISAPPROVE: found by the worker */
     uint32_t count;
     struct fab_fabric *view; /* the published snapshot */
@@ -47,7 +50,8 @@ struct sm_baseline_edit {
     struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
-    char wrong[WRONG_LEN];       /* a sentence about a wrong request; "": the status suffices */
+    /* a sentence that says what is wrong with the request; "": `status` says enough */
+    char wrong[WRONG_LEN];
     int status;
 
     struct sm_baseline_edit *next;
@@ -59,7 +63,8 @@ struct sm_baseline_edit {
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
-    uint32_t reported; /* number of nodes for which an event was emitted */
+    /* number of nodes for which an event was emitted */
+    uint32_t reported;
     /* The change is committed to the database when store_is_written(mark) is true. */
     uint64_t mark;
     sm_done *done; /* NULL: nobody waits */
@@ -291,8 +296,8 @@ static void report(struct sm *s, const struct sm_baseline_edit *e)
                    .by = e->by);
 }
 
-/* Emits the next events of a change that has one for each node. Returns whether all were
- * emitted. */
+/* Emits the next events of a change that has one event for each node. Returns whether all events
+ * were emitted. */
 static bool report_nodes(struct sm *s, struct sm_baseline_edit *e)
 {
     uint32_t count = e->kind == EDIT_DISAPPROVE ? e->count : 0;
@@ -511,8 +516,7 @@ void sm_baseline_edit_fini(struct sm *s)
     while (b->edits) {
         struct sm_baseline_edit *e = b->edits;
         b->edits = e->next;
-        /* If a task runs, on_dropped frees the edit when the tasks in model.readers are
-         * orphaned. */
+        /* If a worker task runs, on_dropped frees the edit after the task was cancelled. */
         if (!e->computing)
             edit_free(e);
     }

@@ -5,8 +5,8 @@
  * worker thread, and the published view gets the verdict.
  *
  * A local repair publishes its view before its writes. If writes fail, the sweep that repeats them
- * begins with phase "judging repairs", which replaces the verdict of this view. A fault does not
- * wait for this verification: it ends after at most 256 further LIDs, and the sweep is postponed.
+ * begins with phase "judging repairs", which replaces the verdict of this view. If a fault occurs,
+ * this verification stops after at most 256 further LIDs, and the sweep is postponed.
  *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
@@ -39,8 +39,9 @@ struct sm_judging {
     const struct fab_pool *pool;
     /* The snapshot without ISLs that are not Active. */
     struct fab_fabric *carrying;
-    struct sm_failed_block *failed; /* [failed_count] the writes that were sent and failed */
-    uint32_t *failed_sw;            /* [failed_count] the switches of these writes */
+    /* [failed_count] the writes that were sent and failed */
+    struct sm_failed_block *failed;
+    uint32_t *failed_sw; /* [failed_count] the switches of these writes */
     uint32_t failed_count;
     uint64_t *refused; /* bitset of these switches */
     struct fab_verdict verdict;

@@ -4,15 +4,14 @@
  * hold into the new tables, and in which order. Phase "programming" sends these writes.
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
- * channel dependencies, by the labels of the repair if the new tables are a repair of the old ones.
- * If some mixture has a loop or a cycle, it divides the writes into steps that avoid this mixture.
- * The proof assumes that hosts use the SLs of the published view. transition.c emits events if this
- * could not be proved, or if pairs have no path during the transition.
+ * channel dependencies. If the new tables are a repair of the old ones, the labels of the repair
+ * are the proof. If some mixture has a loop or a cycle, libfabmgr/transition divides the writes
+ * into steps that avoid this mixture. The proof assumes that hosts use the SLs of the published
+ * view. transition.c emits an event if the proof fails, or if pairs have no path during the
+ * transition.
  *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
- *
- *
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -74,8 +73,8 @@ static bool is_stopped(void *ctx)
 }
 
 /* Proves that the order of the writes is safe, or makes a safe order. Old entries may lead over
- * excluded links that are up, because a switch is silent or an operator has isolated a link. So the
- * proof includes these links. `hosts`: the SLs that hosts use. */
+ * excluded links that are still up (excluded.c), so the proof includes these links. hosts: the SLs
+ * that hosts use. */
 static int order_change(struct planning *p, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;

@@ -435,8 +435,8 @@ static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
     if (!s->run.round->probes) {
         struct fab_port_info now = *port;
         now.m_key = key_after_write(s, op->port, port->m_key);
-        (void)fab_fabric_set_port_info(
-            f, op->port, &now); /* if memory runs out here, the next sweep updates the port */
+        /* if memory runs out here, the next sweep updates the port */
+        (void)fab_fabric_set_port_info(f, op->port, &now);
     } else if (port->port_state < op->state) {
         log_info("sm", "port 0x%016" PRIx64 "/%u did not take the state %s",
                  f->nodes[op->node].guid, fab_fabric_port(f, op->port)->num,
@@ -536,7 +536,8 @@ static int keep_lanes(struct sm *s)
 }
 
 /* Notes the nodes at which writes of this round failed. A heavy sweep writes to all nodes that need
- * a write, so nodes that were noted before are forgotten then. */
+ * a write. After a heavy sweep, the function therefore forgets all nodes of which no write failed
+ * in this round. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

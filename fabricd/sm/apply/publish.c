@@ -160,8 +160,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* Emits the event about a reroute that changed no table. The event tells the operator who requested
- * the reroute how long it took. */
+/* Emits the event about a reroute that changed no table. An operator who requested the reroute
+ * learns from it how long the reroute took. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;

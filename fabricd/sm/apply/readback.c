@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading back" finds port changes that no trap reported. Until this round wrote its LID to
- * a switch as MasterSMLID, the switch sent no traps to this manager. The bit PortStateChange would
- * have shown the changes, but the writes of this round cleared it.
+ * Phase "reading back" finds port changes that no trap reported. A switch sends its traps to the
+ * LID in MasterSMLID. Some switches had the LID of another manager there until this round wrote
+ * this manager's LID. The bit PortStateChange would have shown changes of their ports, but the
+ * writes of this round cleared it.
  *
- * The phase reads the ports of these switches once more. It leaves out ports whose state this round
+ * The phase reads the ports of these switches again. It leaves out ports whose state this round
  * wrote, because a port that had gone down would have refused the write. If the state of a port has
  * changed, a targeted sweep reads its switch again.
  */

@@ -6,13 +6,13 @@
  * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
  * The new tables replace the active tables only if their congestion product is lower. The
  * congestion product is the maximum link load of all-to-all traffic, times the maximum link load of
- * the worst shift permutation. The setting routing.engine: auto compares engines by the same
+ * the worst shift permutation. With "routing.engine: auto", engines are compared by the same
  * product. The new tables are proved like all others.
  *
- * They also replace the active tables only if libfabmgr/transition finds an order of the writes in
- * which no mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
- * no destination is drained, and hosts may keep the SLs that path records gave them. Phase
- * "planning" finds the order again for the tables that switches hold.
+ * In addition, libfabmgr/transition must find an order of the writes that is safe: no mixture of
+ * old and new entries has a forwarding loop or a cycle of channel dependencies, no destination is
+ * drained, and hosts may keep the SLs that path records gave them. Phase "planning" finds the order
+ * again for the tables that switches hold.
  *
  * A trap ends a rebalance that computes routes or writes tables, so that it does not delay the
  * repair after a fault. The rebalance may end after any write, because every mixture of old and new

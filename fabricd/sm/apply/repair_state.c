@@ -4,13 +4,14 @@
  * session. With a session, the time of a local repair depends on the number of routes over the
  * failed links, and not on the size of the fabric.
  *
- * The task begins together with the writes of new tables, so that a fault soon after the round
- * finds a session. The writes change the snapshot in place. The task therefore takes a reference to
- * the snapshot before phase "planning", and that phase makes a copy for the writes.
+ * The task begins together with the writes of new tables, so that the session is ready if a fault
+ * follows soon after the round. The writes change the snapshot in place, and the task must not see
+ * these changes. sm_repair_seal therefore takes a reference to the snapshot before phase
+ * "planning", and that phase makes a copy for the writes.
  *
- * A session is valid for one set of tables, which model.tables numbers. The routing task that
- * replaces the tables borrows the session, and updates it for the new tables if it can
- * (fab_repair_session_update).
+ * A session is valid for one set of active tables, which the number model.tables identifies. The
+ * routing task that replaces the tables borrows the session, and updates it for the new tables if
+ * it can (fab_repair_session_update).
  */
 #include <stdlib.h>
 

@@ -35,7 +35,7 @@
 #define QUIET_US 1000000u
 #define LONGEST_US 10000000u
 #define SLICE_US 4000u
-/* Minimum pause between two slices; in virtual time, always this pause. */
+/* Minimum pause between two slices. In virtual time, every pause has this length. */
 #define PAUSE_US 4000u
 /* Maximum number of steps in a slice; in virtual time, the only limit of a slice. */
 #define SLICE_PIECES 64
@@ -224,7 +224,8 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
      * them. An engine computes new tables next. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
-    /* the same holds for pairs that only the tables of silent switches separate */
+    /* Pairs that have no path only because of the tables of silent switches are no failure
+     * either. */
     announced |= sm_silent_count(s) > 0 && v->deadlock_free && v->beyond == 0 &&
                  v->witness.kind != FAB_E_LOOP;
     bool good = fab_verify_verdict_good(v);
@@ -387,8 +388,7 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* If a worker is in the middle of a slice, its task owns the job. The job is freed after
- * loop_tasks_orphan. */
+/* If a worker is in the middle of a slice, its task owns the job and frees it later. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -155,8 +155,9 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
-/* Runs the later engines of the chain, and takes their tables instead of the first proved ones if
- * they are better. This happens only with engine "auto" on a damaged fabric. */
+/* Runs the engines that come later in the chain (the list of engines to try). If their tables are
+ * better than the first ones that passed the proof, takes them instead. This happens only with
+ * engine "auto" on a damaged fabric. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;

@@ -53,9 +53,9 @@ struct sm_programming {
     uint64_t lost_pairs;
     /* Bitset, by index in the plan, of writes that are sent and not answered. */
     uint64_t *asked;
-    /* Bitset of LFT block numbers (LID / 64), for all switches together. A write of such a block
-     * failed, so later writes of blocks with this number that wait for other writes are not
-     * sent. */
+    /* Bitset of LFT block numbers (LID / 64), for all switches together. The write of a block with
+     * this number failed. In this round, writes of blocks with this number are not sent if they
+     * wait for other writes. */
     uint64_t torn[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
@@ -65,8 +65,8 @@ struct sm_programming {
     /* During the writes: number of switches whose ports may have changed without a trap. After the
      * readback: number of ports that have changed. */
     uint32_t unsure;
-    /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h), whose
-     * entries they need before their links become Active. */
+    /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h). Their links
+     * must not become Active, because the switches may lack the entries of this write. */
     uint64_t *held;
     /* [node_count] bits of enum sm_touched for each node. */
     uint8_t *touched;
@@ -74,7 +74,7 @@ struct sm_programming {
     uint64_t *written;
     /* Number of LFT entries that this round has changed. */
     uint32_t entries;
-    /* Those of these entries whose LIDs belong to adapters or routers. */
+    /* Number of these changed entries that are for LIDs of adapters or routers. */
     uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
@@ -106,8 +106,8 @@ struct sm_rebalance { /* state of rebalance.c */
 struct sm_repair_making;
 struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
-    /* The value of model.tables, which numbers the active tables, for which the session was
-     * made. */
+    /* The value of model.tables for which the session was made. This number identifies a set of
+     * active tables. */
     uint64_t tables;
     /* The value of model.tables for which a session was last requested. */
     uint64_t asked;
@@ -186,7 +186,8 @@ struct sm_reproof {    /* state of reproof.c */
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;
     struct sm_whole_proof last; /* the last proof of published tables */
-    /* Proof of all tables that are not yet published; time_us is 0 if there is none. */
+    /* Proof of the new tables of a round, until a view with them is published; time_us is 0 if
+     * there is none. */
     struct sm_whole_proof fresh;
     uint64_t proofs, failures; /* numbers of background proofs */
     uint64_t cpu_ns;           /* processor time of the background proofs */
@@ -222,7 +223,8 @@ struct sm_apply {
      * left some switches without a route to each other or would have had to write fixed tables; 0:
      * none. */
     uint64_t left_out;
-    /* Number of switches that did not enforce partitions as written, at the last check. */
+    /* Number of switches whose PortInfo, at the last check, did not show the enforcement of
+     * partitions that the switch had acknowledged. */
     uint32_t unchecked;
     /* The policy changed, so the next plan also writes the timers (for example HOQLife) and the
      * error thresholds of ports. */
@@ -238,8 +240,8 @@ struct sm_apply {
     /* Table writes of a local repair failed, and the mixture that the switches now hold is not yet
      * verified. */
     bool unjudged;
-    /* The LFT writes that failed or were not sent since a plan for the whole fabric was last
-     * programmed, in this plan and in later local repairs; failed_count elements. */
+    /* [failed_count] LFT writes that failed or were not sent. The list begins anew with each plan
+     * for the whole fabric; the plans of later local repairs add to it. */
     struct sm_failed_block *failed;
     uint32_t failed_count;
     /* The verification of a mixture on the worker; NULL: none runs. */
@@ -301,7 +303,7 @@ bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
 
 /* Functions of baseline_edit.c. */
 int sm_baseline_edit_init(struct sm *s); /* returns OK or NOMEM */
-/* Call this function before the readers of the snapshot are orphaned. */
+/* Call this function before the worker tasks that read the snapshot are cancelled. */
 void sm_baseline_edit_fini(struct sm *s);
 
 /* Functions of route.c. */

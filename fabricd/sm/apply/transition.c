@@ -9,8 +9,6 @@
  * be harmful, because some pairs have no path during the pause. The manager therefore waits at most
  * SETTLE_MOST_US. Packets usually leave within microseconds, or within a few milliseconds if there
  * is congestion.
- *
- *
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
@@ -18,7 +16,7 @@
 #include "libfabmgr/transition/plan_order.h"
 
 #define SETTLE_MOST_US 10000u
-/* 4.096 us times 2 to the power of this number is less than SETTLE_MOST_US. */
+/* Greatest HOQLife for which 4.096 us * 2^HOQLife is less than SETTLE_MOST_US. */
 #define HOQ_LIFE_LONGEST 11u
 
 uint64_t sm_transition_settle_us(const struct sm *s)

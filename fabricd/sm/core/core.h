@@ -136,7 +136,7 @@ enum sm_request {
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
-    /* A round that replaces known M_Keys other than the current one. */
+    /* Requests a round that writes the current M_Key to ports with another known M_Key. */
     SM_REQUEST_KEYS = 32
 };
 /* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
@@ -198,7 +198,7 @@ bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
  * already set. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Makes the cause and the trap time of the running round those of the next round. */
+/* The next round gets the cause and the trap time of the running round. */
 void sm_cause_carry_over(struct sm *s);
 
 /* Calls `done` at the end of the next round of this kind, or of another kind that does the same
@@ -250,7 +250,8 @@ void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
 void sm_run_give_up(struct sm *s);
-/* Adds to the CPU time of the running phase's worker task, for the metrics. */
+/* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
+ * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
 /* Drops the running round. The callers that wait for it are not called. */
 void sm_run_abort(struct sm *s);
@@ -318,8 +319,8 @@ static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);
 }
-/* Returns whether the M_Key of this port is not known. A port shows its M_Key only in answers to
- * requests that carry this key. */
+/* Returns whether the port hides its M_Key. At protection level 1 or higher, a port shows its M_Key
+ * only in answers to requests that carry this key. */
 static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 {
     return info->m_key == 0 && info->m_key_protect > 0;

@@ -109,15 +109,15 @@ struct sm_round {
     bool causes;
     /* While the round runs, the manager sends no other requests. */
     bool alone;
-    /* After this round, the manager may probe switches again that did not answer a port probe. */
+    /* After this round, the manager may again probe switches that did not answer a port probe. */
     bool informs;
     /* Called when the round begins; may be NULL. */
     void (*begun)(struct sm *s);
     /* Called when the round has ended; may be NULL. */
     void (*ended)(struct sm *s, int status);
-    /* Called when a fault has interrupted the round, to request it again. awaited: a caller waits
-     * for the round. NULL: sm_round_postpone requests the round again; if the round is scoped, for
-     * the nodes in run.suspects. */
+    /* Called when a fault has interrupted the round; the function requests the round again.
+     * awaited: a caller waits for the round. NULL: sm_round_postpone requests the round again; if
+     * the member `scoped` is true, for the nodes in run.suspects. */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
      * May be NULL. */

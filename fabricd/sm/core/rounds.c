@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* The round that takes over a background heavy sweep is postponed at most this often. It is short,
- * so a fault gains little from postponing it. */
+/* Maximum number of times that faults may postpone a round which takes over a background heavy
+ * sweep. Such a round is short, so a fault gains little from postponing it. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 /* After this many targeted sweeps, a requested change of M_Keys comes first. A device that rejects
@@ -141,8 +141,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* After a sweep or a repair, allows port probes of the switches again that did not answer an
- * earlier one. */
+/* After a sweep or a repair, allows port probes of the switches that did not answer an earlier port
+ * probe. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;

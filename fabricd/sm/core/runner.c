@@ -130,7 +130,8 @@ static void begin_phase(struct sm *s)
     sm_run_check(s);
 }
 
-/* Enters the phase. If its `enter` ends the round, the phase counts as ended, too. */
+/* Enters the phase. If its function `enter` ends the round, ends the measurement of the time of
+ * this phase, too. */
 static int enter_phase(struct sm *s, const struct sm_phase *phase)
 {
     loop_at(s->in.loop, phase->name);

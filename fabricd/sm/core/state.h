@@ -80,8 +80,7 @@ struct sm_core {
     uint32_t before_keys;
     /* Number of rounds in a row at whose end further traps were already waiting. */
     uint32_t backoff;
-    /* A heavy sweep follows the targeted sweep without a pause, because that found too many
-     * changes. */
+    /* A heavy sweep follows the running targeted sweep without a pause (sm_round_widen). */
     bool widens;
     char alarm[1280];
     uint64_t created_us;
@@ -102,9 +101,8 @@ struct sm_core {
     /* An answer has come since the timer `stall` was last set. */
     bool answered;
     uint64_t stalled_us; /* time since the last answer */
-    /* Members of phase_times.c. They have the time at which the running phase began, in the
-     * manager's time (us) and in CPU time of the loop thread (ns), and the CPU time of its worker
-     * task (ns). */
+    /* Members of phase_times.c: the time at which the running phase began, in us of the manager's
+     * time and in ns of CPU time of the loop thread; and the CPU time of its worker task in ns. */
     uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
     struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 

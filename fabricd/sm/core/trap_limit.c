@@ -40,7 +40,7 @@ struct source {
     /* Manager's clock when the token bucket of this source is full again
      * (libfabmgr/base/bucket.h). */
     uint64_t full_us;
-    /* Manager's clock since when `traps` and `repressed` count. */
+    /* Manager's clock when `traps` and `repressed` began to count. */
     uint64_t since_us;
     /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
@@ -64,8 +64,8 @@ struct sm_trap_limit {
     uint16_t first, last;
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* The timer requests a heavy sweep after a trap from an unknown LID. The times limit how often
-     * it may do so. */
+    /* unknown_timer requests a heavy sweep after a trap from an unknown LID. The times below limit
+     * how often this happens. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;

@@ -33,7 +33,7 @@
 
 /* The computation starts this long after the end of a round. */
 #define QUIET_US 1000000u
-/* Minimum pause between two slices; in virtual time, always this pause. */
+/* Minimum pause between two slices. In virtual time, every pause has this length. */
 #define PAUSE_US 4000u
 /* The pause between two slices while the background proof runs (apply/reproof.c). */
 #define PROOF_PAUSE_US 20000u
@@ -68,8 +68,8 @@ static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
     bool fits = c->plan && c->plan_len <= budget(s) / PLAN_SHARE;
-    fab_repair_contingencies_evict(&a->all,
-                                   c->row); /* drops the plan of this case for an earlier state */
+    /* drops the plan that this case has from an earlier state */
+    fab_repair_contingencies_evict(&a->all, c->row);
     while (fits && a->all.memory + c->plan_len > budget(s))
         fits = evict_last(a);
     if (!fits) {
@@ -264,8 +264,8 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Assigns the plans to the present repair session, or drops them if it is one for other tables.
- * Must not be called while the worker task runs. */
+/* Assigns the plans to the present repair session, or drops them if this session is for other
+ * tables. Must not be called while the worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

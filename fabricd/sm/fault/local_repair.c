@@ -6,7 +6,7 @@
  *
  * Phase "repairing" takes the repair from the contingency plans (contingency.c). If no plan is for
  * these links, the phase computes and proves a repair from the repair session
- * (apply/repair_state.c), of few links on the loop thread and of many links on a worker thread. The
+ * (apply/repair_state.c). The loop thread does this for a few links, a worker thread for more. The
  * phase then changes fabric and tables, and publishes them. If readers still use the fabric or the
  * tables, it changes a new version of them (libfabmgr/base/pages.h). Phase "programming"
  * (apply/program.c) sends the writes.
@@ -42,8 +42,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds LFT writes of the repair to the plan. early: those that must be acknowledged before links
- * become Active; otherwise the other LFT writes. */
+/* Adds LFT writes of the repair to the plan. early: true adds those writes that must be
+ * acknowledged before links become Active; false adds the others. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {

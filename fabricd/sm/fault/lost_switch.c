@@ -45,8 +45,8 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Returns the neighbour's port at the other end of the link of this port of the switch; FAB_NONE:
- * no link leads to another switch, or the probe has already found this link failed. */
+/* Returns the port to which port `num` of the switch is connected. Returns FAB_NONE if this port
+ * does not lead to another switch, or if the probe has already found the link failed. */
 static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -72,8 +72,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* Notes that the link from the suspect to the switch `node` failed, as the first link of this
- * switch. The switch may have failed, so another neighbour is asked. */
+/* Notes that a first link of the switch `node` failed, the one to `suspect`. The switch itself may
+ * have failed, so another of its neighbours is asked. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;

@@ -70,7 +70,7 @@ static bool take_silent(struct sm *s, uint64_t guid)
 }
 
 /* Begins to probe the next suspect, and sets *ret_node. Returns false if the probe does not read
- * its ports. */
+ * the ports of this suspect. */
 static bool begin_suspect(struct sm *s, uint32_t *ret_node)
 {
     struct sm_fault *x = s->fault;
@@ -237,9 +237,9 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Gives up unanswered requests, so that the repair of a failed link does not wait for another
- * switch that hangs. If the probe has found no failed link, it waits for one try of each request,
- * because a targeted sweep reads the switch again. */
+/* Gives up unanswered requests; a targeted sweep then reads these switches. If the probe has found
+ * a failed link, it gives up without further delay, so that the repair does not wait for another
+ * switch that hangs. Otherwise it waits for the time of one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -271,8 +271,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* Adds to `to` all switches on the directed route to this node, which did not answer, because any
- * of them may hang. */
+/* Call this function for a node that did not answer. It adds to `to` all switches on the directed
+ * route to the node, because any of them may hang. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -171,9 +171,10 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
  * because earlier writes failed.
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
- * mixture that the switches hold (libfabmgr/repair/write_order.c). A repair is then safe if its
- * labels are the same and it writes no block with the number of a missing one: packets to its LIDs
- * meet no missing entry, and none of its writes carries one. */
+ * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe
+ * if it brings back no link, keeps the labels of the active tables, and writes no block whose
+ * number is that of a missing block. Packets to the LIDs that it changes then meet only entries
+ * that the switches hold. */
 static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
 {
     uint32_t count;

@@ -79,8 +79,8 @@ struct sm_contingency_state { /* state of contingency.c */
     /* All plans are computed or checked for the state of the repair session with number
      * all.commits. */
     bool complete;
-    /* When memory is needed, plans are freed beginning with the last case: number of cases already
-     * tried. */
+    /* Number of cases, counted back from the last one, in which a plan to be freed has already been
+     * searched (evict_last). */
     size_t searched;
     /* Number of plans of earlier states that were found valid for the present state, all.commits.
      */
@@ -123,7 +123,8 @@ struct sm_repair_search {
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    /* The ended search that the loop thread made; NULL: none. */
+    /* A search that the loop thread has carried out; NULL: none, or a worker task carries it
+     * out. */
     struct sm_repair_search *search;
     /* The port that the running probe reads next: index of its suspect, and port number. */
     uint32_t next_suspect, next_port;

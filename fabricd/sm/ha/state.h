@@ -44,7 +44,8 @@ struct sm_control {
     uint64_t refused;
     /* Manager's clock before which no event about refused control packets may be emitted. */
     uint64_t next_event_us;
-    /* Manager's clock before which no HANDOVER to this manager as master may cause a sweep. */
+    /* While this manager is master, a HANDOVER before this time (manager's clock) causes no
+     * sweep. */
     uint64_t next_sweep_us;
 };
 struct sm_ha {

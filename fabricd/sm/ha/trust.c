@@ -94,7 +94,7 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
 }
 
 /* If neither an M_Key nor a list of managers is configured, any manager may have the same SM_Key as
- * this one, so the SM_Key does not prove who it is. */
+ * this one. An equal SM_Key then proves nothing, so the function does not note the manager. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))

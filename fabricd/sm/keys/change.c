@@ -12,9 +12,9 @@
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
  * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
- * begins no further port and ends. A device that rejects the manager's writes requests one targeted
- * sweep after the other, so a fault would always wait. After many targeted sweeps, a round
- * therefore changes some ports before it ends.
+ * begins no further port and ends. A device that rejects the manager's writes causes one targeted
+ * sweep after the other, so the round would always end before it changes a port. After many
+ * targeted sweeps, a round therefore changes some ports before it ends.
  */
 #include <string.h>
 

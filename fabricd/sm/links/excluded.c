@@ -2,7 +2,8 @@
 /*
  * Lists the excluded links over which switches still forward packets. The snapshot does not have
  * these links, so that routes avoid them. But until all switches hold the new tables, old entries
- * lead packets over them. Proofs of the tables that switches hold therefore add them again.
+ * lead packets over them. Proofs of the tables that switches hold therefore add these links to the
+ * snapshot again.
  */
 #include <stdlib.h>
 

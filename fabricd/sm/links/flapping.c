@@ -332,8 +332,8 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Sets the elements of at[] to FAB_NONE whose links must stay in use, because a part of the fabric
- * needs them or too many links of a switch would be excluded. */
+/* Sets an element of at[] to FAB_NONE if its link must stay in use, because a part of the fabric
+ * needs the link or too many links of a switch would be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;

@@ -81,9 +81,9 @@ static const struct fab_fabric *known(const struct sm *s)
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Asks libfabmgr/health/isolation.h whether the link of this port may be excluded, in addition to
- * all links that are excluded or for which this was requested. *ret gets the answer. Returns OK or
- * NOMEM. */
+/* Asks libfabmgr/health/isolation.h whether the link of this port may be excluded as well, in
+ * addition to all links that are excluded or whose exclusion was requested. *ret gets the answer.
+ * Returns OK or NOMEM. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);

@@ -74,9 +74,9 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
 
-/* Requests that a port be enabled or disabled for the manager itself. note: a string constant with
- * the reason. Messages append it to a sentence, so it begins with a comma, such as ", because its
- * link was released". Returns OK or NOMEM. */
+/* Requests that a port be enabled or disabled. The manager itself requests this, not an operator.
+ * note: a string constant with the reason. Messages append it to a sentence, so it begins with a
+ * comma, such as ", because its link was released". Returns OK or NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
 /* Requests that the link of a port be taken down once. The link then trains again and stays in
  * state Init. A single write does this, so that no port stays disabled if the manager is killed in
@@ -84,7 +84,7 @@ int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
 /* Returns whether a port waits to be enabled, disabled or reset. */
 bool sm_port_waits(const struct sm *s);
-/* Checks the ports that operators have disabled, and disables those again that are enabled. */
+/* Checks the ports that operators have disabled. A port that is enabled is disabled again. */
 void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);
 
@@ -92,17 +92,17 @@ extern const struct sm_phase sm_phase_port;
 
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
-/* The links that the snapshot does not have, although their ports are up: of silent switches, or
- * Active and isolated or held down. The caller frees it with free(). */
+/* A list of links that the snapshot does not have, although they are up: links of silent switches,
+ * and isolated or held-down links whose ports are still Active. The caller frees it with free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
 };
-/* Lists these links of the model's snapshot: those of silent switches, and if `barred` is true also
- * those that are isolated or held down. Returns NULL if there is no memory. */
+/* Lists the links of silent switches that the model's snapshot does not have; if `barred` is true,
+ * also the isolated or held-down links. Returns NULL if there is no memory. */
 struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
-/* Makes a version of a snapshot that has these links again. If the list is empty, *ret is another
- * reference to f. Returns NOMEM. */
+/* Makes a version of snapshot f in which the links of the list are connected again. If the list is
+ * empty, *ret is another reference to f. Returns NOMEM. */
 int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
                           struct fab_fabric **ret);
 

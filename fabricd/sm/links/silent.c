@@ -157,9 +157,9 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Lists the ports of a switch whose links are up in port[], which has room for 256 ports. Returns
- * their number; 0 if a link leads to an adapter or router, because routes cannot avoid this
- * switch. */
+/* Stores in port[] the ports of a switch whose links are up; port[] has room for 256 ports.
+ * Returns their number; 0 if a link leads to an adapter or router, because routes cannot avoid
+ * this switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;

@@ -108,7 +108,7 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    /* One targeted sweep then reads all switches that answer again. */
+    /* Only now, so that one targeted sweep reads all switches that answer again. */
     sm_schedule(s);
 }
 

@@ -56,7 +56,7 @@ struct sm_silent {
     struct fab_silent_link *link; /* the excluded links */
     uint32_t links;
     uint32_t relapses; /* how often it was silent again */
-    /* Number of polls in a row that it answered. */
+    /* Number of polls in a row that the switch answered. */
     uint32_t answers;
     bool heard; /* it answered the last poll */
     /* Number of requests of the last poll that are not answered. */
@@ -78,7 +78,7 @@ struct sm_links {
     struct loop_timer *silent_poll;
     struct sm_flap *list;
     uint32_t count, room;
-    /* Fires when the hold-down of the next link ends. */
+    /* Fires at the end of the hold-down that ends first. */
     struct loop_timer *timer;
     uint32_t reported; /* number of flapping links reported since reported_us */
     uint64_t reported_us;
@@ -107,10 +107,10 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 /* Returns the id of the port at end 0 of the link if the link is up in the snapshot, else
  * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Lists the links that must be excluded in link[], and their entries in entry[]; both have room for
- * the whole list of flapping links. Links that are excluded already come first. at[] is an input
- * with an element for each entry of the list: a port of its link if the link is up and must be
- * excluded, else FAB_NONE. */
+/* Stores in link[] the links that must be excluded, and in entry[] their entries; both have room
+ * for the whole list of flapping links. Links that are excluded already come first. at[] has an
+ * element for each entry of the list: a port of its link if the link is up and must be excluded,
+ * else FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
@@ -140,8 +140,8 @@ struct sm_silent *sm_silent_add(struct sm *s, uint64_t guid);
 /* Sends a SubnGet over a directed route. */
 void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,
                    fab_mads_done *done, void *ctx, uint64_t tag, bool once);
-/* Makes the directed route that follows `near` to a node and leaves it by this port. Returns false
- * if the route would have too many hops. */
+/* Makes a directed route that is one hop longer than `near`: it leaves the node at the end of
+ * `near` by this port. Returns false if the route would have too many hops. */
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */

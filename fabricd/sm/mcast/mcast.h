@@ -20,8 +20,8 @@ void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. few: only if at most 64 such
- * requests are left. Returns false if there is no request. */
+/* Fills in the next request that reads or writes an MFT block. few: fill it in only if at most 64
+ * such requests are left. Returns false if it filled in none. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies
@@ -36,7 +36,8 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 struct sm_mfts_scan {
     /* Index of the next block to look at, over all switches. */
     uint32_t at;
-    /* Numbers of switches, MLID groups, and blocks of a switch. */
+    /* Number of switches; greatest number of MLID groups and of blocks (rows) that the MFT of a
+     * switch has. */
     uint32_t switches, groups, rows;
     bool over;
 };

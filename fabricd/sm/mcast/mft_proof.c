@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves multicast trees before MFT blocks of them are written (libfabmgr/verify/multicast.h).
- * Consecutive 32 MLIDs share MFT blocks and are proved and written together; this file calls them
- * an MLID group. A worker task gets copies of the MFT blocks and of the members of some MLID
- * groups, because both change with each join. The writes are planned from these copies, so joins
- * that come meanwhile do not delay the writes. The next plan includes these joins.
+ * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). An
+ * MLID group is 32 consecutive MLIDs; they share MFT blocks, and are proved and written together. A
+ * worker task gets copies of the MFT blocks and of the members of some MLID groups, because both
+ * change with each join. The writes are planned from these copies, so joins that come meanwhile do
+ * not delay the writes. The next plan includes these joins.
  *
  * An MLID group with a tree that fails the proof is not written until its trees change.
  *

@@ -191,7 +191,7 @@ static bool is_silent(const struct sm_multicast *m, uint64_t guid)
     return node != FAB_NONE && f->nodes[node].silent;
 }
 
-/* Returns whether the manager asks this switch once more, which has just not answered. */
+/* Returns whether the manager asks this switch once more, after a request without an answer. */
 static bool ask_again(struct sm_multicast *m, uint64_t guid)
 {
     if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
@@ -436,7 +436,7 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Permits requests again to the switches that did not answer before. */
+/* Permits requests to the switches that did not answer before. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

@@ -7,7 +7,7 @@
  * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
  * in flight then are cancelled and planned again. A worker task copies the links and ports of the
  * published fabric for the trees (struct fab_mcast_net), because that takes time in proportion to
- * the fabric. The first such task also makes the stored groups and their trees.
+ * the size of the fabric. The first such task also makes the stored groups and their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
