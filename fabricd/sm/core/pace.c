@@ -8,10 +8,11 @@
  * it:
  *
  * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after a pause of REPAIR_EACH_US. While
- * links keep failing, the pause doubles up to REPAIR_DOUBLINGS times. - Targeted sweeps after
- * traps: SWEEPS_AT_ONCE without a delay, then one after a pause of SWEEP_EACH_US, which doubles up
- * to SWEEP_DOUBLINGS times. A sweep for failed links that no local repair could handle does not
- * wait. While sweeps wait, local repairs do not bring back links; the next sweep does.
+ *   links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
+ * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after a pause of
+ *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep for failed links that no
+ *   local repair could handle does not wait. While sweeps wait, local repairs do not bring back
+ *   links; the next sweep does.
  *
  * A round that changes nothing takes no token, nor does a targeted sweep that checks a repair.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the contingencies, and how far their computation is, in the ids of the present
+/* Reports the contingencies, and how many of them are computed. All ids are those of the present
  * snapshot. */
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/state.h"

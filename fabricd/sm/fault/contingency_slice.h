@@ -15,17 +15,17 @@ struct sm_contingency_job {
      * NULL: the maker has the newest state. */
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
-    /* The maker returns plans and not only figures, because contingency.memory may have room for
-     * them. */
+    /* The maker returns the plans, too, and not only their sizes and loads, because
+     * contingency.memory may have room for plans. */
     bool keep;
     /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
     bool timed;
     /* The loop thread sets `stop` to a value other than 0 to end the slice. */
     int stop;
-    /* [SLICE_CASES] plans of the next cases that were made for an earlier state of the session;
-     * NULL: there is no such plan */
+    /* [SLICE_CASES] the plans that the next cases have from an earlier state of the session; NULL:
+     * the case has no such plan */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
-    /* The state of the session (its number of commits) for which each of these plans is valid. */
+    /* The state of the session (its number of commits) for which the plan in earlier[] is valid. */
     uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */

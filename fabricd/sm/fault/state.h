@@ -107,8 +107,8 @@ struct sm_repair_search {
     struct fab_repair *copy;
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
-    /* The contingency plan for these links, and the state for which it is known to be valid; NULL:
-     * there is no plan. */
+    /* The contingency plan for these links, and the state of the session (its number of commits)
+     * for which the plan is known to be valid; NULL: there is no plan. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
     struct fab_repair_delta delta;
@@ -217,9 +217,9 @@ void sm_repair_search_abort(struct sm *s);
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Returns the contingency plan for exactly these failed links, given by port ids of the repair
- * session; the caller unrefs it. NULL: there is none. *ret_commits: the state for which the plan is
- * known to be valid. */
+/* Returns the contingency plan for exactly these failed links; the caller unrefs it. NULL: there is
+ * none. failed[]: port ids of the repair session. *ret_commits: the state of the session (its
+ * number of commits) for which the plan is known to be valid. */
 struct fab_repair_stored_plan *sm_contingency_lookup(struct sm *s, const uint32_t *failed,
                                                      size_t count, uint64_t *ret_commits);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast packets wait for the same buffers as unicast packets, so trees are proved together with
- * the unicast tables of the published view: on each VL, the channel dependencies of both have no
- * cycle. The worker task of mft_proof.c does this. After new unicast tables, all trees are proved
- * again, even if they stay.
+ * Proves multicast trees together with the unicast tables of the published view, because multicast
+ * packets wait for the same buffers as unicast packets. The proof shows for each VL that the
+ * channel dependencies of unicast and multicast packets have no cycle. The worker task of
+ * mft_proof.c makes it. After a change of the unicast tables, all trees are proved again, even
+ * those that did not change.
  *
  * If there is a cycle, the same task makes a spanning tree without one (libfabmgr/spanning), and
  * all trees follow it from then on, until links change. If there is no such spanning tree, the
@@ -11,7 +12,8 @@
  * multicast-deadlock and the status then say that a deadlock is possible.
  *
  * In fabrics with more than JOINT_MOST table entries, the dependencies of unicast packets would
- * occupy the worker for more than 100 ms after each repair. There, trees are proved alone.
+ * occupy the worker for more than 100 ms after each repair. In such fabrics, trees are proved
+ * without the unicast tables.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +99,8 @@ int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict 
     if (!v->with_unicast || v->together || !p->may_guide)
         return FAB_OK;
     int r = fab_spanning_make(p->channels, p->sls, &p->guide);
-    return r == FAB_E_CYCLE ? FAB_OK : r; /* of the unicast packets alone */
+    /* CYCLE: the unicast packets alone have a cycle, so no spanning tree can help */
+    return r == FAB_E_CYCLE ? FAB_OK : r;
 }
 
 void sm_joint_proof_fini(struct sm_joint_proof *p)

@@ -255,7 +255,7 @@ static void report(struct sm_multicast *m, struct sm_mft_proof *p)
                .witness = p->text ? p->text : "none");
 }
 
-/* Makes one line of the text. */
+/* Replaces the line ends of the text by ';', because the text of an event must be a single line. */
 static void join_lines(char *text)
 {
     size_t len = text ? strlen(text) : 0;

@@ -30,13 +30,13 @@ struct sm_stored_groups {
 };
 /* The proof of all trees together with the unicast tables (joint_proof.c). */
 struct sm_joint {
-    /* The view whose unicast tables count; NULL: none. `channels` has the dependencies of its
-     * unicast packets and of the trees that were proved with them. NULL: not known; or a worker
-     * task has them. */
+    /* view: the published view whose unicast tables the proof uses; NULL: none. channels: the
+     * dependencies of its unicast packets, and of the trees that were proved with its tables. NULL:
+     * not known; or a worker task has them. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
-    uint64_t
-        open[FAB_MFT_GROUPS / 64]; /* bitset of the MLID groups that were not proved with them */
+    /* bitset of the MLID groups that are not yet proved together with these unicast tables */
+    uint64_t open[FAB_MFT_GROUPS / 64];
     bool guide_tried; /* a spanning tree was made, or tried, for these unicast tables */
     bool cycle;       /* a proof with these unicast tables found a cycle */
     bool deadlock;    /* the last complete proof found a cycle, which an event has reported */
@@ -158,9 +158,10 @@ struct sm_joint_proof { /* what the worker task needs; all bytes 0: trees are pr
  * proved again. */
 void sm_joint_renew(struct sm *s);
 void sm_joint_drop(struct sm_multicast *m);
-/* Adds to the bitset the MLID groups that were not proved with the unicast tables. */
+/* Adds to the bitset `groups` the MLID groups that are not yet proved together with the unicast
+ * tables. */
 void sm_joint_add_open(const struct sm_multicast *m, uint64_t groups[FAB_MFT_GROUPS / 64]);
-/* Moves to the worker task what it needs. */
+/* Fills in the input of the worker task. The task owns m->joint.channels until sm_joint_done. */
 void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
 /* The worker task calls sm_joint_compute before the proof, and sm_joint_guide after it. Both return
  * NOMEM. */
