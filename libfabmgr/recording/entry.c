@@ -81,10 +81,10 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
     fab_base_put_be64(to + 4, e->time_us);
 }
 
-/* Writes those 8-byte words of the MAD that are not zero, and returns their size in bytes.
- * *ret_map has a bit for each word that was written. Each word is first copied and then kept or
- * overwritten, so that no branch depends on the contents of the MAD. So `to` must have space for
- * one word more than the function keeps. */
+/* Writes those 8-byte words of the MAD that are not zero, and returns their size in bytes. *ret_map
+ * has a bit for each word that was written. Each word is first copied; if it is zero, the next word
+ * overwrites it. So no branch depends on the contents of the MAD, but `to` must have space for one
+ * word more than the result has. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;
@@ -223,8 +223,9 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;
-    /* kind 0 is invalid, because a file system can leave zeros at the end after a crash */
     default:
+        /* Unknown kinds are skipped, but kind 0 is invalid: after a crash, the file system may have
+         * filled the end of the file with zeros. */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

@@ -243,11 +243,10 @@ uint32_t fab_recording_index_take(struct fab_recording_index *s,
     if (item == NONE)
         return NONE;
     uint32_t next = s->items[item].next;
-    /* If the item is the first of its list, the map gets the next item. This put cannot fail: the
-     * key exists, so no memory is needed. */
     if (before != NONE)
         s->items[before].next = next;
     else if (next != NONE)
+        /* this put cannot fail: the key is in the map already, so no memory is needed */
         (void)fab_base_map_put(&s->heads, key, next);
     else
         (void)fab_base_map_remove(&s->heads, key);

@@ -15,13 +15,13 @@ struct fab_recording_item {
     size_t at;
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
-    /* of a sent MAD: index of the first received MAD that answers it; of a received MAD: index
-     * of the sent MAD that it answers; NONE: there is none */
+    /* For a sent MAD: index of the first received MAD that answers it. For a received MAD: index of
+     * the sent MAD that it answers. NONE: there is no such MAD. */
     uint32_t pair;
     /* index of the next sent MAD in the list of requests with the same hash */
     uint32_t next;
     bool out;
-    /* The player (player.c) uses the members from here on. */
+    /* Only the player (player.c) uses the following members. */
     /* asked: the replaying manager has sent the same MAD as this sent MAD. done: the player has
      * delivered this received MAD, or has left it out. */
     bool asked, done;
@@ -43,9 +43,9 @@ struct fab_recording_index {
     /* index in items[] of the last received MAD, plus 1; 0: there is none */
     uint32_t last_in;
     uint64_t end_us;
-    /* Time in us. The player compares the MADs that the replaying manager sends before this time
-     * with the recording, but not those after it, because the recording may have ended before
-     * the recorded manager sent them. */
+    /* Time in us, one second before the end of the recording. If the replaying manager sends a MAD
+     * later than this, the player does not count the MAD as unexpected, because the recorded
+     * manager may have sent it after the recording ended. */
     uint64_t judged_us;
     /* how the recording ends: OK, TRUNCATED or FORMAT */
     int tail;

@@ -4,8 +4,8 @@
  * fabric. The cursor is at the next incoming MAD of the recording. There are three cases:
  *
  * - The MAD is unsolicited. The player delivers it at its recorded time.
- * - The run has sent the request of the MAD. The player delivers the MAD as long after the request
- *   as in the recording.
+ * - The run has sent the request of the MAD. The player delivers the MAD with the same delay after
+ *   the request as in the recording.
  * - The run has not sent the request. The player waits for the request and holds back the answers
  *   that are due, at most for half the timeout of their requests. If no answer is due, the player
  *   waits at most 30 s.
@@ -36,7 +36,8 @@
 
 struct fab_recording_player {
     struct fab_recording_index index;
-    /* clock of the run, in us, at the beginning of the recording; may be negative */
+    /* time on the clock of the run, in us, that corresponds to the start of the recording; may be
+     * negative */
     int64_t base;
     /* the received MADs before this item are delivered or skipped */
     uint32_t cursor;
@@ -241,9 +242,9 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* Returns true if item i is a missing MAD: the recorded manager sent it, and the run has not. A
- * MAD that the recorded manager sent after the last received MAD and not before judged_us does
- * not count as missing. */
+/* Returns true if item i is a missing MAD: the recorded manager sent it, and the run has not. A MAD
+ * after the last received one counts as missing only if the recorded manager sent it before
+ * judged_us. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

@@ -8,8 +8,8 @@
  * content gets what the n-th such request got in the recording: an answer, its own MAD back as
  * undeliverable, or no answer.
  *
- * Incoming MADs arrive in the order of the recording, each as long after its request as in the
- * recording. Unsolicited MADs arrive at their recorded time.
+ * Incoming MADs arrive in the order of the recording, each with the same delay after its request as
+ * in the recording. Unsolicited MADs arrive at their recorded time.
  */
 #ifndef LIBFABMGR_RECORDING_PLAYER_H
 #define LIBFABMGR_RECORDING_PLAYER_H
@@ -23,13 +23,13 @@ struct fab_recording_player_stats {
     uint32_t delivered;
     /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* number of MADs like `unexpected` that were sent in the last second of the recording, where
-     * the player cannot tell */
+    /* number of MADs that the recording does not have, and that the replaying manager sent so late
+     * that the recorded one may have sent them after the recording ended */
     uint32_t not_judged;
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
     uint32_t missing;
-    /* number of answers that the player delivered in another order than in the recording, because
-     * it could not wait longer for the answers before them */
+    /* number of answers that the player did not deliver at their place in the recording, because
+     * the request was not sent in time */
     uint32_t reordered;
 };
 struct fab_recording_player;

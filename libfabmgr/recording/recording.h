@@ -93,13 +93,14 @@ void fab_recording_pack_header(const struct fab_recording_header *h,
  * UNSUPPORTED: a later version. The names in the header are untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
-/* Packs an entry into room[] and returns its size in bytes. Of a MAD, reads only `len` bytes.
- * Does not pack settings, which may be larger than room[]; use fab_recording_pack_settings. */
+/* Packs an entry into room[] and returns its size in bytes. If the entry is a MAD, only the first
+ * `len` bytes of the MAD are read. Does not pack settings, which may be larger than room[]; use
+ * fab_recording_pack_settings. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 #define FAB_RECORDING_PREFIX 12
-/* Packs the header (FAB_RECORDING_PREFIX bytes) of an entry of settings; the text of the
- * settings follows it in the file. */
+/* Packs the header (FAB_RECORDING_PREFIX bytes) of an entry that records the settings; their text
+ * follows it in the file. */
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If it is a MAD, its bytes are in mad[] and ret->bytes points to them.

@@ -35,10 +35,8 @@ struct fab_registry_reports_stats {
     uint64_t notices;
     uint64_t sent; /* number of reports sent, repetitions included */
     uint64_t answered;
-    /*
-     * sum over all subscriptions of the notices that they missed because they were behind by the
-     * whole ring buffer
-     */
+    /* number of notices that subscriptions missed, because they were behind by the whole ring
+     * buffer; a notice counts once for each subscription that missed it */
     uint64_t lost;
 };
 /*
@@ -73,7 +71,7 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
  * of the ID count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues the reports without a response in time, so that they are sent again. If all tries of a
+/* Queues each report that got no response in time, so that it is sent again. If all tries of a
  * report are used, calls `gone`, which must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);

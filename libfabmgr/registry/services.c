@@ -111,8 +111,8 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     return FAB_OK;
 }
 
-/* Replaces a service that is registered again. The port that registers the service now becomes
- * its owner. */
+/* Replaces a service that is registered again. If another port registers it this time, that port
+ * becomes its owner. */
 static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {

@@ -47,7 +47,7 @@ struct fab_report_ring;
 struct fab_subscriptions {
     struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
     /* slots: number of slots ever used; room: allocated slots; count: number of subscriptions;
-     * free: first free slot, from which the member `after` links the others */
+     * free: first free slot; its member `after` is the next free slot */
     uint32_t slots, room, count, free;
     /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
     uint32_t *order;
@@ -66,9 +66,10 @@ uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, cons
  * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Adds a subscription, or renews that of the same subscriber to the same events. number: the
- * number for a new subscription, which must be free; negative: the lowest free number. LIMIT:
- * this subscriber has, or all subscribers have, too many subscriptions. Also returns NOMEM. */
+/* Adds a subscription; if the same subscriber already has one to the same events, renews it
+ * instead. number: the number for a new subscription, which must be free; negative: the lowest free
+ * number. LIMIT: this subscriber has too many subscriptions, or all subscribers together have. Also
+ * returns NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -78,10 +79,8 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
-/*
- * An event to report: a notice, and the P_Keys of which a subscriber must have one to receive it.
- */
-#define FAB_NOTICE_KEYS 16
+#define FAB_NOTICE_KEYS 16 /* maximum number of P_Keys of a notice */
+/* An event to report: a notice, and the P_Keys that allow a subscriber to receive it. */
 struct fab_event_notice {
     struct fab_notice is;
     uint64_t issuer[2]; /* GID of the issuer */

@@ -70,9 +70,8 @@ static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, ui
     return true;
 }
 
-/* Lists the entries of the active tables that lead into dead links. Entries that an earlier repair
- * changed (struct fab_repair_entry) need no such search, because every repair computes all of them
- * anew. */
+/* Lists the entries of the active tables that lead into dead links. Entries of the overlay (struct
+ * fab_repair_entry) need not be in the list, because every repair decides all of them again. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

@@ -81,7 +81,7 @@ void fab_repair_find_components(struct fab_repair *r)
         r->component[sw] = FAB_NONE;
     for (uint32_t sw = 0; sw < r->network->n; sw++) {
         if (r->component[sw] == FAB_NONE)
-            /* this heap is in use only while entries are decided */
+            /* the heap of the column is unused now, and serves as stack */
             flood(r, sw, r->column.heap);
     }
 }

@@ -171,7 +171,8 @@ struct fab_repair_column {
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* the switches whose mark is not NONE */
     uint32_t touches;
-    /* in this column, a switch was given a channel with a greater label than its minimum */
+    /* true: a switch of this column got a channel with a greater label than the minimum with which
+     * it was decided */
     bool label_rose;
     /* heap of the pending switches, the one with the greatest key first */
     uint64_t *heap;
@@ -191,10 +192,10 @@ struct fab_repair_candidates {
 /* number of lists of candidates that are cached */
 #define FAB_REPAIR_CANDIDATES 1024
 
-/* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
+#define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
+/* A tile (column/tile.c) is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
  * tile, the columns are read from the tables. */
-#define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
 struct fab_repair_tile {
     /* the tile holds the entries for the LIDs first to first + count - 1; if count is 0, it is
      * empty */
@@ -216,7 +217,8 @@ struct fab_repair {
     /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch has been
      * relabelled yet */
     uint32_t *own_label;
-    /* The state that goes with the active tables; a commit (fab_repair_commit) changes it. */
+    /* The members from here to `commits` are the state of the repair, which only a commit changes
+     * (fab_repair_commit). */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -293,10 +295,9 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
  * entries of other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
-/* Brings the table entries that the decisions will read into the processor's cache
- * (column/prefetch.c). affected: `count` elements LID << 32 | switch; at most
- * FAB_REPAIR_PREFETCH_MAX. */
-#define FAB_REPAIR_PREFETCH_MAX 16
+#define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
+/* Brings the table entries that the decisions about affected[count] will read into the processor's
+ * cache (column/prefetch.c). Each element is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
@@ -343,7 +344,8 @@ bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repai
 /* Fills r->maxima, unless it is known already or the labels do not follow from an order. Returns
  * NOMEM. */
 int fab_repair_maxima_find(struct fab_repair *r);
-/* Returns false if the labels certainly allow no path from `sw` to the switch `home`. */
+/* Returns false only if the labels allow no path from `sw` to the switch `home`; true does not mean
+ * that there is one. */
 static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw, uint32_t home)
 {
     return !r->maxima_known || (r->maxima[sw] & r->maxima[home]) != 0;

@@ -279,8 +279,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* At its first try, the switch used a greater minimum label. If no label has risen since then,
-     * the channels with greater labels still lead to no path. */
+    /* Earlier tries found no path over channels with labels above `key`. These channels are tried
+     * again only if a switch has got a channel with a greater label since then (label_rose). */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     uint32_t first = r->network->first[sw];
@@ -324,10 +324,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes those neighbours pending that send packets for the current LID to switch `sw`. With a key
- * above 0, these are the neighbours that send over a channel with a label of at least `key`. Key 0
- * means that the path of `sw` became longer, while its label is as before; then these are the
- * neighbours that carry traffic of endports. */
+/* Makes neighbours pending that send packets for the current LID to switch `sw`. key > 0:
+ * neighbours that send over a channel with a label of at least `key`. key 0 (the path of `sw`
+ * became longer, but its label did not become lower): neighbours that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;

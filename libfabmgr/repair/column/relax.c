@@ -36,8 +36,8 @@ struct relaxation {
     uint32_t *best;
 };
 
-/* Adds to the heap those channels to the switch `sw` that have labels below `label`, if no best
- * channel is known yet for the switch at their beginning. */
+/* Adds to the heap those channels that lead to the switch `sw`, have a label below `label`, and
+ * leave a switch whose best channel is not known yet. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collection of contingencies, with one element (row) for each link and switch of a network.
- * The file also finds the stored plan that repairs a given set of dead links. */
+/* Stores the contingencies of a network in a collection, with one element (row) for each link and
+ * each switch. Also finds the stored plan that repairs a given set of dead links. */
 #include <string.h>
 
 #include "libfabmgr/base/size.h"

@@ -3,8 +3,9 @@
  * Encodes and decodes deltas, so that contingency plans take little memory.
  *
  * A number is written with 7 bits per byte, the lowest bits first; signed numbers are zigzag coded.
- * A delta starts with the numbers of changes, blocks, steps, cut and lost entries, its set of
- * labels, and the number of writes. The writes follow in sending order.
+ * An encoded delta begins with the numbers of its changes, blocks, steps, cut entries and lost
+ * entries, the number of its set of labels, and the number of its writes. The writes follow in
+ * sending order.
  *
  * A write begins with a byte of flags, and the differences of its switch, step and block from those
  * of the previous write. The masks `keep` and `drain` of struct fab_repair_write follow if they are
@@ -12,8 +13,8 @@
  *
  * - The first write contains all changes of the block: the number of changes, and for each change
  *   its position in the block and the new port, one byte each, as differences from the previous
- *   change. If the write is early, which only drops packets, the number of entries that it drops
- *   precedes the changes; otherwise the write changes all entries that `keep` does not exclude.
+ *   change. An early write only sets entries to NO_ROUTE; the number of these entries precedes the
+ *   changes. Any other first write changes all entries that `keep` does not exclude.
  * - A further write contains the index of the block's first change, the number of the block's
  *   changes, and the number of entries that the further write itself changes. It sends the new
  *   values of all changes of the block, except as `keep` and `drain` say. Entries to which an

@@ -6,8 +6,8 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Which table entries changed from an earlier state of the repair to the present one (touched.c).
- * since: the number of commits of the earlier state. */
+/* Tells which table entries changed between an earlier state of the repair and the present one
+ * (touched.c). since: the number of commits of the earlier state. */
 struct fab_repair_touched {
     uint64_t since;
     /* bitset of the LIDs with changes; NULL: there are none yet, or memory ran out */
@@ -66,11 +66,11 @@ void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repai
 void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);
-/* Forgets all recorded changes. Changes are then recorded from the state with `commits` commits on,
- * for which all plans are valid. */
+/* Forgets all recorded changes. The caller has found all plans valid for the state with `commits`
+ * commits, so that only later changes need to be recorded. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
-/* Returns true if the changes leave a plan valid that was valid for the state with `commits`
- * commits. d: the plan for the state `r`, with all dead links, which must be applied to r
+/* Returns true if a plan that was valid for the state with `commits` commits is certainly still
+ * valid for the state `r`. d: the decoded plan; all its dead links must be marked in r
  * (fab_repair_apply_dead). */
 bool fab_repair_touched_spares(const struct fab_repair_touched *t, const struct fab_repair *r,
                                const struct fab_repair_delta *d, uint64_t commits);

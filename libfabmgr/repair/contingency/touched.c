@@ -28,8 +28,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/contingency/maker.h"
 
-/* Lists in lost[] the ports of `sw` whose links are dead in one of the states, or do not exist in
- * both networks. Returns whether there are any. */
+/* Sets lost[] for those ports of `sw` whose links are dead in one of the states, or do not exist in
+ * both networks. Returns true if there is such a port. */
 static bool list_lost(const struct fab_repair *old, const struct fab_repair *new, uint32_t sw,
                       bool lost[256])
 {
@@ -56,7 +56,7 @@ static void add_leading(struct fab_repair_touched *t, const struct fab_lft *lft,
     }
 }
 
-/* Records the LIDs whose entries at switch `sw` lead into links that list_lost found. */
+/* Records the LIDs whose entries at any switch lead into links that list_lost found. */
 static void add_lost(struct fab_repair_touched *t, const struct fab_repair *old,
                      const struct fab_lft *old_lft, const struct fab_repair *new,
                      const struct fab_lft *new_lft)

@@ -5,9 +5,9 @@
  *
  * Suppose that all paths first go up and then down in some order of the switches. Then the label of
  * an up channel is the position of the switch that it leaves. The labels of all down channels are
- * greater than those of up channels. Among down channels, the label is the greater the lower the
- * position of its switch. These labels ascend at every turn that up/down routing allows, including
- * turns that no entry uses today. So a repair can use all these turns. Any engine may have made the
+ * greater than those of up channels. Among the down channels, those that leave lower switches have
+ * greater labels. These labels ascend at every turn that up/down routing allows, including turns
+ * that no entry uses today. So a repair can use all these turns. Any engine may have made the
  * tables. So the orders that the library knows are tried on all entries, and an order is used if
  * the labels ascend along all paths.
  *
@@ -18,10 +18,9 @@
  * of the same channels. Some sets are as near as the dependencies allow to up/down routing from one
  * root switch; others are random. A repair uses the first set with which it finds its paths.
  *
- * Limit: there are no labels per VL where the VL depends on the source or on port classes. If the
- * tables are free of cycles only thanks to such VLs, there are no labels (UNSUPPORTED).
- *
- *
+ * Limit: VLs get labels of their own only if the destination alone determines the VL. If the tables
+ * need VLs that depend on the source or on port classes to be free of cycles, there are no labels
+ * (UNSUPPORTED).
  */
 #include <stdio.h>
 #include <string.h>

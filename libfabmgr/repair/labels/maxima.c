@@ -21,8 +21,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* The number of bits of a set of maxima. Maxima with the same number modulo BITS share a bit. Then
- * two switches without a legal path may seem to have one, but never the reverse. */
+/* Number of bits of a set of maxima. If there are more maxima, several share a bit. Two switches
+ * without a legal path may then seem to have one; two switches with a legal path never seem to have
+ * none. */
 #define BITS 64
 
 /* Returns true if the port has a living link that leads up (or down, if `up` is false). */
@@ -33,8 +34,9 @@ static bool leads(const struct fab_repair *r, uint32_t port, bool up)
            (r->label[port] < r->label[fab_repair_peer_port(b, port)]) == up;
 }
 
-/* Goes through the switches from the maxima down. A switch is in queue[] when all switches that it
- * goes up to have their sets. waiting[]: how many of its links up lead to other switches. */
+/* Computes the sets of all switches, from the maxima down. queue[] has the switches whose sets are
+ * complete. waiting[]: for each switch, the number of its living links up to switches that have not
+ * been visited yet. */
 static void spread(struct fab_repair *r, uint32_t *waiting, uint32_t *queue, uint32_t tail)
 {
     const struct fab_repair_network *b = r->network;

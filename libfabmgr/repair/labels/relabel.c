@@ -42,9 +42,8 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Fills r->component, which is unused at the beginning of a call, with the position of each switch
- * in the order, and returns this array. Switches of lift[] have the positions that are stored
- * there. */
+/* Returns the position of each switch in the order; switches of lift[] have the positions that are
+ * stored there. The array is r->component, which is not needed at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -62,8 +61,8 @@ static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* Returns the highest position in the order among those neighbours of `sw`, except `but`, whose
- * links are not dead; 0 if there are none. */
+/* Returns the highest position in the order among the neighbours of `sw` over links that are not
+ * dead. The neighbour `but` does not count. Returns 0 if there are no other neighbours. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
