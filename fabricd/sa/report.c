@@ -31,8 +31,8 @@
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Greatest number of ended subscriptions within TELL_AGAIN_US that get an event each; one event
- * covers the others. */
+/* Greatest number of subscriptions that may end within TELL_AGAIN_US with an event each; one later
+ * event gives the number of the others. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 

@@ -170,7 +170,7 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
 
 /* Returns false if an event about this switch port was emitted within the last TELL_EVERY_US.
  * Otherwise notes the time of a new event. If too many events were emitted recently, counts the
- * device in b->untold instead; the caller then emits no event of its own for it. */
+ * device in b->untold instead; then only the summary event counts the device. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;

@@ -118,8 +118,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* Returns the GUID of the node at which all links of these changes end; 0: there is no such
- * node. */
+/* Returns the GUID of the node at which all changed links end; 0: there is no such node. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;

@@ -80,8 +80,8 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
-    /* memcmp also compares padding bytes. If only these differ, the same report is emitted a second
-     * time, which is harmless. */
+    /* memcmp also compares padding bytes. If only padding bytes differ, the same report is emitted
+     * a second time, which is harmless. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;

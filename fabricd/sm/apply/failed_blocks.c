@@ -4,7 +4,7 @@
  * a plan for the whole fabric is programmed, because such a plan repeats all missing writes.
  *
  * A local repair writes only the blocks that it changes, and is proved for the active tables. It
- * must therefore find out from this list whether the switches hold them.
+ * must therefore find out from this list whether the switches hold the active tables.
  */
 #include <stdlib.h>
 #include <string.h>

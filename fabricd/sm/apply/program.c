@@ -151,9 +151,8 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* Returns the directed route for a write; NULL: the write cannot be sent. This is so if no route is
- * known, or if the node did not answer an earlier write of this round, because further writes would
- * only cost time. */
+/* Returns the directed route for a write. Returns NULL if no route is known, or if the node did not
+ * answer an earlier write of this round; further writes to it would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -277,9 +276,10 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
-/* A local repair that adds a link must not route packets to the link if it does not come up. If a
- * write before the LFT writes of such a repair failed, the manager sends no further writes. A
- * targeted sweep then reads both ends of the link again. */
+/* Call this function if a write failed or could not be sent. In a local repair, if the write comes
+ * before the LFT writes of stage ROUTES, the manager sends no further writes: the repair must not
+ * route packets to a link that did not come up. A targeted sweep then reads both ends of the link
+ * again. */
 static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;

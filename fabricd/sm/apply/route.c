@@ -99,8 +99,8 @@ static bool is_good(const struct sm_route_job *j)
             v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
 }
 
-/* Gives silent switches the entries that they hold, and proves the tables again. Pairs that were
- * connected before this and are not now are counted as lost because of these entries. */
+/* Gives silent switches the entries that they hold, and proves the tables again. The pairs that now
+ * have no path are counted as lost, because they had one before. */
 static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
 {
     *ret_changed = false;
@@ -213,7 +213,7 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible, and an engine must compute them. */
+ * is not possible; an engine must then compute the tables. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))

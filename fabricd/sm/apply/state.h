@@ -74,7 +74,7 @@ struct sm_programming {
     uint64_t *written;
     /* Number of LFT entries that this round has changed. */
     uint32_t entries;
-    /* Number of these changed entries that are for LIDs of adapters or routers. */
+    /* Number of LFT entries that this round has changed for LIDs of adapters or routers. */
     uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
@@ -429,8 +429,8 @@ void sm_fixed_fini(struct sm_fixed *x);
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
 /* Returns whether the fabric can use the VLs `now` instead of `was`. If routes cannot avoid a
- * silent switch, both must be the same, because the SL-to-VL tables of this switch cannot be
- * written. */
+ * silent switch, `now` and `was` must be the same, because the SL-to-VL tables of this switch
+ * cannot be written. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);
 

@@ -96,7 +96,8 @@ struct sm_round {
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;
     bool whole; /* sweeps the whole fabric */
-    /* Before the round begins, the requested targets of targeted sweeps become its suspects. */
+    /* Before the round begins, the nodes for which targeted sweeps are requested become its
+     * suspects. */
     bool targets;
     bool scoped; /* the round sweeps only its suspects */
     /* Before the round begins, the switches for which port probes are requested become its
@@ -116,8 +117,8 @@ struct sm_round {
     /* Called when the round has ended; may be NULL. */
     void (*ended)(struct sm *s, int status);
     /* Called when a fault has interrupted the round; the function requests the round again.
-     * awaited: a caller waits for the round. NULL: sm_round_postpone requests the round again; if
-     * the member `scoped` is true, for the nodes in run.suspects. */
+     * awaited: a caller waits for the round. NULL: sm_round_postpone requests the round again, for
+     * the nodes in run.suspects if the member `scoped` is true. */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
      * May be NULL. */

@@ -38,8 +38,8 @@ const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
 /* Functions of trap_limit.c. */
-/* Counts the trap. Returns false if its source sent too many traps, so that the manager only
- * represses it for now (trap_limit.c). */
+/* Counts the trap. Returns false if its source sent too many traps; the manager then only answers
+ * the trap with TrapRepress (trap_limit.c). */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
 /* Counts a trap that the manager refuses. Emits an event, unless it emitted one about the same
  * source within the last minute. */

@@ -45,7 +45,8 @@ struct source {
     /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    /* Number of traps since since_us, and of those that exceeded the limit. */
+    /* traps: number of traps since since_us; repressed: number of those traps that exceeded the
+     * limit. */
     uint32_t traps, repressed;
     /* Number of refused traps since the last event about refused traps of this source. */
     uint32_t refused;

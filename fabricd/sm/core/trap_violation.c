@@ -79,7 +79,7 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
 }
 
 /* Stores the counter `now` in `to`, and returns by how much it rose since the value in `from`.
- * Returns 0 if it is lower, because a device that restarted counts from 0 again. */
+ * Returns 0 if `now` is lower, because a device that restarted counts from 0 again. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {

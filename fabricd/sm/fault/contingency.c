@@ -45,8 +45,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* To get memory, drops the plan of the last case whose plan was made for an earlier state and is
- * not yet checked for the present one. Returns false if there is no such case. */
+/* Frees the memory of one plan: of the cases whose plan is from an earlier state and not yet
+ * checked for the present one, the last one loses its plan. Returns false if there is no such
+ * case. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);

@@ -224,9 +224,9 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
-/* Leaves the suspects that did not answer or were not read yet to another port probe. The directed
- * routes to them probably lead over the failed links, and after the repair of these links the
- * manager knows other routes. */
+/* Requests another port probe for the suspects that did not answer or were not read yet. The
+ * directed routes to them probably lead over the failed links, and after the repair of these links
+ * the manager knows other routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;

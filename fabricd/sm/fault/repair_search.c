@@ -119,8 +119,8 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Lists the failed links and looks up the contingency plan for exactly these. There is none for
- * links that came back. */
+/* Lists the failed links, and looks up the contingency plan for exactly these links. If links came
+ * back, there is no such plan. */
 static void prepare(struct sm *s, struct sm_repair_search *x)
 {
     x->status = list_failed(s, x);

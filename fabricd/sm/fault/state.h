@@ -49,15 +49,16 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* Number of the next port of each failed switch; the probe reads the neighbour's port at the
-     * other end of its link. */
+    /* For each failed switch: the number of its next port. The probe reads the port of the
+     * neighbour at the other end of the link. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
     /* The probe knows all failed switches (node[]), so it may read the other suspects. */
     bool decided;
     /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
-     * those of them whose trap has another reason, so that the probe reads all their ports. */
+     * narrow suspects that sent their trap for another reason, so that the probe reads all their
+     * ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
     /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only

@@ -33,7 +33,8 @@ static uint64_t published_key(const struct sm *s, uint32_t port)
     return fab_fabric_port(old, fab_fabric_port_id(old, node, p->num))->info.m_key;
 }
 
-/* Returns whether the port shows an M_Key that is none of those which the manager knows. */
+/* Returns whether the port shows an M_Key that the manager did not know before, so that the key
+ * must be read a second time. */
 static bool is_doubtful(const struct sm *s, uint32_t port)
 {
     uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;

@@ -252,8 +252,8 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* Returns whether a port of the link is now connected to another port. The link of this entry does
- * not exist any more then. */
+/* Returns whether a port of the link is now connected to another port. If so, the link of this
+ * entry no longer exists. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -417,7 +417,8 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 /* ---- release --------------------------------------------------------------------------------- */
 
 /* Requests a port probe or a targeted sweep of both ends of a link that was excluded and is
- * released now. If the probe cannot bring the link back, the sweep that follows each probe does. */
+ * released now. If the probe cannot bring the link back, the targeted sweep after the probe
+ * does. */
 static void read_ends_of(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)

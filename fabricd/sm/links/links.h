@@ -130,8 +130,8 @@ int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
 /* Returns whether the link of this port is excluded because of a silent switch. Also returns true
  * from the time when the switch answers again until the next view is published. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
-/* Call this function after a view was published. It drops silent switches that left the fabric from
- * the list, and notes which of the others are used by routes again. */
+/* Call this function after a view was published. It removes from the list the silent switches that
+ * left the fabric, and notes which of the others are used by routes again. */
 void sm_silent_settle(struct sm *s);
 /* Forgets all silent switches and ends all checks. */
 void sm_silent_forget(struct sm *s);

@@ -48,7 +48,8 @@ void sm_joint_renew(struct sm *s)
     const struct fab_view *now = s->model.view;
     bool known = m->joint.view && m->joint.view->fabric == m->fabric;
     if (!known)
-        sm_joint_drop(m); /* its port ids are not those of the trees */
+        /* the port ids of this view are not those of the trees */
+        sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
         (known && m->joint.view->target == now->target))
         return;

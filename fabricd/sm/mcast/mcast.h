@@ -31,8 +31,8 @@ size_t sm_mfts_held_count(const struct sm *s);
 /* Finds the next MFT block whose contents are known, beginning at index *at. Returns false if there
  * is none, or if MFTs are being written. */
 bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number);
-/* Position of a search for the MFT blocks that the manager neither wrote nor read. All their
- * entries must be zero. A struct whose members are all 0 is before the first block. */
+/* Position of a search for MFT blocks that the manager neither wrote nor read; all entries of such
+ * a block must be zero. sm_mfts_scan_begin makes the position before the first block. */
 struct sm_mfts_scan {
     /* Index of the next block to look at, over all switches. */
     uint32_t at;

@@ -24,7 +24,8 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-/* If at most this many MFT requests are left, they precede those of a round. */
+/* If at most this many MFT requests are left, they are sent before the requests of the running
+ * round. */
 #define FEW 64
 #define RETRY_US 1000000u
 

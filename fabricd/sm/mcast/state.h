@@ -147,7 +147,8 @@ int sm_mfts_prove(struct sm *s, const uint64_t *open);
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of joint_proof.c. */
-struct sm_joint_proof { /* what the worker task needs; all bytes 0: trees are proved alone */
+/* input and result of a joint proof; all bytes 0: trees are proved without the unicast tables */
+struct sm_joint_proof {
     struct fab_view *view;
     struct fab_verify_channels *channels;
     uint16_t sls;   /* bitset of the SLs of all groups */
