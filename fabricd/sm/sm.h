@@ -76,7 +76,8 @@ struct sm_trap_counts {
     /* Traps beyond the rate limit of their source. The manager only answered them with
      * TrapRepress. */
     uint64_t repressed;
-    /* Traps with a notice that their sender cannot issue. */
+    /* Traps whose notice cannot come from their sender, for example because only switches issue
+     * it. */
     uint64_t refused;
     /* Notices not forwarded, because the device did not confirm them. */
     uint64_t unconfirmed;
@@ -240,7 +241,7 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
-/* A port whose peer did not answer in the last sweep, with its name. */
+/* A port whose peer did not answer in the last sweep. `place` is the name of the port. */
 struct sm_unresponsive {
     char place[128];
     int status;

@@ -96,7 +96,8 @@ void lock_release(int fd)
     if (fd < 0)
         return;
     if (ftruncate(fd, 0) != 0) {
-        /* the process id stays in the file; close() releases the lock nevertheless */
+        /* The old process id then stays in the file. This does no harm, because close() releases
+         * the lock. */
     }
     close(fd);
 }

@@ -90,9 +90,9 @@ struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
 struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);
-/* Returns the key for the setting `subnet.m_key: generated`. If fabricd made the key in the file,
- * returns that key. Otherwise makes a random key, and writes the file if there is none. Returns the
- * errors of reading and writing the file. */
+/* Returns the key for the setting `subnet.m_key: generated`. Returns the key in the key file if
+ * fabricd made that key. Otherwise makes a random key, and also writes it to the file if there
+ * is no file yet. Returns the errors of reading and writing the file. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 /* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
  * the M_Key. */

@@ -186,7 +186,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              "CREATE TABLE multicast_group ("
                              "  mgid TEXT PRIMARY KEY,"
                              "  mlid INTEGER NOT NULL,"
-                             /* The MCMemberRecord of the group, without member fields. */
+                             /* The MCMemberRecord of the group. Its fields about a single member
+                              * (PortGID, JoinState, ProxyJoin) are 0. */
                              "  record BLOB NOT NULL"
                              ") WITHOUT ROWID;"
                              /* Members of all multicast groups. A group that only the configuration
@@ -235,24 +236,24 @@ static const char step_7[] = "CREATE TABLE name_pin ("
 
 /* The baseline of approved devices: ports of adapters and routers at switch ports, and links
  * between switches. meta.baseline is 1 if a baseline exists. */
-static const char step_8[] =
-    "CREATE TABLE approved_place ("
-    "  node_guid TEXT NOT NULL,"
-    "  port INTEGER NOT NULL,"
-    "  port_guid TEXT NOT NULL,"
-    "  near_guid TEXT NOT NULL," /* near_guid: GUID of the node at the other end of the link */
-    "  near_port INTEGER NOT NULL,"
-    "  is_switch INTEGER NOT NULL,"
-    /* NodeDescription at the time of the approval. */
-    "  name TEXT NOT NULL,"
-    /* Unix time of the approval, in microseconds. */
-    "  since_us INTEGER NOT NULL,"
-    "  approved_by TEXT NOT NULL,"
-    "  PRIMARY KEY (node_guid, port)"
-    ") WITHOUT ROWID;";
+static const char step_8[] = "CREATE TABLE approved_place ("
+                             "  node_guid TEXT NOT NULL,"
+                             "  port INTEGER NOT NULL,"
+                             "  port_guid TEXT NOT NULL,"
+                             /* Node GUID and port at the other end of the link. */
+                             "  near_guid TEXT NOT NULL,"
+                             "  near_port INTEGER NOT NULL,"
+                             "  is_switch INTEGER NOT NULL,"
+                             /* NodeDescription at the time of the approval. */
+                             "  name TEXT NOT NULL,"
+                             /* Unix time of the approval, in microseconds. */
+                             "  since_us INTEGER NOT NULL,"
+                             "  approved_by TEXT NOT NULL,"
+                             "  PRIMARY KEY (node_guid, port)"
+                             ") WITHOUT ROWID;";
 
-/* lost_pairs: number of pairs of endports that may have had no path while tables changed, and
- * for how many microseconds */
+/* lost_pairs: number of endport pairs that may have had no path while tables changed. lost_us:
+ * how long they may have had no path, in microseconds. */
 static const char step_9[] = "ALTER TABLE reroute ADD COLUMN lost_pairs INTEGER NOT NULL DEFAULT 0;"
                              "ALTER TABLE reroute ADD COLUMN lost_us INTEGER NOT NULL DEFAULT 0;";
 
@@ -344,7 +345,8 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes the error message why[] if there is none yet, and returns `status`. */
+/* Writes to why[] that the file cannot be used, with SQLite's reason, or the text of `status` if
+ * db is NULL. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (status == FAB_E_FORMAT)

@@ -169,8 +169,8 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-/* the parameters of a statement that are GUIDs and GIDs, as text, which SQLite reads until the
- * statement has run */
+/* The texts of those parameters of a statement that are GUIDs or GIDs. They must stay valid
+ * until SQLite has run the statement. */
 struct words {
     char text[4][SQL_GID_SIZE];
     unsigned used;

@@ -44,7 +44,7 @@
 #define RETRY_MAX_US 30000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 #define SETS_KEPT 10000
-/* number of events that are deleted together when there are too many */
+/* The oldest events are deleted when the database has this many events more than it keeps. */
 #define TRIM_EVERY 256
 /* number of newest events that stay in the database */
 #define KEEP_DEFAULT 100000
@@ -68,8 +68,8 @@ struct writer {
     bool failing; /* the last transaction failed */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
-    /* put: number of records that were put into the queue so far. written: number of those that
-     * are committed or given up. */
+    /* put: number of records that were put into the queue so far. written: number of these
+     * records that were committed, or dropped after a failure (give_up_batch). */
     uint64_t put, written;
 
     /* Only the writer thread uses the members from here on. */

@@ -36,7 +36,8 @@ struct recorder {
     bool flush_set;
     /* true: the receivers are handling a batch of incoming MADs */
     bool in_batch;
-    /* number of MADs sent since the batch began, plus 1 */
+    /* number of time stamps since the batch began: one for the batch, and one for each MAD sent
+     * since */
     unsigned batch_out;
     uint64_t now_us;
 };

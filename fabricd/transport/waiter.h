@@ -9,8 +9,8 @@
 #define FABRICD_TRANSPORT_WAITER_H
 
 struct waiter;
-/* Creates a waiter, whose thread waits for a MAD at once. Returns NULL if memory, descriptors or
- * threads ran out. */
+/* Creates a waiter. Its thread starts to wait for a MAD immediately. Returns NULL if memory,
+ * descriptors or threads ran out. */
 struct waiter *waiter_new(int umad_port);
 void waiter_free(struct waiter *w); /* w may be NULL */
 /* Returns a descriptor that is readable from the arrival of the first MAD until waiter_rearm is

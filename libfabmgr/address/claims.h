@@ -12,8 +12,8 @@
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    /* Base LID of the port's lease, and base LID that the device reports; 0: there is none, or it
-     * is not valid. */
+    /* leased: base LID of the port's lease. carried: base LID that the device reports. 0: there
+     * is no LID, or it is not valid. */
     uint32_t leased, carried;
     uint8_t lmc;
 };

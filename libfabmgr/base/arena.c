@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arena is a list of blocks. Each block is twice as large as the one before it, up to
- * LARGEST_BLOCK. A request for more memory gets a block of its own size. Blocks come from calloc,
- * and no byte is given to two callers, so all memory from the arena is zeroed. */
+ * LARGEST_BLOCK. If a caller needs more than that, the new block is as large as needed. Blocks
+ * come from calloc, and no byte is given to two callers, so all memory from the arena is zeroed. */
 #include "libfabmgr/base/arena.h"
 
 #include <stdalign.h>

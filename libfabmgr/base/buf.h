@@ -52,7 +52,7 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 
 struct fab_base_reader {
     const uint8_t *at, *end;
-    /* FAB_OK; FAB_E_TRUNCATED since the first read beyond the end of the buffer. */
+    /* FAB_OK, until a read goes beyond the end of the buffer; then FAB_E_TRUNCATED. */
     int status;
 };
 static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
@@ -101,7 +101,7 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 
 struct fab_base_writer {
     uint8_t *at, *end;
-    /* FAB_OK; FAB_E_TRUNCATED since the first write that did not fit. */
+    /* FAB_OK, until a write does not fit; then FAB_E_TRUNCATED. */
     int status;
 };
 static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)

@@ -2,13 +2,13 @@
 /*
  * Finds out when no living version has a page any more, so that its memory can be used again.
  *
- * A page is made in one version. The versions after it have this page, until one of them replaces
- * the page. So the versions that have a page follow each other, and it suffices to know the first
- * and the last living one. If the last one is not the newest version, it has an entry for the page
- * in its list `left`, with the number of the version in which the page was made. When the last one
- * ends, the entry moves to the living version before it. If the page is newer than that version, no
- * version has the page any more, and it becomes a spare page. Pages of the first version never
- * become spare pages.
+ * A page is made in one version, and belongs also to the following versions, until one of them
+ * replaces it. The versions that have a page are thus consecutive, and it suffices to know the
+ * first of them and the last living one. If the last one is not the newest version of all, its
+ * list `left` has an entry for the page, with the number of the version that made the page. When
+ * this last version ends, the entry moves to the living version before it. But if the page was
+ * made after that version, no version has the page any more, and it becomes a spare page. Pages
+ * of the first version never become spare pages.
  *
  * A new version begins with the page pointers of the newest one. To save the copy of all pointers,
  * the history keeps the array page[] of an ended version, and the number of the version in which
@@ -67,7 +67,8 @@ struct history {
     /* The pointers in spare_pointers differ from those of `newest` only in groups that changed
      * after the version with this number. */
     uint32_t spare_number;
-    /* [number of groups] value of last_number when a pointer of the group last changed. */
+    /* [number of groups] the value that last_number had when a pointer of the group last
+     * changed. */
     uint32_t *changed;
 };
 
@@ -155,8 +156,8 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Makes a page spare that no version has any more. A page of the first version is not used again,
- * because its last bytes may be the first bytes of another page. */
+/* Adds a page to the spare pages, because no version has it any more. A page of the first
+ * version is not used again, because its last bytes may be the first bytes of another page. */
 static void add_spare(struct history *h, uint8_t *page, uint32_t made)
 {
     if (made != FIRST_VERSION)
@@ -170,9 +171,9 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
                      : FAB_OK;
 }
 
-/* Removes the newest version, which has ended. The version before it becomes the newest one, and
- * the pages that only the removed version had become spare pages. Page pointers of the newest
- * version change by this, as with a new version, so it takes a new version number. */
+/* Removes the newest version, which has ended. The version before it becomes the newest one.
+ * Pages that belonged only to the removed version become spare pages. As this changes the page
+ * pointers of `newest`, last_number rises as if a version was added. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -187,9 +188,10 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
     h->newest = v;
 }
 
-/* Removes an ended version that is not the newest one. Of the pages in its list `left`, those that
- * the version before it also has move to the list of that version. The others become spare pages.
- * The caller has reserved room for the list. */
+/* Removes an ended version that is not the newest one. Its list `left` has pages that no later
+ * version has. If the version before it also has such a page, the entry moves to the list of
+ * that version. Otherwise the page becomes a spare page. The caller has reserved room in that
+ * list. */
 static void pass_on(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An array that is divided into pages, and of which many versions can exist at the same time. Two
- * versions share each page in which they do not differ. So a new version costs a copy of the page
- * pointers, or of some of them, and a copy of each page that changes. Readers of earlier versions
- * do not raise this cost.
+ * An array that is divided into pages. Many versions of the array can exist at the same time,
+ * and two versions share each page in which they do not differ. So a new version costs a copy of
+ * the page pointers, or of some of them, and a copy of each page that changes. Readers of
+ * earlier versions do not raise this cost.
  *
  * A version may have several handles (struct fab_pages). While a version has one handle, the owner
  * of the handle may change the version (fab_base_pages_unshare, then fab_base_pages_edit). As soon
@@ -12,10 +12,10 @@
  * new version, which starts with the same pages.
  *
  * Versions that were made from each other form a history. A version ends when its last handle is
- * gone. Its pages that no other version has are then used again for new pages. The memory of the
- * first version is an exception: it stays until the history ends, because pages of the first
- * version may overlap. Any thread may end a version, but only one thread at a time may unshare and
- * edit versions of one history.
+ * gone. The memory of those pages that no other version has is then used for new pages. The
+ * memory of the first version is an exception: it stays until the history ends, because pages of
+ * the first version may overlap. Any thread may end a version, but only one thread at a time may
+ * unshare and edit versions of one history.
  */
 #ifndef LIBFABMGR_BASE_PAGES_H
 #define LIBFABMGR_BASE_PAGES_H

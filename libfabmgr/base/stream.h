@@ -2,8 +2,8 @@
 /*
  * A generator of numbers that nobody can predict without the key: the key stream of ChaCha8 (D. J.
  * Bernstein, 2008), with a 64-bit block counter and the nonce 0. The caller provides the key, from
- * the system's random source. The same key gives the same numbers on every machine. Numbers that
- * hosts see do not reveal others.
+ * the system's random source. The same key gives the same numbers on every machine. Hosts that see
+ * some of the numbers cannot compute the other numbers from them.
  */
 #ifndef LIBFABMGR_BASE_STREAM_H
 #define LIBFABMGR_BASE_STREAM_H

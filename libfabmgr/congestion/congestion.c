@@ -13,7 +13,7 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-/* Maximum of the fan-in that is assumed from the number of endports alone. */
+/* Maximum of the assumed fan-in, if it is derived only from the number of endports. */
 #define FAN_IN_MAX 512
 /* Assumed number of entries of a device's table if ControlTableCap is unknown. */
 #define ENTRIES 128

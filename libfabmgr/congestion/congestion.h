@@ -78,7 +78,7 @@ enum fab_congestion_fan_in { /* where the assumed fan-in comes from */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    /* A switch port that leads to an endport. */
+    /* The port belongs to a switch, and its link leads to an endport. */
     bool edge;
     /* Direction of a switch port to another switch: `up` leads away from endports, `down` towards
      * them. If both are false, the link has neither direction. */
@@ -88,7 +88,8 @@ struct fab_congestion_basis {
     uint16_t mtu;        /* in bytes */
     /* Number of entries of the device's congestion control table. */
     uint16_t entries;
-    /* rate: of the port's link; slowest: of the slowest link to an endport; both in Mb/s. */
+    /* rate: rate of the port's link. slowest: rate of the slowest link to an endport. Both are
+     * in Mb/s. */
     uint32_t rate, slowest;
     uint32_t endports; /* number of endports in the fabric, rounded */
     /* Assumed number of senders to one endport: the greatest value of all SLs. */
@@ -104,7 +105,7 @@ struct fab_congestion_basis {
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    /* The function reads only its congestion settings and max_mtu. */
+    /* fab_congestion_compute reads only the congestion settings and max_mtu of the policy. */
     const struct fab_policy *policy;
     /* number of switches on the longest path of the active tables; 0: computed from shortest
      * paths */

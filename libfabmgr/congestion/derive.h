@@ -29,8 +29,8 @@ struct fab_congestion_derive_times {
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,
                                  const struct fab_policy_congestion *p, uint32_t fan_in,
                                  struct fab_congestion_derive_times *ret);
-/* Fills a table with the indexes 0 to `limit`, whose steps of delay grow towards its end. The last
- * entry divides the rate by `ratio` (1 or more). */
+/* Fills in the table entries 0 to `limit`. The higher the index, the more the delay grows from
+ * one entry to the next. The last entry divides the rate by `ratio` (1 or more). */
 void fab_congestion_derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret);
 
 #endif

@@ -46,7 +46,8 @@ struct fab_congestion_roce {
     uint32_t slowest;
     /* Bytes of the longest packet on the wire. */
     uint32_t frame;
-    /* delays in units of 512 bits: response of the peer, and the port's own interface */
+    /* Delays in pause quanta (512 bits). response: until the peer responds to a pause frame.
+     * interface: of the port's own interface. */
     uint16_t response, interface;
 };
 /* Computes a setting for each speed and kind of port, sorted by speed. There are no settings if the

@@ -126,8 +126,9 @@ static int take_root(struct fab_discover *d, const struct query *q,
  */
 
 /* Returns true if the device behind a port is not approved at this place (baseline.h). If so,
- * describes the device in *ret. The manager's own port is always accepted, and so is the switch to
- * which it is connected. (The manager's adapter is the only neighbour that is not a switch.) */
+ * describes the device in *ret. The manager's own port is always accepted, and so is the switch
+ * to which it is connected. (If `near` is not a switch, it is the manager's own adapter, because
+ * no other adapter forwards packets.) */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)

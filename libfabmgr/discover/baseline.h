@@ -22,8 +22,7 @@
 #define FAB_APPROVED_BY_LEN 64
 
 struct fab_approved {
-    /* The approved place. If it is a link between switches, the place of the end with the lower
-     * GUID. */
+    /* The approved place. A link between switches is stored under its end with the lower GUID. */
     struct fab_place place;
     /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
@@ -40,7 +39,8 @@ enum fab_unapproved_why {
     FAB_UNAPPROVED_NEW,
     /* This device is approved, but at another place. */
     FAB_UNAPPROVED_MOVED,
-    /* The node is approved, but not this port of it, or only with another port GUID. */
+    /* The node is approved, but this port of the node is not approved, or only with another port
+     * GUID. */
     FAB_UNAPPROVED_PORT,
     /* A switch that is not in the baseline. */
     FAB_UNAPPROVED_SWITCH,
@@ -51,11 +51,11 @@ enum fab_unapproved_why {
 struct fab_unapproved {
     struct fab_place place;
     uint8_t why; /* enum fab_unapproved_why */
-    /* With FAB_UNAPPROVED_MOVED: GUID of the node at the place where this device is approved; 0:
-     * none. */
+    /* With FAB_UNAPPROVED_MOVED: first_guid and first_port are the switch port at which this
+     * device is approved. Otherwise first_guid is 0. */
     uint64_t first_guid;
     uint8_t first_port;
-    /* GUID of the node that is approved at this place; 0: none. */
+    /* GUID of the other node that is approved at this place; 0: no other node is approved here. */
     uint64_t holder;
 };
 
@@ -77,8 +77,8 @@ bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
  * adapter or router. */
 bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid);
 
-/* Makes a copy of b with the further places more[count]. A new place replaces the places that have
- * a port in common with it. b NULL: there was no baseline. Returns OK or NOMEM. */
+/* Makes a copy of b with the further places more[count]. A new place replaces the places that
+ * have a port in common with it. b == NULL: there is no baseline yet. Returns OK or NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
 /* Makes a copy of b without the places of these nodes. If a node is a switch, the places of the

@@ -119,7 +119,9 @@ static void look_up_node(const struct fab_baseline_names *w, const struct fab_fa
         look_up_name(w, f->nodes[node].desc, port, list, count);
 }
 
-/* three for each node and for each end of a link */
+/* Maximum number of texts that can name one place. A node or a port has three names: its GUID,
+ * its NodeDescription, and the first word of that. A link between switches has two nodes and two
+ * ports. */
 #define CANDIDATES 12
 
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
@@ -142,7 +144,8 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* Of equal texts, only one is in the map and counted. */
+/* If several texts are equal, the map has only one of them, and only found[] of this one is
+ * counted. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {

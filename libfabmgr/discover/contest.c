@@ -210,8 +210,10 @@ static bool has_work(const struct fab_discover *d)
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-/* Returns true if a device has answered with the claimed GUID at its last place, so that the new
- * device is a duplicate. fab_discover_neighbour_take finds other contradictions. */
+/* Returns true if the claim is false, so that the new device is a duplicate. This is so in two
+ * cases: the device claims to be the manager's own port, which has a link already; or it claims
+ * to be a port of a switch that has answered along its known route, and the switch reports this
+ * port as down. fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);
@@ -247,8 +249,9 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about the claims whose last places have been queried. *ret_decided: their number. Returns
- * OK or NOMEM. */
+/* Decides about the claims that `which` selects. ONE_SWITCH: only about the first claim of a
+ * switch. The caller has queried the last places of the claimed GUIDs. *ret_decided: number of
+ * claims decided. Returns OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

@@ -2,11 +2,13 @@
 /*
  * Decides which query discovery sends next.
  *
- * There are three queues. A *probe* requests NodeInfo of the node behind a port. It finds a new
- * node, or the other end of a link between known nodes. A *walk* is the sequence of queries that
- * reads a node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only
- * NodeDescription for an adapter. A *read* requests one PortInfo, for example that of the adapter
- * port by which an adapter was reached.
+ * There are four queues; the first has the highest priority. A *probe* requests NodeInfo of the
+ * node behind a port. It finds a new node, or the other end of a link between known nodes. An
+ * *identity query* requests NodeInfo of a known switch along its known route, because another
+ * device claims its GUID (contest.c). A *read* requests one PortInfo, for example that of the
+ * adapter port by which an adapter was reached. A *walk* is the sequence of queries that reads a
+ * node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only NodeDescription
+ * for an adapter.
  *
  * Probes have priority over walks. All probes from the switches at one distance are therefore in
  * flight before the walks of the switches found by them begin. A link between two such switches is

@@ -53,7 +53,8 @@ struct fab_discover_config {
 /* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
-    /* GUID that the node claims; 0: the query asks for it. */
+    /* GUID that the queried node reported before; 0: the query is for NodeInfo, which contains
+     * this GUID. */
     uint64_t guid;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -61,7 +62,7 @@ struct fab_discover_ask {
 };
 /* A port or node that did not respond, or whose response was invalid. */
 struct fab_unresponsive {
-    /* The neighbour from which the port or node was reached: its node GUID. 0: the entry is about
+    /* Node GUID of the neighbour from which the port or node was reached. 0: the entry is about
      * the manager's own node. */
     uint64_t near_guid;
     uint8_t near_port;
@@ -97,9 +98,9 @@ bool fab_discover_done(const struct fab_discover *d);
  * The node behind a port can be listed only if the base snapshot has it. Returns the number of
  * entries in guid[], at most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
-/* Makes a snapshot of all nodes that links connect to the manager's port. The caller may call this
- * function only if fab_discover_done returns true, and owns the reference. Returns NOT_FOUND if the
- * manager's own node did not respond, or NOMEM. */
+/* Makes a snapshot of all nodes that links connect to the manager's port. Call this function
+ * only after fab_discover_done has returned true. The caller owns the reference to the snapshot.
+ * Returns NOT_FOUND if the manager's own node did not respond, or NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Returns the ports and nodes that have not responded so far, in a fixed order. The array is valid
  * until the next call of a function in this header. */
@@ -110,8 +111,8 @@ const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discov
  * there is no other way. The caller frees *ret_paths. Returns INVAL if there is no self_port, or
  * NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
-/* Computes directed routes as above, but through the nodes in the bitset `avoid` only if there is
- * no other way. There are also routes to silent switches. */
+/* Computes directed routes as fab_discover_paths does, but through the nodes in the bitset
+ * `avoid` only if there is no other way. There are also routes to silent switches. */
 int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
                               struct fab_path **ret_paths);
 /* Replaces the directed routes of paths[node_count] that lead over links that the snapshot no
@@ -126,8 +127,8 @@ int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port,
  * Routes still lead through the node to those nodes that have no other route. Links need not have
  * changed. Returns NOMEM, as fab_discover_paths_without does. */
 int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths);
-/* Returns whether the route to `node` leads through the node `through`. All routes must be those of
- * one of the functions above. */
+/* Returns whether the route to `node` leads through the node `through`. One of the functions
+ * above must have computed all routes in `paths`. */
 bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through);
 /* Value of fab_path.hops for a node without a route. */
 #define FAB_PATH_UNKNOWN 0xff

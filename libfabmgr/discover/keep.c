@@ -211,8 +211,8 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
-/* Returns whether, in the last snapshot, the port at the other end of this port's link had
- * answered. If the new snapshot lacks the link, that port has reported it as down. */
+/* Returns whether this port had a link in the last snapshot, to a port that had answered. If
+ * such a link is missing now, the port at its other end has reported the link as down. */
 static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
@@ -220,10 +220,11 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Lists each device that this discovery does not know although the port to it is up. In the last
- * snapshot such a device may have been without a PortInfo, because it did not answer, or it was
- * listed as unresponsive at a node that is kept now. Without an entry in the list, no sweep would
- * query it again after the silent switch answers. */
+/* Adds each device that this discovery does not know, although the port to it is up, to the list
+ * of unresponsive ports. There can be such devices behind kept nodes: those that did not answer
+ * PortInfo before the last snapshot was made, and those that were listed as unresponsive then.
+ * Without an entry in the list, no sweep would query the device after the silent switch answers
+ * again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

@@ -32,8 +32,8 @@ struct known_node {
     bool identified;
     /* The walk of the node was queued, so what the base snapshot has about the node is outdated. */
     bool walked;
-    /* find_paths continues behind this switch only after all others, because it is silent or has
-     * probably failed. */
+    /* find_paths has put off this switch, because it is silent or has probably failed. The
+     * search continues behind it only after all other switches. */
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
@@ -77,8 +77,8 @@ enum query_kind {
     ASK_IDENTITY
 };
 
-/* An entry of a queue: a probe (NodeInfo of the node behind a port), a read (PortInfo of a port),
- * or a walk (all queries of a node). */
+/* An entry of a queue: a probe (NodeInfo of the node behind a port), an identity query (NodeInfo
+ * of a known switch), a read (PortInfo of a port), or a walk (all queries of a node). */
 struct item {
     uint32_t ref;
     uint8_t port;
@@ -144,7 +144,8 @@ struct fab_discover {
     bool root_pending;
 
     const struct fab_fabric *base;
-    /* Only in a targeted sweep: suspects that later waves will query. */
+    /* Only in a targeted sweep: suspects that are not queried yet. The sweep queries the nearest
+     * ones first (targeted.c). */
     struct queue suspects;
     bool paths_stale;
     /* A link was lost or removed, so the manager may no longer reach some nodes. */
@@ -208,8 +209,9 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* The caller calls this function when no queries are left. It queues queries of the last places of
- * claimed GUIDs, and then decides about the claims. Returns false if there are no claims. */
+/* Call this function when no queries are left. The first call queues queries of the last places
+ * of claimed GUIDs, and a later call decides about the claims. Returns false if there are no
+ * claims. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
@@ -241,18 +243,19 @@ int fab_discover_keep_silent(struct fab_discover *d);
 
 /* The functions of targeted.c return NOMEM and no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the queries of the next wave, the nearest suspects that were not queried yet. Returns
- * false if there are none. */
+/* Queues the queries of the next wave: of those suspects that were not queried yet, the nearest.
+ * Returns false if there are no such suspects. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes without a directed route. Such a node may still have links to the fabric, but
  * only through an adapter, which does not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* The caller calls this function when a link was lost. It computes the routes again, and makes the
- * port far_port of `far`, at the other end of the link, a suspect. */
+/* Call this function when a link was lost; port far_port of `far` is its other end. The routes
+ * are computed again before the next wave. In a targeted sweep, a port of a switch becomes a
+ * suspect, and a port of an adapter is removed. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* The caller calls this function when a node is unresponsive. Routes then avoid the node, and its
- * neighbours become suspects. */
+/* Call this function when a node is unresponsive. Routes then avoid the node, and the ports of
+ * switches that are linked to it become suspects. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

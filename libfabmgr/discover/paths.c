@@ -106,11 +106,11 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* ---- links that went ------------------------------------------------------------------------- */
 
-/* A search for new routes to the nodes whose routes led over the lost links, or through the node to
- * avoid. Whether a route leads over a lost link shows in its beginning: it begins with the route to
- * the end of this link. This fails if the route leads through a silent switch, because there is no
- * route to that switch. If there are silent switches, the search therefore follows each route from
- * hop to hop. */
+/* A search for new routes to the nodes whose routes led over the lost links, or through the node
+ * to avoid. A route leads over a lost link if it begins with the route to the far end of this
+ * link. This test cannot find all routes that lead through a silent switch, because the search
+ * has no route to the switch itself. If the fabric has silent switches, the search therefore
+ * follows each route from hop to hop. */
 struct detour {
     const struct fab_fabric *f;
     bool silent; /* the fabric has silent switches */
@@ -126,7 +126,8 @@ struct detour {
     /* [node_count] for nodes in node[]: number of hops of the shortest route found, or
      * FAB_PATH_UNKNOWN; for other nodes 0 */
     uint8_t *hops;
-    /* [node_count] for nodes in node[]: the port from which the last hop of this route begins. */
+    /* [node_count] for nodes in node[]: the port from which the last hop of the route in hops[]
+     * begins. */
     uint32_t *via;
 };
 

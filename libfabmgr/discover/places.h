@@ -27,8 +27,9 @@ struct fab_places;
 /* Makes a sealed set from a list of places. Of several places with the same node GUID and port,
  * takes only the first. Returns OK or NOMEM. */
 int fab_discover_places_new(const struct fab_place *list, size_t count, struct fab_places **ret);
-/* Makes the set of places of a fabric. A port without a link, for example because the link is held
- * down, gets the place that it has in `old`. NULL: there is no older set. Returns OK or NOMEM. */
+/* Makes the set of places of a fabric. A port without a link, for example because the link is
+ * held down, gets the place that it has in `old`. old == NULL: there is no older set. Returns OK
+ * or NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
 /* The functions from here on accept NULL as p: a set without places. */

@@ -180,8 +180,8 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Chooses the names of the switches with hosts in the file. If several switches have the same
- * description, such as a default text of the vendor, they get their GUIDs as names. */
+/* Chooses the names by which the file calls the switches with hosts. If several switches have
+ * the same description, such as a default text of the vendor, they get their GUIDs as names. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;

@@ -92,8 +92,8 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
     return p == a->port_count;
 }
 
-/* Makes struct fab_places, the places of all ports, for a new snapshot. If ports and GUIDs are the
- * same as before (`same`), the former struct stays. */
+/* Makes struct fab_places, the places of all ports, for a new snapshot. If the ports (`same`)
+ * and their GUIDs are those of the present snapshot, *ret is another reference to m->places. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {

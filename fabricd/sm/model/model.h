@@ -19,7 +19,7 @@
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/view/view.h"
 
-/* Bytes for the name of a node and a port, such as "leaf-3/12". */
+/* Size in bytes of the buffer for the name of a node or a port, such as "leaf-3/12". */
 #define SM_PLACE_LEN 128
 
 struct sm_port_path {

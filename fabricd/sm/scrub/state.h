@@ -16,7 +16,8 @@ enum sm_scrub_state {
     /* The attribute will be read when no other request of the scrub to its device is in flight. */
     SM_SCRUB_WAITS,
     SM_SCRUB_ASKED, /* the attribute is being read */
-    /* The attribute differs, and the M_Key violation counter of its port is read next. */
+    /* The attribute differs from what the manager wrote. Next, the M_Key violation counter of
+     * its port is read. */
     SM_SCRUB_DIFFERS,
     SM_SCRUB_TRACED /* the M_Key violation counter is being read */
 };
@@ -65,7 +66,8 @@ struct sm_scrub {
     uint64_t ticked_us;
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
-    /* Nodes with differences. A targeted sweep restores them when timer `restore` fires. */
+    /* Nodes with settings that differ from what the manager wrote. When timer `restore` fires, a
+     * targeted sweep of these nodes begins, which restores the settings. */
     struct sm_guids found;
     struct sm_guids differing; /* nodes whose settings are not restored yet */
     /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the

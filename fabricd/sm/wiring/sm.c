@@ -53,8 +53,8 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* Initializes the folders in the order of their ranks, because a folder may call only folders of
- * lower rank. */
+/* Initializes the folders of fabricd/sm in the order of their ranks (README.md), because a
+ * folder may call only folders of lower rank. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,

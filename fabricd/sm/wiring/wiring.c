@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets the functions in struct sm_wiring, through which the core calls folders of higher rank. */
+/* Sets the functions in struct sm_wiring, through which the folder core calls folders of higher
+ * rank (README.md). */
 #include "fabricd/sm/wiring/wiring.h"
 
 #include "fabricd/sm/apply/apply.h"
