@@ -171,8 +171,8 @@ struct fab_repair_column {
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* the switches whose mark is not NONE */
     uint32_t touches;
-    /* true: a switch of this column got a channel with a greater label than the minimum with which
-     * it was decided */
+    /* true: in this column, some switch got a channel whose label is above the minimum label (key)
+     * that the switch had */
     bool label_rose;
     /* heap of the pending switches, the one with the greatest key first */
     uint64_t *heap;

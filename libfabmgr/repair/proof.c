@@ -16,9 +16,10 @@
  *   - entries that have dropped packets since an earlier repair still have no path: no living link
  *     connects their switch with the destination, or no endport uses them.
  *
- * The reason is that a path without a changed entry is an old path. A path with a changed entry
- * continues from this entry as the proof has followed it. Labels that ascend everywhere are a
- * topological order of the channels, so there is no cycle of channel dependencies.
+ * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
+ * the proof has followed the rest of the path from this entry to the destination. Labels that
+ * ascend everywhere are a topological order of the channels, so there is no cycle of channel
+ * dependencies.
  *
  *
  */
@@ -116,8 +117,8 @@ static bool is_connected(struct proof *p, uint32_t sw)
            p->r->component[sw] == p->r->component[p->r->column.home];
 }
 
-/* Returns true if some endport sends packets for the current LID through `sw`, and this LID is that
- * of an endport. */
+/* Returns true if the current LID belongs to an endport, and some endport sends packets for it
+ * through `sw`. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -138,7 +139,8 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        /* this can only be a loop, and other checks report loops */
+        /* So many switches are on the stack only if the tables have a loop. Other checks report
+         * loops. */
         if (count == b->n)
             return true;
     }
@@ -176,8 +178,8 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks all changed entries for one LID, and the entries that an earlier repair changed for this
- * LID and that the caller gives. */
+/* Checks the entries for one LID: the changes in change[], and those entries of the overlay in
+ * entry[] that do not change. */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
 {

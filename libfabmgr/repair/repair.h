@@ -26,7 +26,8 @@
  *     fab_repair_prove(r, &lft, &delta, &witness)
  *     fab_repair_order(r, &lft, &delta)                 delta.write[]: what to send
  *     fab_repair_commit(r, &lft, &delta)                patches the tables in place
- * A contingency plan is the same without the commit, on a clone if another thread makes it.
+ * A contingency plan takes the same calls except fab_repair_commit. If another thread makes it,
+ * that thread works on a clone.
  */
 #ifndef LIBFABMGR_REPAIR_REPAIR_H
 #define LIBFABMGR_REPAIR_REPAIR_H
@@ -90,7 +91,7 @@ struct fab_repair_write {
     /* if bit i is set, entry i of the block is written as NO_ROUTE, because no order of the writes
      * is safe; it drops packets until a later write */
     uint64_t drain;
-    /* the switch must acknowledge this write before returning links become Active */
+    /* the switch must acknowledge this write before the links that come back become Active */
     bool early;
 };
 struct fab_repair_delta {
@@ -112,8 +113,8 @@ struct fab_repair_delta {
      * connects their switch with the LID */
     size_t cut;
     /* Number of entries whose switch is connected with the LID, but has no path that the labels
-     * allow. No endport sends to an endport through them (a spine to another spine). An engine
-     * should compute new tables soon. */
+     * allow. No endport sends to an endport through them; for example, they lead from one spine to
+     * another spine. An engine should compute new tables soon. */
     size_t lost;
     /* ids of the ports at both ends of the dead links, ascending */
     uint32_t *dead;
@@ -129,23 +130,24 @@ struct fab_repair_delta {
 };
 
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by
- * either port, more than once and in any order; links to endports change nothing. `lft` holds the
- * active tables, which must not have changed since the last fab_repair_commit. Returns UNSUPPORTED
- * if some switch with endports has no path left that the labels allow (why[] receives a sentence):
- * then an engine must compute new tables. Also INVAL (tables of another fabric) and NOMEM. */
+ * either port, more than once and in any order; links to endports change nothing. `lft` holds
+ * the active tables, which must not have changed since the last fab_repair_commit. Returns
+ * UNSUPPORTED if some switch with endports has no path left that the labels allow (why[]
+ * receives a sentence): then an engine must compute new tables. Also returns INVAL (tables of
+ * another fabric) or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 
 /* Proves that the tables are correct after a delta, from its entries, the labels and the tables
- * alone. Assumes that the active tables are correct. It checks that
+ * alone. Assumes that the active tables are correct. Returns OK or NOMEM. If the proof fails,
+ * returns what is wrong, as in fab_witness.kind (UNREACHABLE, LOOP, CYCLE, LIMIT, or INVAL: an
+ * entry leads into a dead link), and writes the failing entry to *ret_at. The function checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
  *   - no entry leads into a dead link, unless no living link connects its switch with the
- *     destination, or no endport sends to an endport through it (at most d->lost entries). Returns
- *     OK, NOMEM, or what is wrong as in fab_witness.kind: UNREACHABLE, LOOP, CYCLE, LIMIT or INVAL
- *     (an entry leads into a dead link). *ret_at receives the failing entry. */
+ *     destination, or no endport sends to an endport through it (at most d->lost entries). */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 

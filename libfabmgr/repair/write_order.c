@@ -59,8 +59,8 @@ struct ordering {
     uint64_t *room; /* [changes] scratch memory for sorting */
     /* [changes] whether the label of the entry becomes lower */
     bool *lowers;
-    /* [n] index in change[] of the change of each switch's entry for the current LID; valid only
-     * for switches whose entry changes, which are those whose mark[] is not FAB_MARK_NONE */
+    /* [n] for each switch, the index in change[] of the change of its entry for the current LID;
+     * valid only if this entry changes (mark[] of the switch is not FAB_MARK_NONE) */
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;
@@ -99,9 +99,9 @@ static int add_precedence(struct ordering *o, uint32_t first, uint32_t after)
     return FAB_OK;
 }
 
-/* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1].
- * parted: if the labels of some entries become lower and those of others do not, makes one write
- * for each of the two groups. */
+/* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1]. With
+ * `parted`, makes two writes if some labels become lower and others do not: one write for each of
+ * these two groups of changes. */
 static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -145,8 +145,8 @@ static void sort_changes(struct ordering *o)
         d->by_write[i] = (uint32_t)sorted[i];
 }
 
-/* Makes the writes of all blocks. parted: the changes of a block to lower labels form a separate
- * write, which follows the write of its other changes. */
+/* Makes the writes of all blocks. With `parted`, the changes that make labels lower form a separate
+ * write of their block, which follows the write of its other changes. */
 static int make_writes(struct ordering *o, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -230,8 +230,8 @@ static bool worked(const struct ordering *o, uint32_t sw)
     return true;
 }
 
-/* Adds the precedences of the third rule for one change: if the path from its switch works now, it
- * changes only after those entries on its new path that do not work yet. */
+/* Adds the precedences of the third rule for one change. If the present path from its switch works,
+ * the entry may change only after those entries on the new path that do not work yet. */
 static int constrain_working(struct ordering *o, size_t which)
 {
     uint32_t sw = o->d->change[which].sw;
@@ -312,7 +312,8 @@ static size_t assign_steps(struct ordering *o, uint32_t *queue)
         for (uint32_t i = o->at[w]; i < o->at[w + 1]; i++) {
             if (--o->blockers[o->to[i]] > 0)
                 continue;
-            /* the last of the preceding writes to get a step has the greatest step */
+            /* Steps are assigned in ascending order. So of all writes that must come before this
+             * one, write w has the greatest step. */
             d->write[o->to[i]].step = step + 1;
             queue[tail++] = o->to[i];
         }
@@ -334,8 +335,8 @@ static int by_urgency(const void *a, const void *b)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Makes the writes and assigns them to steps. If `parted`, a block some of whose labels become
- * lower is written in two parts. *ret_left: number of writes that got no step. */
+/* Makes the writes and assigns them to steps. With `parted`, a block is written in two parts if
+ * some of its labels become lower. *ret_left: number of writes that got no step. */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);

@@ -120,17 +120,17 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Looks `ahead` contingencies past the one that will be computed next (0: that one), and returns
- * the index of the contingency there in fab_repair_contingencies.row[]. Returns FAB_NONE if no more
- * than `ahead` contingencies are left. fab_repair_contingency_prepare must have returned false
- * before. */
+/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not computed
+ * yet: the next one if `ahead` is 0, the one after it if `ahead` is 1, and so on. FAB_NONE: no
+ * more than `ahead` contingencies are left. fab_repair_contingency_prepare must have returned
+ * false before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan is still valid that was valid when the repair had had `commits` commits.
- * The caller gives a plan for the failure that fab_repair_contingency_next would compute next. If
- * the plan is valid, the maker skips this failure. Returns NOT_FOUND (the plan is no longer valid,
- * or nothing is left to compute), NOMEM or BUSY. */
+/* Checks whether a plan is still valid. It must be a plan for the failure that
+ * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
+ * If it is still valid, the maker skips this failure. Returns NOT_FOUND (the plan is no longer
+ * valid, or nothing is left to compute), NOMEM or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that the maker found valid for its present state without a new proof,

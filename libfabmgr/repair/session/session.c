@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs the tables that an engine computed once, for each snapshot that follows (session.h). */
+/* Keeps the tables that an engine has computed, and repairs them for each snapshot that follows
+ * (session.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,8 @@ static void own_tables(struct fab_repair_session *t, const struct fab_target *fo
         t->lft = fab_target_lft_share(&former->lft);
 }
 
-/* Stores the delta that was just committed in `last`, with the switch ids of the present fabric. */
+/* Moves the delta that was just committed to t->last, and translates its switch ids to those of the
+ * present fabric. */
 static void keep_last(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
                       struct fab_repair_delta *d)
 {

@@ -58,13 +58,14 @@ uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struc
  * the baseline has no link there, or the node at its other end is absent. */
 uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Applies a delta to the tables of fab_repair_session_tables, for which it was computed. If these
- * are a copy that the session owns, also applies the delta to the tables of the target. Other
- * owners of the tables keep their versions. Returns NOMEM, with no entry changed. */
+/* Applies a delta to the tables that fab_repair_session_tables returns, for which it was computed.
+ * If these are a copy that the session owns, also applies the delta to the tables of the target.
+ * Other owners of the tables keep their versions. If it returns NOMEM, no entry has changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
-/* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: about a
- * third at 128,000 hosts. Does nothing if there is no memory. */
+/* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at
+ * 128,000 hosts, a third of the time that it takes otherwise. Does nothing if there is no
+ * memory. */
 void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target);
 
 #endif

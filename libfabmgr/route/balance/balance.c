@@ -19,8 +19,9 @@
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
- * not close a cycle of channel dependencies. Such a switch sends down to a switch whose path goes
- * down; if there is none, up by the order of updn; if there is none, in any direction.
+ * not close a cycle of channel dependencies. Such a switch sends down, to a switch whose path goes
+ * down, too. If there is no such neighbour, the switch sends up by the order of updn. If there is
+ * none above it either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -75,8 +76,8 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* Returns the port `preferred`, unless its cost exceeds the least cost of the candidate ports by
- * more than the slack (b->slack). Then returns the port with the least cost. */
+/* Returns the port `preferred` if its cost exceeds the least cost of the candidate ports by at most
+ * the slack (b->slack). Otherwise returns the port with the least cost. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -193,9 +194,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Looks at the first `count` switches of aside[], which have no path yet. Among their paths of this
- * kind (first hop down, up or in any direction), finds the shortest, and gives a path to all
- * switches with a path of this length. Returns the number of switches left in aside[]. */
+/* Gives paths to some of the first `count` switches of aside[], which have none yet. Of all their
+ * paths of this kind (first hop down, up or in any direction), the shortest have L hops; all
+ * switches with such a path of L hops get one. Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {

@@ -63,7 +63,7 @@ enum fab_balance {
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* Add, or subtract, the loads that the entries for one LID cause. */
+/* These two functions add and subtract the loads that the entries for one LID cause. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,

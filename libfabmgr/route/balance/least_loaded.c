@@ -8,7 +8,8 @@
  * switch is known before the switch is visited: flow[] counts the hosts whose packets to the DLID
  * arrive. A DLID with flow takes the port with the least load. The load is the number of pairs of
  * hosts routed over the port, times port_slow. Among equal loads the DLID takes the D-mod-k port
- * (candidate number / divider mod candidates), or else the next port after it.
+ * (the candidate with the index (number / divider) mod number of candidates), or else the next port
+ * after it.
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and the choice by load balances the links. The
@@ -215,9 +216,9 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* Returns the preferred candidate, unless its load exceeds the least load by more than the slack.
- * Then returns the least-loaded candidate. *least is a lower bound of the loads of the candidates.
- * The function raises *least when it finds a better bound. */
+/* Returns the preferred candidate if its load exceeds the least load by at most the slack.
+ * Otherwise returns the least-loaded candidate. *least is a lower bound of the loads of the
+ * candidates. The function raises *least when it finds a better bound. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {

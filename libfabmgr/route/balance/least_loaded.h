@@ -29,8 +29,8 @@ struct fab_least_loaded {
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    /* [n][DLIDs at once] number of hosts whose packets to each DLID arrive at the switch; all 0
-     * while no destination is being routed */
+    /* [n][number of DLIDs in one call] number of hosts whose packets to each DLID arrive at the
+     * switch; all 0 while no destination is being routed */
     uint32_t *flow;
     /* [n] lengths of the legal paths to the destination (legal_paths.h) */
     uint8_t *column;

@@ -21,7 +21,8 @@ struct fab_shortest {
     uint32_t *port;  /* [ports] */
     /* [n] whether the switch has hosts, or is on a shortest path from a host */
     bool *used;
-    /* number of switches that have a path, but used[] is false; the destination is not counted */
+    /* number of switches that have a path and whose used[] is false; the destination is not
+     * counted */
     uint32_t unused;
 };
 /* Allocates the arrays. *shortest keeps a pointer to g, which must outlive it. Returns NOMEM if
@@ -36,8 +37,8 @@ void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination
  * uses. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
-/* Computes used[] and `unused` from the other members. For callers that fill the paths themselves.
- */
+/* Computes used[] and `unused` from the other members. Only callers that fill in the paths
+ * themselves need this function. */
 void fab_route_shortest_mark_used(struct fab_shortest *shortest);
 
 #endif

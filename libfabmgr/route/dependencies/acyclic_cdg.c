@@ -176,10 +176,10 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Sorts the arcs of backward[] and forward[] anew, without moving other arcs: both sets share the
- * positions that they have now. First come the arcs that lead to the source of the new dependency
- * (backward[]), then the arcs that its target leads to (forward[]). Within each set the order
- * stays. */
+/* Gives the arcs of backward[] and forward[] a new order at the positions that these arcs have now;
+ * no other arc moves. First come the arcs that lead to the source of the new dependency
+ * (backward[]), then the arcs that its target leads to (forward[]). The order within each of the
+ * two sets stays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

@@ -106,8 +106,9 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for all LIDs. The entries of one LID in different LFTs are far apart in memory, so
- * the function first copies the entries of 64 LIDs at a time into a tile. */
+/* Calls count() for each LID that is attached to a switch. The entries of one LID in different LFTs
+ * are far apart in memory, so the function first copies the entries of 64 LIDs at a time into a
+ * tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -196,8 +197,7 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Moves paths to this LID to the next layer: those of all source switches whose path leads through
- * `sw`. */
+/* Moves to the next layer the paths to this LID from all switches whose path leads through `sw`. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

@@ -17,13 +17,13 @@ struct fab_layers_input {
 /* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
 
-/* Assigns a layer to each LID, ret_layer[lid], which all paths to this LID use. ret_layer has
- * lft->top + 1 elements. */
+/* Assigns a layer to each LID: all paths to `lid` use ret_layer[lid]. ret_layer has lft->top + 1
+ * elements. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* Assigns a layer to each pair of switches, ret_layer[to * switches + from], which all paths from
- * the one to LIDs of the other use. This needs fewer layers than fab_route_layers_by_lid, but takes
- * longer. */
+/* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
+ * use ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid, but
+ * takes longer. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

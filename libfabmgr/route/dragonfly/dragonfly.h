@@ -45,11 +45,12 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);
 
+/* Returns true if a path from `at` to `dest` may use the link. */
+typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
+                                  uint32_t at, uint32_t dest);
 /* Returns a link from the group of switch `at` to the next group towards `dest`, which is the group
  * of `dest` or a hub. Only links that pass the test suits() count. The search is cyclic and begins
  * at link `number` modulo the number of links. NULL: no link passes the test. */
-typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
-                                  uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
                                                        uint32_t dest, uint32_t number,
                                                        fab_global_link_test *suits);

@@ -65,8 +65,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Numbers the sets of switches that the search has joined as groups, by the lowest switch id of
- * each set. Returns false if there are too many groups, or only one. */
+/* Makes each set of switches that the search has joined a group. The groups are numbered in the
+ * order of their lowest switch ids. Returns false if there are too many groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;

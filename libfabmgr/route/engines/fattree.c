@@ -47,7 +47,7 @@ struct fattree {
     struct fab_lft lft;
 };
 
-/* ---- which trees are refused, and the description of the others ------------------------------ */
+/* ---- refusing irregular trees, describing the others ----------------------------------------- */
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {

@@ -111,9 +111,9 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
                : FAB_NONE;
 }
 
-/* Follows the path from switch s to the LID. Stops at the LID's owner, or at a switch that an
- * earlier call for the same LID has passed. Returns UNSUPPORTED if an entry or a link is missing.
- */
+/* Follows the path from switch s to the LID. Stops where the path leaves the switches, at a switch
+ * that delivers the packets to itself, or at a switch that an earlier call for the same LID has
+ * passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -129,7 +129,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            /* if this node is not the LID's owner, the proof will fail */
+            /* if the path ends at another node than the owner of the LID, the proof will fail */
             return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))

@@ -36,9 +36,9 @@
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budget of the searches for cycles: the number of dependencies that they may follow in all, for
- * each arc of the channel dependency graph. The first value is for paths to switches with hosts,
- * the second for paths to switches without hosts. */
+/* Budget of the searches for cycles. All searches in one channel dependency graph together may
+ * follow this number of dependencies, multiplied by the number of arcs of the graph. The first
+ * value is for paths to switches with hosts, the second for paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
 /* If more than 1 / DETOUR_SHARE of the pairs of hosts would have a path that is not shortest, the

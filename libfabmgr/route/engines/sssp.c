@@ -60,8 +60,8 @@ struct sssp {
     uint32_t batch;
     /* LIDs of hosts, too, must use legal paths of up/down routing */
     bool legal;
-    /* on how many different sets of paths the hosts of a switch are distributed, or
-     * FAB_SSSP_PER_LID (sssp.h) */
+    /* number of different sets of paths to a switch, which its LIDs share; or FAB_SSSP_PER_LID
+     * (sssp.h) */
     uint32_t shared;
     struct fab_lft lft;
 };
@@ -96,8 +96,8 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts. Their paths are such that hosts could use them, too,
- * and add no load. */
+/* Routes the LIDs at a switch without hosts by the rules for LIDs of hosts, but adds no load for
+ * their paths. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -168,7 +168,7 @@ const struct fab_route_engine fab_route_engine_updn = {
     .run = run,
 };
 
-/* ---- for "auto", which has better engines for topologies other than trees -------------------- */
+/* ---- the variant for "auto", which refuses topologies that are no trees ---------------------- */
 
 static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft,
                        struct fab_vls *ret_vls, char *why, size_t why_len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the LFT entries of one switch for a batch of 64 destination switches. Adjacent
- * destinations for which the switch has decided the same are written in one piece: a range of bytes
- * is set, or copied from the pattern of the slots (slot_patterns.c). A column stands for one
- * destination switch. */
+/* Writes the LFT entries of one switch for a batch of 64 destination switches. If the switch has
+ * made the same decision for adjacent destinations, their entries are written in one piece: a range
+ * of bytes is set, or copied from the pattern of the slots (slot_patterns.c). A column stands for
+ * one destination switch. */
 #include <string.h>
 
 #include "libfabmgr/route/fattree/entries.h"

@@ -79,9 +79,9 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
 
 /* Decides for 16 destinations at once how a switch forwards to each of them. For each destination,
  * *ret receives the number of neighbours on shortest legal paths (count), the last of these
- * neighbours (last), and the key (struct fab_decisions), if the D-mod-k slots or a single port
- * determine the entry. If count is not 1, `last` is not valid, and a key that is a port is not
- * valid either. Returns a mask of the destinations for which the slots decide. */
+ * neighbours (last; valid only if count is 1), and the key. The key is FAB_DECISION_SLOTS, or the
+ * port to the only neighbour if a single link leads there, or else FAB_DECISION_CHOOSE. Returns a
+ * mask of the destinations whose key is FAB_DECISION_SLOTS. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

@@ -2,12 +2,12 @@
 /*
  * Declarations for the files that compute the LFT entries of a fat tree. Only these files use them:
  *
- *   fill.c           all switches; which switches have equal entries
- *   batch.c          64 destinations and their LIDs
- *   slot_patterns.c  the entries of all LIDs by slots
- *   decisions.c      how one switch chooses, for each of the 64 destinations
- *   columns.c        the entries of one switch, in long pieces
- *   candidates.c     one destination at one switch with several candidates
+ *   fill.c           fills the LFTs of all switches; finds switches with equal entries
+ *   batch.c          prepares a batch: 64 destination switches and their LIDs
+ *   slot_patterns.c  makes LFT rows in which all LIDs take their slots
+ *   decisions.c      decides how one switch chooses the port for each destination of a batch
+ *   columns.c        writes the entries of one switch for a batch, in long pieces
+ *   candidates.c     writes the entries of one switch for a destination with several candidates
  */
 #ifndef LIBFABMGR_ROUTE_FATTREE_ENTRIES_H
 #define LIBFABMGR_ROUTE_FATTREE_ENTRIES_H

@@ -5,11 +5,11 @@
  * of the destination and `slots` the number of slots. A slot whose link is missing stays empty, and
  * the other slots do not change.
  *
- * A switch is regular if its number of uplinks is close to the usual number on its level. It has a
- * slot for each position among the upper switches (tree.c), occupied or not, times the number of
- * parallel links that is usual on its level. Slot p * positions + o is the p-th link to position o.
- * So all switches of a group reach the same upper switch by the same slot, which makes shifts free
- * of conflicts.
+ * A switch is regular if its number of uplinks is close to the usual number on its level. For each
+ * position among the upper switches (tree.c), occupied or not, it has as many slots as parallel
+ * links are usual on its level. Slot p * positions + o is the p-th link to position o. So all
+ * switches of a group reach the same upper switch by the same slot, which makes shifts free of
+ * conflicts.
  *
  * Other switches are irregular: they have one slot for each link, and several slots for faster
  * links. These slots are not stable: a lost link moves many of them.
@@ -73,7 +73,7 @@ static void find_first_ports(struct fab_tree *t)
 /* Figures about the links from one switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    /* number of links, but at most `parallel` of those to each neighbour */
+    /* number of links, where at most `parallel` links to each neighbour count */
     uint32_t usable;
     /* port_slow (struct fab_graph) of the slowest and of the fastest of these links */
     uint8_t slowest, fastest;
@@ -101,9 +101,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 }
 
 /* Returns true if the switch is regular, so that its slots follow from the positions of the upper
- * switches. All its uplinks must be equally fast. At most a quarter of the slots, or as many as the
- * usual parallel links to one neighbour, may be without a link. The links without a slot must not
- * be more than a quarter of the slots. */
+ * switches. All its uplinks must be equally fast. The number of slots without a link must not
+ * exceed a quarter of the slots, or the usual number of parallel links to one neighbour if that is
+ * more. The number of links without a slot must not exceed a quarter of the slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;

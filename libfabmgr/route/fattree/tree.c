@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the positions of switches in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a
- * leaf is, which pod of the fabric a pod is, and which switch of its group an upper switch is.
+ * Finds the positions of switches in a tree. D-mod-k (Zahavi) needs the position of each leaf in
+ * its pod, of each pod in the fabric, and of each upper switch in its group.
  *
  * GUIDs do not contain this information. If the present switches were counted, one failure would
  * move all later ones. Port numbers contain the information: the third leaf of a pod is connected
