@@ -60,7 +60,7 @@ struct sm_reroute_times {
     /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
-/* Times that one phase of one kind of round took in total since the manager started. */
+/* Total durations of one phase of one kind of round since the manager started. */
 struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* how often the phase ended */
@@ -70,7 +70,7 @@ struct sm_phase_time {
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
-/* Traps since the start, while this manager was master. */
+/* Numbers of traps since the start. Only traps that arrived while this manager was master count. */
 struct sm_trap_counts {
     uint64_t received;
     /* Traps beyond the rate limit of their source. The manager only answered them with
@@ -82,9 +82,10 @@ struct sm_trap_counts {
     /* Notices not forwarded, because the device did not confirm them. */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps caused by unknown source LIDs */
-    /* By enum sm_key: number of packets with a wrong key that devices have counted. */
+    /* Numbers of packets with a wrong key that devices have counted, indexed by enum sm_key. */
     uint64_t violations[SM_KEYS];
-    /* Traps 256 to 259 without a rise of the device's violation counter. */
+    /* Number of traps 256 to 259 (wrong key) after which the violation counter of the device had
+     * not risen. */
     uint64_t violations_unconfirmed;
 };
 /* The result of a proof of all tables, which uses nothing that an earlier proof has found. */

@@ -170,7 +170,8 @@ struct rows {
     size_t count, room;
 };
 
-/* Appends an element of zeros to the result and returns it. NULL: memory ran out. */
+/* Returns the address of a zeroed element after the last one of r. The caller counts it in
+ * r->count. NULL: memory ran out. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

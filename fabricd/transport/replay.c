@@ -14,7 +14,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of differences between recording and run that are logged, of each kind */
+/* of each kind of difference between recording and run, only this many are logged */
 #define SHOWN 10
 #define WINDOW 64
 /* maximum number of MADs that are passed on together; a larger batch is divided */

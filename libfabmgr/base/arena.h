@@ -13,7 +13,7 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
-    /* Bytes in use and size in bytes of the newest block. */
+    /* Of the newest block: `used` bytes are in use, and its size is `room` bytes. */
     size_t used, room;
     /* an allocation has failed; callers may check this once, after several allocations */
     bool failed;

@@ -56,7 +56,7 @@ struct history {
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
     uint32_t last_number;
-    /* [count] by page of `newest`: number of the version that made the page. */
+    /* [count] for each page of `newest`: number of the version that made the page. */
     uint32_t *made;
     void **memory; /* [memory_count] allocated blocks that contain the pages */
     size_t memory_count, memory_room;

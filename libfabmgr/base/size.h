@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic for sizes that detects overflow, and arrays that grow. */
+/* Arithmetic on sizes with a check for overflow; arrays that grow. */
 #ifndef LIBFABMGR_BASE_SIZE_H
 #define LIBFABMGR_BASE_SIZE_H
 

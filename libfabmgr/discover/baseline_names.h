@@ -21,7 +21,8 @@ struct fab_baseline_names {
     uint32_t *found;
 };
 
-/* The texts must exist as long as *ret. Returns NOMEM; call fab_discover_names_fini in any case. */
+/* Makes the map of the texts of a request. The texts must exist as long as *ret. Returns NOMEM.
+ * Call fab_discover_names_fini afterwards, also after NOMEM. */
 int fab_discover_names_init(char *const *text, size_t count, struct fab_baseline_names *ret);
 void fab_discover_names_fini(struct fab_baseline_names *w);
 /* Returns whether a text names this device or link, and counts the device for each text that

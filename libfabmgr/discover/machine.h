@@ -8,7 +8,7 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/discover.h"
 
-/* Port number of a suspect: read all its ports. */
+/* As the port number of a suspect, this value means all ports of the node. */
 #define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
 /* Maximum number of nodes. With more, a node reference would not fit into the values of
@@ -50,7 +50,7 @@ struct known_node {
     /* Bitset of the ports whose link this discovery itself has seen, and not only the base
      * snapshot. */
     uint64_t fresh[4];
-    /* Bitset of the ports behind which NodeInfo was queried. */
+    /* Bitset of the ports through which NodeInfo of the node behind them was queried. */
     uint64_t probed[4];
 };
 

@@ -43,9 +43,9 @@ struct sm_model {
     struct fab_observed observed;
     /* The active tables, with the ids of `fabric`; NULL: none. */
     struct fab_target *target;
-    /* The last active tables while target is NULL; otherwise NULL. */
+    /* While `target` is NULL: the tables that were active last. Otherwise NULL. */
     struct fab_target *former;
-    /* How many times new tables became active, which identifies the active tables. */
+    /* A number that identifies the active tables: how many times tables have become active. */
     uint64_t tables;
     struct fab_lease *leases; /* LID leases, sorted by port GUID, ascending */
     size_t lease_count;
@@ -82,7 +82,8 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the LID leases: one for each port that has LIDs, and the former leases of absent ports whose
  * LIDs are still free. Returns OK or NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
-/* Loads from the store where each port was last seen. Returns OK, NOMEM, IO or FORMAT. */
+/* Loads `places` (the place of each port when it was last seen) from the store. Returns OK,
+ * NOMEM, IO or FORMAT. */
 int sm_model_load_places(struct sm_model *m, struct store *store);
 /* Returns whether a port GUID belongs to a port of the fabric, or to an absent port that has a LID
  * lease or a known place. The leases must not be lent. */
