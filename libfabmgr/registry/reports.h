@@ -54,16 +54,16 @@ void fab_registry_reports_configure(struct fab_subscriptions *s,
  */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
-/* Decision of the caller whether a subscription may receive a notice that it selects. SEND: it
- * may. PASS: it may not. DROP: the subscription must be removed. */
+/* What the caller decides about a notice that a subscription selects. SEND: the subscriber may
+ * receive it. PASS: the subscriber may not. DROP: the subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
 /* Writes the next report into mad[], and the slot of its subscription into *ret_slot. *budget is
- * the greatest number of subscriptions and notices to examine, and is counted down. NOT_FOUND:
- * there is no report to send now. BUSY: the budget is used up, so the caller calls again later.
- * DENIED: the caller's judge returned DROP for the subscription *ret_slot, and the caller
- * removes it. */
+ * the greatest number of subscriptions and notices to examine; the function counts it down.
+ * NOT_FOUND: there is no report to send now. BUSY: the budget is used up, so the caller calls again
+ * later. DENIED: judge() returned DROP for the subscription *ret_slot, which the caller must
+ * remove. */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);

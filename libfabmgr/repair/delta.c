@@ -3,9 +3,10 @@
  * Computes a delta: the table entries that change for a new set of dead links.
  *
  * The overlay lists the entries in which the active tables differ from the baseline, with their
- * baseline values. So a repair needs no copy of the baseline: the caller's active tables and the
- * overlay give it. A plan finds the entries that lead into dead links (affected.c). It decides
- * these entries and those of the overlay, one column (LID) after the other (column/column.c).
+ * baseline values. So a repair needs no copy of the baseline: each entry of the baseline is in the
+ * overlay, or else in the caller's active tables. A plan finds the entries that lead into dead
+ * links (affected.c). It decides these entries and those of the overlay, one column (LID) after the
+ * other (column/column.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,10 +141,10 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
-/* Finds stale entries (struct fab_repair_change) at links that come back. If the entry of a switch
- * A still leads into such a link, A was cut off. Let B be the switch at the other end of the link.
- * The labels do not ascend at B if B has an entry in the overlay and forwards by a label that is
- * not greater than the link's. Then the entry of A is stale: it must not carry traffic yet. */
+/* Finds stale entries (struct fab_repair_change) at links that come back. Let such a link lead from
+ * switch A to switch B. If the entry of A still leads into the link, A was cut off. Then the entry
+ * of A is stale (it must not carry traffic yet) if the entry of B is in the overlay and the label
+ * of its channel is not greater than the label of the channel from A to B. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;

@@ -36,8 +36,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Path length, in hops, of a switch without a usable path. A path is not usable if it has max_hops
- * hops or more, uses a dead link, or passes a switch whose entry is not decided yet. */
+/* Stands for the path length, in hops, of a switch that has no usable path. A path is not usable if
+ * it has max_hops hops or more, uses a dead link, or passes a switch whose entry is not decided
+ * yet. */
 #define FAR UINT16_MAX
 /* Value of next_hop.num for a switch that found no path over channels with its first minimum label.
  * The switch is pending again, with a lower minimum label. */

@@ -2,9 +2,9 @@
 /*
  * Relaxation finds paths for switches that are connected but found no path.
  *
- * Such a switch finds no path because the entries of other switches do not continue its paths by
- * ascending labels. So a search finds the best channel of each switch, that is the channel with the
- * greatest label that any tables could use.
+ * Such a switch finds no path because the labels do not ascend where its paths meet the entries of
+ * other switches. So a search finds the best channel of each switch: of all channels with which a
+ * path with ascending labels to the LID can begin, the one with the greatest label.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
  * of its switch if the switch has none yet, and if the channel leads to a switch whose best channel

@@ -10,7 +10,7 @@
  *   1. it uses the same labels, and leaves no entry without a path;
  *   2. it changes no entry of a collected LID;
  *   3. none of its new entries leads into a link that is dead now;
- *   4. none of the links whose failure it repairs is a collected channel.
+ *   4. the links whose failure it repairs have no collected channel.
  *
  * The full check (stored_plan.c) would then succeed. The columns (LIDs) of the plan have the same
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,

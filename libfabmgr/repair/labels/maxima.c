@@ -4,8 +4,8 @@
  *
  * This needs labels that follow from an order of the switches. A maximum is a switch from which no
  * living link leads up in this order. Two switches have a legal path, first up and then down, if
- * and only if both reach some switch by going up. Going on from this switch they both reach a
- * maximum. So it suffices to know which maxima each switch reaches by going up.
+ * and only if both reach some switch by going up. From that switch, both can go on up to a maximum.
+ * So it suffices to know which maxima each switch reaches by going up.
  *
  * Usually the root is the only maximum. It is a leaf switch in a tree, and the spines of its pod
  * are its neighbours. If one of these spines fails, the core switches of its plane become maxima:

@@ -5,8 +5,8 @@
  * are dead.
  *
  * The order has one switch that all others can reach by going up in the order, its root. (This root
- * is not a root switch of the tree.) In a tree the root is a leaf switch, because only over leaf
- * switches do the spines of one plane reach those of another. A spine goes up to the root by a
+ * is not a root switch of the tree.) In a tree the root is a leaf switch, because spines of
+ * different planes reach each other only over leaf switches. A spine goes up to the root by a
  * single link, and a core switch goes up by a single spine. Let s be the switch at the lower end of
  * such a link. When the link dies, s, and all switches that can go no higher than s, would have no
  * legal path to the switches of other planes. Paths between endports would not be affected.

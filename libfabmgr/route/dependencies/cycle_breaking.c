@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds and breaks cycles of channel dependencies by a depth-first search. After the search has
  * broken a cycle, it keeps those channels of its stack that come before the first removed
- * dependency, and continues there. A channel that is DONE cannot become part of a cycle later,
- * since dependencies are only removed. */
+ * dependency, and continues there. A channel is DONE if the search has found no cycle through it.
+ * It cannot become part of a cycle later, since dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>

@@ -39,8 +39,8 @@ struct dfsssp {
     const char *by;
 };
 
-/* Turns the result `status` of an assignment of layers into a count. If more layers are needed than
- * the limit allows, sets *count to the limit plus one, and returns OK. */
+/* Handles the result `status` of an assignment of layers. If more than FAB_VLS_MAX layers are
+ * needed, sets *count to FAB_VLS_MAX + 1 and returns OK. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)

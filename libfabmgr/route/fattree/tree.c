@@ -3,9 +3,10 @@
  * Finds the positions of switches in a tree. D-mod-k (Zahavi) needs the position of each leaf in
  * its pod, of each pod in the fabric, and of each upper switch in its group.
  *
- * GUIDs do not contain this information. If the present switches were counted, one failure would
- * move all later ones. Port numbers contain the information: the third leaf of a pod is connected
- * to the third port of each switch above it, and stays there when the second leaf fails.
+ * GUIDs do not contain this information. If the present switches were simply counted, the failure
+ * of one switch would change the positions of all later ones. Port numbers contain the information:
+ * the third leaf of a pod is connected to the third port of each switch above it, and stays there
+ * when the second leaf fails.
  *
  * Switches of ranks r and r + 1 that links connect form a group. The position of a lower switch in
  * its group follows from the least port number by which upper switches reach it. The position of an
