@@ -20,8 +20,8 @@ struct lab_event {
     uint32_t port;
     uint64_t smps_sent; /* until then */
 };
-/* The transport between the manager and the simulated fabric, which passes on, counts or changes
- * MADs. */
+/* The transport between the manager and the simulated fabric. It passes MADs on, counts them, and
+ * can change them. */
 struct lab_tap;
 struct lab {
     struct config config;
@@ -59,8 +59,8 @@ struct lab {
     struct fab_sm_info other;
     uint32_t other_node; /* the node of the other manager */
     bool other_answers;
-    /* True: the manager also asks other nodes with IsSM, which do not answer. False: every node
-     * that is asked answers as the other manager. */
+    /* True: only `other_node` answers SubnGet(SMInfo); other nodes with IsSM do not answer. False:
+     * every node answers as the other manager. */
     bool silent_others;
     /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
     uint8_t asked[256];
@@ -71,8 +71,8 @@ struct lab {
     /* One of `spoil` answers, on average, has a corrupted attribute; 0: none has. */
     uint32_t spoil;
     uint64_t prng; /* for the corruption */
-    /* Switch ports with this port number acknowledge partition enforcement, but do not enforce; 0:
-     * all enforce. */
+    /* Switch ports with this port number acknowledge partition enforcement, but do not enforce
+     * partitions; 0: all ports enforce them. */
     uint8_t unenforcing;
     /* Name of a node that does not answer any request; NULL: all answer. */
     const char *silent;
@@ -80,7 +80,7 @@ struct lab {
     uint16_t lost;
 };
 
-/* Makes a lab: a fabric, and a manager at its first adapter, which runs after the caller has called
+/* Makes a lab: a fabric, and a manager at the first adapter. The caller starts the manager with
  * sm_start. state: the folder of its store; NULL: it has no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
@@ -104,7 +104,8 @@ void lab_run_for(struct lab *lab, double seconds);
 bool lab_is_idle(struct lab *lab);
 /* Returns whether the manager is idle, and would handle a link failure by a local repair. */
 bool lab_is_ready(struct lab *lab);
-/* Runs the loop until an event of this type was emitted since the last lab_forget_events. */
+/* Runs the loop until the manager has emitted an event of this type after the last call of
+ * lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
 unsigned lab_count_events(const struct lab *lab, const char *type);
@@ -164,7 +165,8 @@ void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, str
 /* Returns the LFTs of all devices in one malloc'd block, to compare them later. *ret_len: its
  * length in bytes. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
-/* Fails the test unless the tables are equal (or not equal) to these earlier tables. */
+/* Fails the test unless the LFTs of the devices are equal to before[] (same: true), or differ from
+ * it (false). */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);

@@ -77,8 +77,8 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
 /* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is still
- * false, and must be checked again a little later. why: gets what the state is instead, or what
- * went wrong. */
+ * false, and must be checked again a little later. why[]: gets the present state that contradicts
+ * the expectation, or what went wrong. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {

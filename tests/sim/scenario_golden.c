@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Golden summaries: golden/scenarios/NAME.golden beside a scenario has what stage_summary.c wrote
- * of it. A summary ends at the first statement after which runs with other seeds differ, because
- * any change of the manager's requests then draws other random faults.
+ * Golden summaries: golden/scenarios/NAME.golden beside a scenario has the summary that
+ * stage_summary.c wrote. The golden file ends at the first statement after which runs with other
+ * seeds differ. From there on, random faults decide the run, and any change of the manager's
+ * requests leads to other random faults.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -83,7 +83,7 @@ void stage_summary_event(struct stage_summary *y, const struct event *e)
     fputc('\n', y->out);
 }
 
-/* For the types of which not all events were printed, prints the number of events. */
+/* For each type of which not all events were printed, prints the number of its events. */
 static void print_event_counts(struct stage_summary *y)
 {
     for (unsigned i = 0; i < y->event_types; i++)
@@ -169,8 +169,8 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
     return 0;
 }
 
-/* Prints how often each kind of round ran. After it, prints each phase that ran more or less often
- * than the phase before it. */
+/* Prints a line for each kind of round that ran, with the number of rounds. The line then names
+ * only the phases that ran more or less often than the phase before them. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];

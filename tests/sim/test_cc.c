@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Congestion control with the real manager on a simulated fabric, in virtual time. The manager
- * programs devices, reads logs evenly, and counts each log entry once. It stops asking devices that
- * have no log or do not answer, and finds settings that another program changed. A wire between
- * congestion control and the fabric counts and corrupts MADs.
+ * programs devices, reads the congestion logs at an even rate, and counts each log entry once. It
+ * stops asking devices that have no log or do not answer, and finds settings that another program
+ * changed. A transport between congestion control and the fabric counts and corrupts MADs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -317,7 +317,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
                               table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
                           want->table.entry[i]);
     }
-    /* So long a table does not fit into one block of the attribute. */
+    /* This table is longer than one block of the attribute. */
     ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK);
 }
 
@@ -442,7 +442,8 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
     ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
     ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 2);
     end();
-    /* A manager without a CC_Key requests no key, and the devices refuse all its Sets. */
+    /* A manager without a CC_Key cannot program the three devices that have a CC_Key, because they
+     * refuse its Sets. */
     begin_with_keys(0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 3);
@@ -461,8 +462,8 @@ static bool is_given_up(struct lab *l)
            troubled[0].tries == 3;
 }
 
-/* Begins while one host does not answer. Returns how many requests were sent to it until the
- * manager gave it up. *ret_lid: its LID. */
+/* Starts congestion control while one host does not answer. Returns the number of requests that
+ * this host got until the manager gave it up. *ret_lid: the LID of the host. */
 static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
 {
     begin(HONEST, 0);

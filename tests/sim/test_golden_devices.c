@@ -31,7 +31,7 @@ enum verb {
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
     /* An adapter joins the multicast group whose MGID ends with `port`. If `text` names another
-     * adapter, this also joins, as send-only member. */
+     * adapter, that adapter joins as a send-only member, too. */
     JOIN,
     LEAVE, /* and leaves it */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */

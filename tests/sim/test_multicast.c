@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast by the whole manager on a simulated fabric, in virtual time. Hosts join and leave
- * groups, and cables and switches fail and come back. After each step, each member of a group must
- * reach each other member exactly once, according to the tables in the simulated switches.
- * MULTICAST_STEPS=10000 in the environment sets the number of steps.
+ * groups, and cables and switches fail and come back. After each step, the test follows a packet
+ * from each member of a group by the tables in the simulated switches. The packet must reach every
+ * other member exactly once. MULTICAST_STEPS=10000 in the environment sets the number of steps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,8 +308,8 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
     }
 }
 
-/* Sets part[] to the number of the connected part to which each switch belongs, by the cables that
- * are not pulled. */
+/* Sets part[] for each switch: two switches get the same number if cables that are not pulled
+ * connect them, directly or over other switches. */
 static void find_parts(const struct world *w, uint32_t *part)
 {
     bool more = true;
@@ -559,8 +559,8 @@ static struct fab_multicast_verdict verified(struct lab *lab)
     return v;
 }
 
-/* Inverts a bit in the manager's copy of an MFT block. *ret_entry and *ret_bit: which one. Returns
- * false if the manager knows no such block. */
+/* Inverts a bit in the manager's copy of an MFT block. *ret_entry, *ret_bit: the changed entry, and
+ * the bit in it. Returns false if the manager knows no MFT block of the switch. */
 static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint16_t *ret_bit)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The performance manager beside the whole manager, in virtual time: which requests it sends when,
- * and whether every figure that it returns equals the one that the test computes from the simulated
- * devices.
+ * The performance manager together with the whole manager, in virtual time. The tests check which
+ * requests it sends, and at which times. Every figure that it returns must equal the figure that
+ * the test computes from the simulated devices.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
     lab->config.counters.interval_s = interval_s;
     lab->config.counters.within_s = 3 * interval_s;
     lab->config.counters.on_errors = CONFIG_ON_ERRORS_REPORT;
-    /* the performance manager then reads FECN and BECN, too */
+    /* with congestion.apply, the performance manager also reads FECN and BECN counters */
     lab->config.policy.congestion.apply = true;
     sm_start(lab->sm);
     lab_run(lab, 60, lab_is_ready, "bring-up");
@@ -98,7 +98,7 @@ static const struct fab_fabric *fabric(void)
     return fab_sim_fabric(t.lab.sim);
 }
 
-/* Returns the id in the simulation of a port of the view, where nodes have other ids. */
+/* Converts the id of a port in the view to the id of this port in the simulation. */
 static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
 {
     const struct fab_fabric *f = fabric();
@@ -196,8 +196,9 @@ END_TEST
 
 /* ---- what was read --------------------------------------------------------------------------- */
 
-/* Returns a number of errors for a port and counter. The numbers differ, and four times a number
- * fits into the narrowest counters, which have 4 and 8 bits. */
+/* Returns a number of errors for a port and counter. The number depends on the port and the
+ * counter. Four times the number still fits into the counter; the narrowest counters have 4 and 8
+ * bits. */
 static uint64_t errors_of(uint32_t port, int counter)
 {
     uint32_t number = (port * 5 + (uint32_t)counter * 3) % 4;
@@ -236,8 +237,8 @@ static void assert_end(const struct pm_link_end *e, uint64_t recent, uint64_t se
         ck_assert_int_eq(e->history[i].time_us - e->history[i + 1].time_us, 10000000);
 }
 
-/* Errors rise at all ports in each of four intervals. The rates cover the last three, which are
- * within counters.within. */
+/* Errors rise at all ports in each of four intervals. The rates cover the last three intervals,
+ * because counters.within is three intervals long. */
 START_TEST(every_counter_of_every_port_is_told)
 {
     struct pm_link link[64];
@@ -295,9 +296,9 @@ static void add_rise(const struct rise *r)
                 fab_sim_counter_add(t.lab.sim, node, r->port, rows[i].which, rows[i].add), FAB_OK);
 }
 
-/* Marked ports come first, those with most marks first. Then follow ports that are throttled, and
- * then ports that only wait, those with the longest wait first. A port that waits for less than 1 %
- * is not listed. */
+/* The list begins with ports that marked packets (FECN), most marks first. Then follow ports whose
+ * senders are throttled (BECN), and then ports that only wait for credits, longest wait first. A
+ * port that waits for less than 1 % is not listed. */
 START_TEST(congested_ports_are_listed_with_their_figures)
 {
     static const struct rise rise[] = {

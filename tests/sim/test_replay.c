@@ -196,7 +196,8 @@ static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, st
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    /* The times in damaged recordings can be far in the future. */
+    /* The times in a damaged recording can be far in the future, so there are no periodic sweeps
+     * until then. */
     if (quiet)
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,

@@ -32,9 +32,11 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    /* finished: the requesters in the order in which their requests were answered. */
+    /* count: number of requesters. finished[done]: the requesters in the order in which their
+     * requests were answered. */
     unsigned count, finished[ASKERS], done;
-    /* began: the requesters in the order in which their first segment arrived. */
+    /* began[begun]: the requesters in the order in which the first segments of their answers
+     * arrived. */
     unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
@@ -316,15 +318,16 @@ START_TEST(hosts_take_turns)
         if (scene.finished[i] == self)
             break;
         tables += scene.askers[scene.finished[i]].status == 0;
-        /* At most one of the eight tables for the other host was sent before. */
+        /* The other host got at most one of its eight tables before this host got its answer. */
         ck_assert_uint_le(tables, 1);
     }
     close_scene(&scene);
 }
 END_TEST
 
-/* Two hosts send slow requests at the rate of the transport: one sends 2,000, the other 20 in
- * between. The 20 requests are answered before the flooding host gets more than its share. */
+/* One host sends 2,000 requests, each of which takes the agent long. In between, 20 other requests
+ * come from hosts that send one request each. They are answered before the flooding host gets more
+ * than its share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -60,8 +60,9 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     return fab_base_get_be16(answer + 4);
 }
 
-/* Sends a Set or Delete for some indexes of a block of alias GUIDs (places: a bitset). guid[] has
- * the requested GUIDs, and gets the GUIDs in the answer. Returns the status of the answer. */
+/* Sends a Set or Delete for the first block of alias GUIDs. places: bitset of the indexes in this
+ * block. guid[] has the requested GUIDs, and gets the GUIDs in the answer. Returns the status of
+ * the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -223,7 +224,8 @@ static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
     return request(from, method, 0, &fab_wire_mc_member_record, mask, &r, ret);
 }
 
-/* Returns whether the group has this member, as a host that may see members reads it. */
+/* Returns whether subnet administration lists this member of the group to a host with the
+ * SM_Key. */
 static bool is_member(uint64_t guid)
 {
     struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},

@@ -66,8 +66,8 @@ START_TEST(subscriptions_are_listed_and_ended)
 }
 END_TEST
 
-/* A host leaves the fabric and comes back. A subscriber gets a report about each, in this order,
- * and only once. */
+/* A host leaves the fabric and comes back. A subscriber gets one report that the host left (trap
+ * 65), and later one report that it came back (trap 64). */
 START_TEST(subscribers_hear_who_comes_and_goes)
 {
     open_scene(false);

@@ -38,8 +38,8 @@ struct walk {
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
-    /* By path through a switch and SL: the VL. Index: first_vl[node] + input port * ports + output
-     * port. */
+    /* The VL that a switch selects. First index: first_vl[node] + input port * number of ports +
+     * output port. Second index: the SL. */
     uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
@@ -292,8 +292,8 @@ static uint32_t check_paths(void)
     return found;
 }
 
-/* Removes channels that depend on no other channel, until there are none. Fails the test if
- * channels remain, because some of these form a cycle. */
+/* Repeatedly removes the channels that depend on no remaining channel. Fails the test if channels
+ * are left that cannot be removed, because some of these form a cycle. */
 static void check_no_circle(void)
 {
     struct fab_map *m = &walk.waits;
@@ -316,7 +316,7 @@ static void check_no_circle(void)
             }
     }
     for (uint32_t i = 0; i < channels; i++)
-        /* the channel of port i / 16, VL i % 16, is part of a cycle or leads to one */
+        /* a channel (port i / 16, VL i % 16) that is left is part of a cycle or leads to one */
         must(!there[i]);
     free(there);
     free(waits);

@@ -443,8 +443,9 @@ START_TEST(takes_a_new_policy)
 }
 END_TEST
 
-/* The worker task owns the model that it gets. The model may be freed after the manager was freed,
- * or given back. */
+/* The manager lends its model to a worker task, which then owns the model. In the first run, the
+ * lent model is freed, as a task does that ends after the manager. In the second run, the model is
+ * given back. */
 START_TEST(a_lent_model_has_one_owner)
 {
     for (int given_back = 0; given_back < 2; given_back++) {

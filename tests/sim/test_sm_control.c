@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager answers to MADs that it did not request, and what control packets of other
- * managers do to it (IBA 14.4.1), at any time.
+ * The answers of the manager to MADs that it did not request, and the effects of control packets of
+ * other managers (IBA 14.4.1), whenever these arrive.
  */
 #include <string.h>
 
@@ -201,9 +201,9 @@ static void hand_over(struct lab *lab)
     send_control(lab, FAB_SM_HANDOVER, FAB_SM_MASTER);
 }
 
-/* The manager gets a HANDOVER at any time during its bring-up. If it is master then, it sweeps the
- * fabric once more, and the fabric comes up. Before its first election, it trusts no other manager.
- */
+/* The manager gets a HANDOVER when it has sent `at` MADs of its bring-up. If it is already master,
+ * it sweeps the fabric once more, and the fabric comes up. Before its first election, it refuses
+ * the HANDOVER. */
 static void interrupt_bring_up(uint64_t at, uint8_t expect, uint64_t sweeps)
 {
     struct lab lab;
@@ -242,8 +242,8 @@ START_TEST(a_handover_amid_the_writes_makes_another_sweep)
 }
 END_TEST
 
-/* A manager that was disabled does not take over, however long the master does not answer, until a
- * control packet puts it into standby again. */
+/* A disabled manager does not take over, even if the master does not answer for a long time. It can
+ * take over only after a control packet has put it into standby. */
 START_TEST(who_is_disabled_takes_over_from_nobody)
 {
     struct lab lab;

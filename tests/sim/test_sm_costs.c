@@ -80,9 +80,9 @@ static uint32_t switches(struct size z)
     return z.leaves + z.spines;
 }
 
-/* Returns the number of MADs of a heavy sweep. It reads NodeInfo, NodeDescription and PortInfo of
- * each port from each node (a switch also has a port 0), and SwitchInfo from each switch. In
- * addition, it sends a NodeInfo over each link that did not lead to a new switch. */
+/* Returns the number of MADs of a heavy sweep. The sweep reads NodeInfo and NodeDescription of each
+ * node, PortInfo of each port (also of port 0 of switches), and SwitchInfo of each switch. In
+ * addition, it reads NodeInfo over each link that did not lead to a new switch. */
 static uint64_t heavy(struct size z)
 {
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
@@ -244,7 +244,8 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    /* leaf-001 is the root of the labels: two writes remove the detours of the spines to it */
+    /* leaf-001 is the root of the labels; the detours of spines to this leaf are removed in two
+     * writes, so each spine may be written once more */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
     /* Each of the two ports is written twice: its settings, and its state Active. */
     ck_assert_uint_eq(c.port_sets, 4);

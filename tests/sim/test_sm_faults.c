@@ -105,7 +105,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* writes to all switches but those whose route used the link are LID routed */
+        /* writes are LID routed, except to switches whose route used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
         /* the repair costs a port probe at one or both ends of the link, a read of another
@@ -405,8 +405,8 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
-/* A switch fails, but only one of its neighbours sends a trap before another trap arrives, from
- * another node. */
+/* A switch fails, and the first traps of its neighbours are lost. From the repeated traps, the
+ * manager must find out that the switch is off. */
 START_TEST(finds_out_that_a_switch_is_off)
 {
     struct lab lab;
@@ -536,8 +536,9 @@ START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
 }
 END_TEST
 
-/* Other links of the neighbours fail at the same moment: of two spines, and of a host. The traps of
- * the spines are lost, so the sweep that checks the repair finds them. */
+/* At the same moment, the neighbours of the failed switch lose three other links: two to spines and
+ * one to a host. The traps of the spines are lost, so the sweep that checks the repair finds
+ * them. */
 START_TEST(finds_what_else_failed_with_a_switch)
 {
     struct lab lab;
@@ -560,8 +561,9 @@ START_TEST(finds_what_else_failed_with_a_switch)
 }
 END_TEST
 
-/* Two links of a spine fail, and its trap is lost, which looks as if the spine had failed. The
- * traps of other leaves have another reason, so all ports of these leaves are read. */
+/* Two links of a spine fail, and its trap is lost, so it looks as if the spine had failed. Other
+ * leaves send traps because they lost other links. Their links to the spine are up, so the manager
+ * must read all ports of these leaves. */
 START_TEST(reads_a_neighbour_whole_if_its_link_to_the_lost_switch_is_up)
 {
     struct lab lab;

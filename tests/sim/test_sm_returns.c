@@ -30,8 +30,8 @@ struct judge {
     struct flight flight[WRITES];
     unsigned flights;
     bool on; /* false: the writes are not judged */
-    /* Every pair of endports with a path must keep it during the round, except as many as the round
-     * announced. */
+    /* True: during the round, at most allowed + announced pairs of endports may be without a
+     * path. */
     bool lossless;
     /* How many pairs without a path the event paths-paused of this round announced. */
     uint64_t announced;
@@ -73,7 +73,7 @@ static bool arrives(const struct fab_fabric *f, const struct fab_lft *lft, uint3
     return false;
 }
 
-/* Counts the pairs of endports of adapters without a path. */
+/* Counts the pairs of adapter endports that have no path. */
 static uint64_t count_lost(const struct fab_fabric *f, const struct fab_lids *lids,
                            const struct fab_lft *lft)
 {

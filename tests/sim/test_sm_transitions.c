@@ -3,8 +3,8 @@
  * The manager changes the tables that switches hold, because of another engine, other root
  * switches, or links and switches that come back. Each time a switch acknowledges a write of a
  * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
- * devices. The mixture must have no loop and no cycle of channel dependencies. Pairs may be without
- * a path only as the event paths-paused announced. Links that are not Active carry no packets.
+ * devices. The mixture must have no loop and no cycle of channel dependencies. No more pairs may be
+ * without a path than the event paths-paused announced. Links that are not Active carry no packets.
  *
  * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.
@@ -456,7 +456,7 @@ static struct {
     /* Number of LFT writes of the repair that reach their switch. */
     uint32_t accepted;
     bool lossy; /* later LFT writes are lost */
-    /* The view is compared when the sweep after the repair begins. */
+    /* True: the view was not compared yet. This happens when the sweep after the repair begins. */
     bool awaited;
     /* Number of comparisons, and of those with pairs without a path. */
     uint32_t found, bad;

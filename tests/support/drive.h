@@ -28,7 +28,7 @@ struct drive {
     /* true: answers arrive in random order, chosen by the seed */
     bool shuffle;
     uint64_t seed;
-    /* greatest number of requests, after which the discovery is given up; 0: no limit */
+    /* drive() gives up after this number of requests; 0: no limit */
     uint64_t limit;
     /* Called for each answer before it is delivered; it may change the answer. NULL: no changes. */
     void (*mangle)(void *ctx, struct drive_answer *answer);
