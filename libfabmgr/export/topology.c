@@ -15,8 +15,8 @@
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
 /* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
- * format from a fabric, with the LIDs in its PortInfo. So this function copies the fabric, and
- * writes the LIDs of in->lids into the copy. */
+ * format, and takes the LIDs from PortInfo. So this function copies the fabric, and writes the LIDs
+ * of in->lids into the copy. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

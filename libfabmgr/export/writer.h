@@ -14,7 +14,7 @@ struct fab_export {
     struct fab_fabric *copy;
     char *whole; /* SLURM: the text of the whole file */
     size_t whole_len;
-    /* only for format JSON: id of the port whose link is the first that is written */
+    /* only for format JSON: the lower port id of the first link in the file */
     uint32_t first;
     struct fab_policy policy; /* SL2VL: the default policy */
 };

@@ -43,7 +43,7 @@ static inline struct fab_port *fab_fabric_builder_port_at(const struct fab_build
     return &b->ports[i / FAB_BUILDER_PORTS][i % FAB_BUILDER_PORTS];
 }
 
-/* The GUID index of a snapshot. It has only ports, because nodes are sorted by GUID. */
+/* The GUID index of a snapshot. Nodes need no index, because they are sorted by GUID. */
 struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };

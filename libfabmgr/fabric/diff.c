@@ -68,9 +68,9 @@ static struct fab_change link_change(const struct fab_fabric *f, const struct fa
                                .port_b = turn ? p->num : x->num};
 }
 
-/* Adds a change of this kind for each link of `node` that the snapshot `other` does not have. o: id
- * of the same node in `other`, or FAB_NONE. A link is looked at only from its end with the lower
- * port id, so that it is added once. */
+/* Adds a change of kind `kind` for each link of `node` in f that the snapshot `other` does not
+ * have. o: id of the same node in `other`; FAB_NONE: `other` does not have this node. To add each
+ * link only once, the function skips the end with the higher port id. */
 static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {

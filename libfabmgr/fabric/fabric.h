@@ -32,8 +32,7 @@ struct fab_port {
     /* Id of the port at the other end of the link, or FAB_NONE. */
     uint32_t peer;
     uint8_t num; /* port number at the node */
-    /* PortInfo was read. It is false for port 0 of adapters and routers, and for unresponsive
-     * ports. */
+    /* true: PortInfo was read; false: port 0 of an adapter or router, or an unresponsive port */
     bool present;
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
@@ -67,7 +66,8 @@ struct fab_fabric {
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* Private: number of versions that share the nodes and the index; NULL: one. */
+    /* private: number of versions of the snapshot that share the nodes and the index; NULL: no
+     * other version shares them */
     int *owners;
     int refs; /* private, atomic */
 };
@@ -88,7 +88,8 @@ void fab_fabric_builder_free(struct fab_builder *b);
  * 0 or 255 ports. EXISTS: a node has that GUID, but another type or number of ports, so the GUID is
  * a duplicate. LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
  *
- * The functions below return INVAL for an invalid reference, or RANGE if they have a port argument.
+ * If the reference is not valid, the functions below return INVAL; those with a port argument
+ * return RANGE instead.
  */
 int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
                                 uint32_t *ret_ref);
@@ -150,9 +151,9 @@ int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
 /* Returns true if f has several references. */
 bool fab_fabric_is_shared(const struct fab_fabric *f);
 
-/* Makes a snapshot of the nodes that links connect to the node of self_port; if self_port is
- * FAB_NONE, of all nodes. If no node is left out, *ret_reachable is another reference to f.
- * *ret_dropped: the number of nodes left out. Returns OK or NOMEM. */
+/* Makes a snapshot of the nodes that can be reached over links from the node of self_port; if
+ * self_port is FAB_NONE, of all nodes. If no node is left out, *ret_reachable is another reference
+ * to f. *ret_dropped: the number of nodes left out. Returns OK or NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 

@@ -10,7 +10,7 @@ struct fab_leaf_spine_spec {
     uint32_t leaves, spines, hosts_per_leaf;
     /* Number of links between each leaf and each spine, at least 1. */
     uint32_t parallel;
-    /* Number of ports of every switch; 0: as many as are used. */
+    /* Number of ports of every switch; 0: as many as the switch needs. */
     uint32_t radix;
 };
 /* Generates a leaf-spine fabric. RANGE: a switch needs more than 254 (or radix) ports, there is no
@@ -35,7 +35,7 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
 #define FAB_GENERATE_LEVELS 6
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
-    /* Ports of every switch; 0: as many as are used. */
+    /* Number of ports of each switch; 0: as many as the switch needs. */
     uint32_t radix;
 };
 int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
@@ -82,14 +82,13 @@ struct fab_rail_spec {
 int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret);
 
 /*
- * A dragonfly (Kim et al., ISCA 2008) of `groups` groups with group_size switches each. All
- * switches of a group are connected with each other by `parallel` links. Each switch has `global`
- * ports to other groups and `hosts` hosts. groups 0: as many groups as possible, group_size *
- * global + 1.
+ * A dragonfly (Kim et al., ISCA 2008) of `groups` groups with group_size switches each. Every two
+ * switches of a group are connected by `parallel` links. Each switch has `global` ports to other
+ * groups and `hosts` hosts. groups 0: as many groups as possible, group_size * global + 1.
  *
- * Any two groups have group_size * global / (groups - 1) links, rounded down; the remaining ports
- * are not used. A switch has hosts + (group_size - 1) * parallel + global ports. Shortest paths
- * have at most 3 ISLs.
+ * Every two groups are connected by group_size * global / (groups - 1) links, rounded down; the
+ * remaining ports are not used. A switch has hosts + (group_size - 1) * parallel + global ports.
+ * Shortest paths have at most 3 ISLs.
  *
  * RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254 ports, or
  * more than 2^20 nodes.
@@ -101,9 +100,10 @@ int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct 
 
 /*
  * A Dragonfly+ (Shpiner et al., HiPINEB 2017). A group has leaves with `hosts` hosts each, and
- * spines. All leaves of a group are connected with all its spines by `parallel` links. Each spine
- * has `global` ports to other groups. The groups are connected like those of a dragonfly, with
- * spines * global links of each group. Shortest paths between leaves have at most 3 ISLs.
+ * spines. Each leaf is connected with each spine of the same group by `parallel` links. Each spine
+ * has `global` ports to other groups. The groups are connected like those of a dragonfly; each
+ * group has spines * global ports for these links. Shortest paths between leaves have at most 3
+ * ISLs.
  *
  * RANGE is returned as for the dragonfly.
  */
@@ -143,7 +143,7 @@ struct fab_hypercube_spec {
 int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret);
 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
- * to all switches that differ from it in one coordinate. With N switches, dimension d has parallel
+ * to each switch that differs from it in one coordinate. With N switches, dimension d has parallel
  * * N * (size[d] - 1) / 2 links. The diameter is the number of dimensions of size > 1. A HyperX of
  * one dimension is a full mesh. RANGE is returned as for the torus. */
 struct fab_hyperx_spec {

@@ -18,8 +18,8 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    /* The ends of a link. a: reference of a switch. b: reference of a switch, or index in
-     * random_fabric.ends of another node. */
+    /* The ends of a link. a: reference of a switch. b: if this end is a switch, its reference;
+     * otherwise the index of the node in random_fabric.ends. */
     uint32_t a, b;
     /* Port number of the link at node b; 0: b is a switch. */
     uint32_t end_port;

@@ -27,9 +27,9 @@ struct place {
 struct sealing {
     const struct fab_builder *b;
     struct fab_fabric *f;
-    /* [f->node_count] the nodes in the order that their ids will have. */
+    /* [f->node_count] the nodes in the order of their ids in the snapshot */
     struct place *order;
-    /* [b->port_count] by index of the builder's port: port id in the snapshot. */
+    /* [b->port_count] for each port of the builder, by its index: the port id in the snapshot */
     uint32_t *port_id;
 };
 
@@ -41,8 +41,8 @@ static int compare_places(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Sorts the nodes in the order that their ids will have. The nodes of a builder that
- * fab_fabric_builder_from made usually have this order already, and are not sorted again. */
+/* Sorts the nodes into the order of their ids in the snapshot. A builder made by
+ * fab_fabric_builder_from usually has this order already; then nothing is sorted. */
 static void sort_nodes(struct sealing *s)
 {
     bool sorted = true;

@@ -15,9 +15,9 @@ struct fab_text_error {
 
 /* Reads `len` bytes of a topology file, which need not be NUL-terminated. Accepts the variants
  * found in practice: tabs or blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in
- * names, comments, 65th ports, a shell prompt at the end. Speeds and widths are taken from the
- * comments (default 4x EDR). Ports with a link are LinkUp and Init, and have LID 0, as after
- * power-on. FORMAT: *ret_error has the position and the reason. Also returns NOMEM. */
+ * names, comments, switches with 65 ports, a shell prompt at the end. Speeds and widths are taken
+ * from the comments (default 4x EDR). Ports with a link are LinkUp and Init, and have LID 0, as
+ * after power-on. FORMAT: *ret_error has the position and the reason. Also returns NOMEM. */
 int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
                          struct fab_text_error *ret_error);
 

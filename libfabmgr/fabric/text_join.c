@@ -13,14 +13,15 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* By index of a builder's port: index in r->cables of the line of the file for this port, or
- * NO_CABLE. */
+/* The port line of each port. of_port: for each port index of the builder, the index of the line in
+ * r->cables; NO_CABLE: the file has no line for this port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
 };
 
-/* Sets the error at the position of the port number in line c of the file. Its value is FORMAT. */
+/* Sets the error at the port number of the port line c. The expression has the value
+ * FAB_E_FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
@@ -46,7 +47,8 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* Finds the line of the cable's other end, and checks that it leads back to this port. */
+/* Finds the port line for the other end of the link in line c, and checks that this line names the
+ * port of c as its other end. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;

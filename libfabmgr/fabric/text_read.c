@@ -255,7 +255,7 @@ static const struct word {
     const char *name;
     int (*read)(struct text_reader *r, uint8_t type);
     uint8_t type;
-    /* the line has the form name=value, and the function that reads it checks its end */
+    /* the line has the form name=value; nothing may follow the value */
     bool value;
 } words[] = {
     {"Switch", read_block, FAB_NODE_SWITCH, false},

@@ -133,8 +133,8 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
     return FAB_OK;
 }
 
-/* Skips blanks and, if it follows, "0x". *ret_start receives the position where the number begins.
- */
+/* Skips blanks, and the prefix "0x" if there is one. *ret_start receives the position before the
+ * prefix. Returns true if there is a prefix. */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");

@@ -18,7 +18,7 @@ struct span {
 struct text_scan {
     /* Start of the next line, and end of the whole text. */
     const char *next, *end;
-    /* The current line: its start, the cursor, its end. */
+    /* start of the current line, position of the cursor in it, and end of the line */
     const char *line, *at, *eol;
     uint32_t number; /* number of the current line, from 1 */
     /* the current line ends with a newline, not with the end of the text */

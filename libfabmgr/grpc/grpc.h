@@ -58,9 +58,9 @@ struct fab_grpc_reader {
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Consumes received bytes: advances *data and reduces *len. Returns 1 if body[len] has a
- * complete message, which is valid until the next call. Returns 0 if all bytes are consumed and
- * no message is complete. UNSUPPORTED: the message is compressed. LIMIT: the message is longer
+/* Consumes received bytes: advances *data and reduces *len. Returns 1 if r->body has a complete
+ * message of r->len bytes, which is valid until the next call. Returns 0 if all bytes are consumed
+ * and no message is complete. UNSUPPORTED: the message is compressed. LIMIT: the message is longer
  * than `max`. Also returns NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
 /* Returns true if the stream may end now: the last message is complete. */

@@ -57,8 +57,9 @@ bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter whi
  * has. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
 /* Returns by how much a counter rose between two readings. A counter that is lower than before was
- * cleared, by a program or by a restart of the device, and the result is its new value; or it has
- * wrapped at 64 bits. */
+ * cleared, by a program or by a restart of the device; the result is then its new value. But if a
+ * 64-bit counter was near its maximum and is now near 0, it has wrapped, and the result is the
+ * difference modulo 2^64. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);

@@ -17,8 +17,8 @@ uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back
     return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* Returns how many flaps happened within the last within_us microseconds, without those in
- * d->discounted. */
+/* Returns how many flaps happened within the last within_us microseconds. The first d->discounted
+ * flaps of the link do not count. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
     uint32_t count = fab_health_damping_flap_count(d), n = 0;

@@ -14,9 +14,9 @@
 #define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are kept */
 
 struct fab_damping_rule {
-    /* Number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS. */
+    /* number of flaps within within_us that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
     uint32_t flaps;
-    /* A link is held down if it flaps this often within this time, in us. */
+    /* time in us within which a number of `flaps` flaps leads to a hold-down */
     uint64_t within_us;
     /* Duration of the first hold-down in us. */
     uint64_t hold_down_us;

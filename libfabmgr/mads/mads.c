@@ -15,9 +15,9 @@
  * on the number of requests in flight.
  *
  * All tries of a request carry the same TID, so that a late response to the first try ends the
- * request, too. If both responses arrive, the slot has another serial number when the second one
- * arrives, and the session ignores it. The session chooses only the low 32 bits of a TID; the
- * kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
+ * request, too. If the responses to two tries arrive, no request has this TID any more when the
+ * second one arrives, and the session ignores it. The session chooses only the low 32 bits of a
+ * TID; the kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
  *
  * A response must also have the path or source LID that belongs to the request, and the same
  * attribute. Any host can send a response, so the TIDs cannot be guessed (slots.c).
@@ -29,8 +29,6 @@
  *
  * A response with status BUSY (IBA 13.4.7) asks the requester to repeat the request. This uses up a
  * try, but does not count as loss.
- *
- *
  */
 #include "libfabmgr/mads/mads.h"
 
@@ -305,7 +303,8 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
     return s->tries <= retries_of(m, s);
 }
 
-/* Handles a request whose last try got no response: it is sent again, or it ends with TIMEOUT. */
+/* Handles a request that got no response to its current try: it is sent again or, if no try is
+ * left, ends with TIMEOUT. */
 static void lost(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     remove_outstanding(m, s);
@@ -378,8 +377,8 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns whether the MAD is a response to the request. failed: whether the MAD is the request
- * itself, which the transport returned. */
+/* Returns whether the MAD is a response to the request. failed: the transport returned the MAD as
+ * undelivered; the function then returns whether the MAD is the request itself. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {
@@ -391,8 +390,9 @@ static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct
     return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
 }
 
-/* Returns the slot of the request that this MAD answers; NULL: there is none. failed: the MAD is a
- * request that the transport returned, and its own slot is returned. */
+/* Returns the slot of the request that this MAD answers; NULL: there is none. failed: the MAD is
+ * itself a request, which the transport returned as undelivered; the function then returns the slot
+ * of this request. */
 static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
                               bool failed)
 {

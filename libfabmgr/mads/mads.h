@@ -72,8 +72,8 @@ struct fab_mads_request {
     const struct fab_path *path;
     /* SMPs: the attribute; GMPs: the bytes after the common header. */
     uint8_t data[FAB_SMP_DATA];
-    /* GMPs: FAB_GMP_DATA bytes to send instead of data[], which must stay valid until done() is
-     * called; NULL: data[] is sent */
+    /* GMPs: FAB_GMP_DATA bytes to send instead of data[]; NULL: data[] is sent. The bytes must stay
+     * valid until done() is called. */
     const uint8_t *gmp;
     /* called exactly once, unless the request is cancelled; it may submit requests. NULL: not
      * called. */

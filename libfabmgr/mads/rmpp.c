@@ -13,9 +13,10 @@
  *
  * w is the window of the receiver, in segments. The receiver accepts segments only in order. If a
  * segment is missing, the receiver drops the segments after it. When the last segment of the window
- * arrives, the receiver acknowledges the last segment in order again. If no ACK comes in time, the
- * sender returns to the first unacknowledged segment (13.6.3.2). A violation of the protocol ends
- * the transfer with ABORT, and too much data ends it with STOP; both have a status of 13.6.2.1.
+ * arrives, the receiver acknowledges once more the last segment that arrived in order. If no ACK
+ * comes in time, the sender returns to the first unacknowledged segment (13.6.3.2). A violation of
+ * the protocol ends the transfer with ABORT, and too much data ends it with STOP; both have a
+ * status of 13.6.2.1.
  *
  * Not supported: transfers with more than one segment in both directions (13.6.6.4).
  */

@@ -6,7 +6,8 @@
  * TIDs come from a keyed generator, so that a host cannot guess the TID of a request to another
  * port and answer in its place: all 32 bits are unpredictable. The low bits of a TID are the index
  * of its entry in a table; a TID whose entry is taken is drawn again. The table is at most a
- * quarter full, so 4 draws suffice for 3 TIDs, and finding the slot of a TID is an array access.
+ * quarter full, so 3 TIDs need at most 4 draws on average, and finding the slot of a TID is an
+ * array access.
  */
 #include "libfabmgr/mads/slots.h"
 

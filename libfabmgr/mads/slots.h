@@ -57,8 +57,8 @@ int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns OK, 
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
 void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);
-/* Both functions put a slot into the free list: fab_mads_slots_release a slot with a TID, which
- * becomes free, and fab_mads_slots_return_unused a slot without one. */
+/* Both functions put a slot into the free list. fab_mads_slots_release also frees the TID of the
+ * slot; fab_mads_slots_return_unused is for a slot that has no TID. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* Returns the slot of the request with this TID; NULL: no request has this TID. */
