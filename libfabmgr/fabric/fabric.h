@@ -46,8 +46,9 @@ struct fab_node {
     uint8_t type;        /* enum fab_node_type */
     /* the node aggregates data in the network, as with SHARP (classify.h) */
     bool aggregation;
-    /* The agent of the switch does not answer, although neighbours report links to it as up. Its
-     * PortInfo, SwitchInfo and tables count as they were last read, and nobody can write them. */
+    /* The agent of the switch does not answer, although neighbours report links to it as up. The
+     * manager assumes that its PortInfo, SwitchInfo and tables are as they were last read; nobody
+     * can write them. */
     bool silent;
     uint64_t guid;
     /* After sealing, local_port is the first port with a known GUID (0 for a switch), and port_guid

@@ -169,7 +169,7 @@ struct fab_variation {
     bool aggregation;
     /* Random ISLs are removed: `missing` of them, and in addition `missing_ppm` parts per million
      * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT is returned if
-     * so many links cannot be removed. */
+     * fewer links than that can be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
     /* permutes the GUIDs of the switches, and likewise the GUIDs of all other nodes */

@@ -14,9 +14,9 @@
 #define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are kept */
 
 struct fab_damping_rule {
-    /* number of flaps within within_us that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
+    /* number of flaps in the last within_us that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
     uint32_t flaps;
-    /* time in us within which a number of `flaps` flaps leads to a hold-down */
+    /* time over which flaps are counted, in us */
     uint64_t within_us;
     /* Duration of the first hold-down in us. */
     uint64_t hold_down_us;

@@ -156,7 +156,7 @@ static bool is_smp(const struct fab_mads_request *req)
     return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns how many M_Keys the request has for its last tries. */
+/* Returns the number of M_Keys in m_key_last[] of the request. */
 static uint32_t last_keys(const struct fab_mads_request *req)
 {
     uint32_t count = 0;

@@ -68,7 +68,7 @@ struct fab_mads_request {
     /* Destination LID; only for LID-routed MADs (class 0x01 and GMPs). */
     uint16_t dlid;
     /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the path that retries take, or
-     * NULL. It must stay valid until done() is called. */
+     * NULL. The path must stay valid until done() is called. */
     const struct fab_path *path;
     /* SMPs: the attribute; GMPs: the bytes after the common header. */
     uint8_t data[FAB_SMP_DATA];

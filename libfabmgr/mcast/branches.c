@@ -13,8 +13,8 @@
  * switch of the tree that is nearest to the root. If a new branch reaches the root without meeting
  * the tree, the tree is extended from its top to the root.
  *
- * If the trees have a guide, the branch of each switch is that of the guide, and the root is that
- * of the guide. Otherwise:
+ * If the trees follow a guide (guide.h), their roots and the branches of all switches are those of
+ * the guide. Otherwise:
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the
@@ -153,10 +153,10 @@ static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tre
     return FAB_OK;
 }
 
-/* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the
- * root. If the link of port `hint` does so, returns `hint`; otherwise the port whose link is in
- * the fewest trees. Among equal links, the search begins at another port for each LID. Returns
- * FAB_NONE if there is no such port. */
+/* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
+ * If the link of port `hint` does so, returns `hint`; otherwise the port whose link is in the
+ * fewest trees. If several links are in equally few trees, the MLID decides which of them is used.
+ * Returns FAB_NONE if there is no such port. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {

@@ -12,8 +12,8 @@ struct fab_mcast_distances {
     const struct fab_mcast_net *net;
     /* Bitset of the core switches, which are the switches farthest from endports. */
     uint64_t *core;
-    /* [switches] for each root an array of the hops from each switch to it; NULL: not computed
-     * yet, or this switch is not a root */
+    /* [switches] by root: array with the number of hops from each switch to this root; NULL: not
+     * computed yet, or the switch is not a root */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
@@ -30,9 +30,9 @@ struct fab_mcast_distances {
 /* Finds the core switches of a net. Returns NOMEM. */
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* Adapts the distances to the changed links of the net; `was` has the former links. Distances
- * that did not change are kept. Returns NOMEM; the remaining distances are then correct for the
- * old and the new links. */
+/* Adapts the distances to the changed links of the net; `was` has the former links. Keeps the
+ * distances to roots for which nothing changed, and drops the others. Returns NOMEM; the distances
+ * that were kept are then correct for both the old and the new links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
  * have entry `slot` (MLID minus FAB_MLID_FIRST). FAB_MCAST_UNREACHED: no path. Returns NULL if

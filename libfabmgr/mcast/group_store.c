@@ -204,8 +204,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* Returns the MLID that is in the group's record, which the group had before a restart, if it is
- * free or the group can share it. Otherwise returns 0. */
+/* Returns the MLID in the record, which the group had before a restart, if this MLID is free or the
+ * group can share it. Otherwise returns 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -222,8 +222,8 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     return is->mlid;
 }
 
-/* Charges the creator of a group in its quota, takes the group's MLID and inserts the group. On
- * NOMEM, nothing has changed. */
+/* Inserts the group, marks its MLID as used, and counts the group in the quota of its creator. If
+ * it returns NOMEM, nothing has changed. */
 static int enter(struct fab_mcast_groups *g, struct fab_mcast_group *group, uint64_t creator)
 {
     uint16_t mlid = group->is.mlid;

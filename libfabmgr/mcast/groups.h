@@ -146,8 +146,8 @@ int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t m
  * probably created the group. Call this function after the last fab_mcast_groups_restore_member.
  * Returns NOMEM. */
 int fab_mcast_groups_restored(struct fab_mcast_groups *g);
-/* The first function returns how many groups a port created, the second how many memberships it
- * requested. */
+/* fab_mcast_groups_created_by returns how many groups a port created, and
+ * fab_mcast_groups_joined_by how many memberships it requested. */
 uint32_t fab_mcast_groups_created_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 uint32_t fab_mcast_groups_joined_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 /* Removes the members with this GUID from all groups. Call this function when the port has left the
@@ -156,9 +156,9 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
 /* Returns true if any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
-/* Makes the multicast groups that the partitions configure fixed, and all other groups not
- * fixed; p == NULL: none is configured. Returns NOMEM, or LIMIT if *ret_left_out groups got no
- * MLID. */
+/* Sets `fixed` for the multicast groups that the partitions p configure, and clears it for all
+ * other groups. p == NULL: no group is configured. Returns NOMEM, or LIMIT if *ret_left_out groups
+ * got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -43,7 +43,8 @@ struct fab_mcast_tree {
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
     struct fab_mcast_distances distances;
-    struct fab_mcast_guide guide; /* the trees are parts of it; all bytes zero: there is none */
+    /* the guide of which all trees are parts; all bytes zero: the trees have no guide */
+    struct fab_mcast_guide guide;
     /* [slots] tree of each MLID, at index MLID - FAB_MLID_FIRST; NULL: the MLID has no tree */
     struct fab_mcast_tree **tree;
     uint32_t slots;
@@ -56,8 +57,8 @@ struct fab_mcast_trees {
     uint32_t *roots;
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
-    /* Results of the last call of fab_mcast_trees_room. room: number of MLIDs. fewest: id of the
-     * switch with the smallest MFT. */
+    /* What fab_mcast_trees_room returns. room: number of MLIDs for which all switches have MFT
+     * entries. fewest: id of the switch with the smallest MFT. */
     uint32_t room, fewest;
     /* true: a tree lost its branches because memory ran out, and must be rebuilt */
     bool broken;

@@ -33,8 +33,8 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
 /* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0
  * if no switch has an MFT. Switches without MFT do not count, because trees do not use them.
- * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If this switch joined
- * the fabric later, trees with higher MLIDs may exist; they avoid this switch. */
+ * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If trees with higher
+ * MLIDs were made before this switch joined the fabric, they avoid it. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*

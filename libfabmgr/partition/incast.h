@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes the largest incast that partitions allow. It is assumed that each job has a partition of
- * its own. An endport gets packets only from endports that share a partition with it in which at
- * least one of the two is a full member. */
+ * its own. Two endports can communicate only if both are in the same partition, and at least one of
+ * them is a full member of it. */
 #ifndef LIBFABMGR_PARTITION_INCAST_H
 #define LIBFABMGR_PARTITION_INCAST_H
 

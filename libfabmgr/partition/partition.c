@@ -125,10 +125,10 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
     return grant_members(d, p->partition[number].pkey);
 }
 
-/* Sorts the rules by partition; rules of one partition keep their order. The returned array has
- * first the begin of each partition (`partitions` + 1 elements), and then the numbers of the
- * sorted rules. The rules of partition n are those from begin n to begin n + 1, without the
- * last. */
+/* Sorts the rules by partition; rules of one partition keep their order. The returned array has two
+ * parts. The first has `partitions` + 1 elements: for each partition the position of its first
+ * rule, and then the number of all rules. The second part has the numbers of the rules in the new
+ * order. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;

@@ -18,11 +18,11 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
-    /* [quarantined_count] sorted port GUIDs of ports in quarantine. Such a port is a limited
-     * member of the partition quarantine_pkey, of which only the manager is a full member. It is
-     * also a limited member of the default partition if the manager is the only full member
-     * there. It is in no other partition. Switches enforce P_Keys of these ports in both
-     * directions, whatever `enforce` is. */
+    /* [quarantined_count] sorted port GUIDs of ports in quarantine. Such a port is a limited member
+     * of the partition quarantine_pkey, of which only the manager is a full member. The port is
+     * also a limited member of the default partition, if the manager is the only full member there,
+     * and of no other partition. Switches enforce P_Keys of these ports in both directions,
+     * whatever `enforce` is. */
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;
@@ -42,8 +42,8 @@ struct fab_partition_input {
 struct fab_partition_overflow {
     uint32_t port;
     /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
-     * table, which is less. An endport then does not get the keys with the greatest P_Keys; a
-     * switch port then does not enforce P_Keys. */
+     * table, which is less. An endport then does not get the greatest of these P_Keys; a switch
+     * port then does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {

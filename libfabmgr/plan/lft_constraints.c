@@ -15,13 +15,14 @@
  * after the changed switches on its new path whose old paths do not arrive. An entry that will drop
  * packets is written after the entries whose old paths go through it.
  *
- * A soft rule avoids paths over old and new entries that go down and then up, by the ranks of the
- * present fabric. So most mixtures of up/down tables have an acyclic channel dependency graph. Some
- * mixtures have a cycle of channel dependencies, since the old tables may follow other ranks.
- * tests/unit/test_plan_lft_order checks the mixture after each write. On trees, 1 to 2 % of the
- * mixtures have a cycle after the fault of one link, and 6 to 15 % after many faults at once (33 %
- * without this rule). On random fabrics, half of the mixtures have one. No mixture has a loop or
- * loses a path. libfabmgr/transition replaces this order where a mixture could have a cycle.
+ * A soft rule avoids paths that go down and then up because they follow both old and new entries.
+ * Up and down refer to the ranks of the present fabric. So most mixtures of up/down tables have an
+ * acyclic channel dependency graph. Some mixtures have a cycle of channel dependencies, since the
+ * old tables may follow other ranks. tests/unit/test_plan_lft_order checks the mixture after each
+ * write. On trees, 1 to 2 % of the mixtures have a cycle after the fault of one link, and 6 to 15 %
+ * after many faults at once (33 % without this rule). On random fabrics, half of the mixtures have
+ * one. No mixture has a loop or loses a path. libfabmgr/transition replaces this order where a
+ * mixture could have a cycle.
  *
  * A switch whose table is unknown counts as having no old path.
  */

@@ -27,8 +27,8 @@ struct fab_lft_ordering_item { /* a block to write */
      * that does (find_urgent). awaited: some other item must be written after this one. */
     bool known, urgent, awaited;
 };
-/* a constraint: the write of item `before` must change the entry before the write of item `after`
- * does */
+/* a constraint: the entry must be written first in the switch of item `before`, and then in the
+ * switch of item `after` */
 struct fab_lft_ordering_edge {
     /* next: the next edge that begins at `before`, or FAB_NONE */
     uint32_t before, after, next;
@@ -76,9 +76,9 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* Finds in which order different switches must write one LFT block number, as far as the LID o->lid
- * is concerned (lft_constraints.c). items[count] are these writes. Adds one edge for each
- * constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
+/* Finds in which order one LFT block number must be written in different switches, as far as the
+ * LID o->lid is concerned (lft_constraints.c). items[count] are these blocks. Adds one edge for
+ * each constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* Adds the writes of the given items (lft_parts.c). Each write gets a later wave than the writes

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), one group after the other. A
- * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If the
+ * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If a
  * switch holds or gets an entry of a group, all its blocks of the group are compared.
  *
- * Old and new branches of a LID may form a cycle. To find out, union-find joins the switches of all
- * links that an old or new entry at one of the two ends names. A link whose two switches are joined
- * already closes a cycle.
+ * Old and new branches of a LID may form a cycle. To find out, union-find takes each link that an
+ * old or new entry of one of its two switches names, and joins these switches. If they were joined
+ * before, the link closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 

@@ -21,7 +21,7 @@
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
-/* groups of 32 LIDs; the low 9 bits of a block number are its group */
+/* number of groups of 32 LIDs; the low 9 bits of a block number are the number of its group */
 #define FAB_MFT_GROUPS 512
 
 enum fab_plan_mft_stage { FAB_MFT_READ, FAB_MFT_FIRST, FAB_MFT_SECOND, FAB_MFT_STAGES };

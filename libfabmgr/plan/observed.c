@@ -224,8 +224,8 @@ static void move_row(struct move *m, uint32_t sw)
 }
 
 /* Moves the LFT of each switch to its new id, in place. The order of the switches stays the same.
- * To overwrite no LFT that has not moved yet, LFTs that move to lower ids are moved first to last,
- * and then those that move to higher ids last to first. */
+ * So that no LFT is overwritten before it has moved, the LFTs that move to lower ids are moved
+ * first, in ascending order. Those that move to higher ids follow in descending order. */
 static void move_rows(struct move *m)
 {
     for (uint32_t sw = 0; sw < m->old_count; sw++) {

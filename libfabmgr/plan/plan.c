@@ -159,8 +159,8 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Adds the LFT writes of a switch: one for each block that it is not known to hold as in the
- * target, and one for each block whose entries drop packets since stage EARLY. */
+/* Adds the LFT writes of a switch: one for each block that differs from the target or is not known,
+ * and one for each block of which stage EARLY made entries drop packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};
@@ -273,7 +273,7 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
-/* The planning calls in->stopped once for this number of switches or ports. */
+/* number of switches or ports that are planned between two calls of in->stopped */
 #define IDS_BETWEEN_LOOKS 64
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))

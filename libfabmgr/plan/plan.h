@@ -30,7 +30,8 @@
  * path, in whatever order the writes that are under way take effect.
  *
  * PKEYS_REMOVE removes P_Keys, and makes full memberships limited. PKEYS_ADD then writes everything
- * that still differs. So in between, two ports can communicate only if they can before or after.
+ * that still differs. So in between, two ports can communicate only if they could before, or can
+ * afterwards.
  *
  * ENDPORTS writes PortInfo of adapters, routers and the switch ports that they are connected to
  * (LID, SM LID, P_Key enforcement), and the VL tables of adapters and routers.
@@ -99,8 +100,9 @@ void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabri
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
-/* Returns whether data packets may pass an ISL: a port in state Armed receives packets, and becomes
- * Active when it does (IBA 7.2.7); other ports that are not Active carry no data packets. */
+/* Returns true if data packets may pass an ISL: one of its ports is Active, and the other one is
+ * Active or Armed. A port in state Armed also receives data packets, and the first one makes it
+ * Active (IBA 7.2.7). */
 bool fab_plan_isl_carries(const struct fab_fabric *f, uint32_t port);
 
 enum fab_plan_stage {

@@ -5,14 +5,12 @@
  *
  * Each stage of the scrub has rows: for LFTs a row is a block number, for PortInfo a port number,
  * and so on. In each row the scrub visits the nodes in the order of their ids. A new snapshot may
- * give other ids to nodes. The scrub then continues at the same position; a few items are read
- * twice or not at all in this pass.
+ * give other ids to nodes. The scrub then continues at the same position; a few attributes are read
+ * twice or not at all in this turn.
  *
  * Tables are compared with what the device acknowledged (struct fab_observed). PortInfo and
  * SwitchInfo are compared with the snapshot, and only in the fields that traffic depends on
  * (attr_diff.c), because some devices do not keep timers and thresholds.
- *
- *
  */
 #include "libfabmgr/plan/scrub.h"
 

@@ -7,11 +7,9 @@
  *
  * A turn is one pass over all devices. There are two kinds: FAB_SCRUB_TABLES reads SwitchInfo, LFT
  * blocks, PortInfo of ports that are up, and P_Key blocks. FAB_SCRUB_LANES reads
- * SLtoVLMappingTables and VLArbitrationTables, which are far more. A turn reads only tables that
- * devices are known to hold. It visits one device after the other, so that consecutive requests go
- * to different devices.
- *
- *
+ * SLtoVLMappingTables and VLArbitrationTables, which are far more numerous. A turn reads only
+ * tables that devices are known to hold. It changes the device after each attribute, so that
+ * consecutive requests go to different devices.
  */
 #ifndef LIBFABMGR_PLAN_SCRUB_H
 #define LIBFABMGR_PLAN_SCRUB_H
@@ -37,9 +35,9 @@ struct fab_scrub_item { /* an attribute that the scrub reads */
     uint16_t attr_id;
 };
 /* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
- * call, the function examines at most `steps` places where a device could have an attribute.
- * Returns false if it found no attribute. If at->over is then set, the turn is complete; otherwise
- * the caller must call again. */
+ * call, the function examines at most `steps` attributes that devices could have. Returns false if
+ * it found no attribute. If at->over is then set, the turn is complete; otherwise the caller must
+ * call again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
 /* Returns an upper limit of the number of attributes that a turn reads from the nodes `node` to end

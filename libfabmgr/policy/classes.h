@@ -86,9 +86,8 @@ struct fab_ranges {
  * class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    /* Bitsets of port groups. The source of the path must be in a group of `from`, its
-     * destination in a group of `to`, and at least one of both in a group of `either`. 0: no
-     * condition. */
+    /* Bitsets of port groups. The source of the path must be in a group of `from`, its destination
+     * in a group of `to`, and at least one of these two in a group of `either`. 0: no condition. */
     uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };

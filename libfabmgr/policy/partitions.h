@@ -58,7 +58,8 @@ struct fab_partition {
     /* Encoded as in PathRecord. rate and mtu are those of the multicast groups for IP over
      * InfiniBand; sl is that of these groups and of all paths in the partition. */
     uint8_t rate, mtu, sl;
-    /* number of the line of partitions.conf that first defines the partition; 0: only built in */
+    /* number of the line of partitions.conf that first defines the partition; 0: no line does,
+     * because the partition is built in */
     uint32_t line;
 };
 /* A rule that makes ports members of a partition. */

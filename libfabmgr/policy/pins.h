@@ -6,8 +6,9 @@
  * name, whatever the node calls itself later, and no other GUID can show that name.
  *
  * The first word of a description is the name of the host ("node-0001 mlx5_0"). A pin also holds
- * this host name: another GUID cannot show "node-0001 mlx5_7" either. Several GUIDs can hold one
- * host name, as the adapters of one host do.
+ * this host name: another GUID cannot show "node-0001 mlx5_7" either. But the adapters of one host
+ * can all be pinned: those that appear within two minutes of the first one, and those that an
+ * operator approves.
  *
  * A set of pins does not change; the functions below make changed copies. libfabmgr/target/pins.h
  * makes the pins of a fabric.
@@ -41,7 +42,7 @@ struct fab_pin {
     /* the operator who approved the pin; "": pinned because the node was the first to show the
      * name */
     char by[FAB_PIN_BY_LEN];
-    /* Unix time at which the pin was made */
+    /* Unix time in us at which the pin was made */
     int64_t since_us;
     /* when the pin was made: microseconds by the manager's clock; 0: before the
      * manager started */
@@ -65,7 +66,7 @@ struct fab_pin_waiting {
     uint8_t reason;              /* enum fab_pin_reason */
     /* if the reason is FAB_PIN_HELD: the lowest GUID that is pinned to this host name */
     uint64_t holder;
-    /* Unix time at which the node first showed this name */
+    /* Unix time in us at which the node first showed this name */
     int64_t since_us;
     bool told; /* an event was emitted about this name */
 };
@@ -104,9 +105,10 @@ int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);
-/* Returns the name of a host or router with which patterns are compared. This is the pinned name
- * or, for a node without a pin, the name that it shows if this name may be pinned to it. NULL: no
- * pattern matches the node. If p is NULL, returns the name that the node shows. */
+/* Returns the name of a host or router with which patterns are compared. For a pinned node, this is
+ * the pinned name. For a node without a pin, it is the name that the node shows, or NULL if a pin
+ * of this name would need an approval. With NULL, no pattern matches the node. If p is NULL,
+ * returns the name that the node shows. */
 const char *fab_policy_pins_name(const struct fab_pins *p, uint64_t guid, const char *desc);
 /* Returns true if two descriptions have the same host name. */
 bool fab_policy_pins_same_host(const char *a, const char *b);

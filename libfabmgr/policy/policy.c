@@ -127,8 +127,8 @@ static bool is_chain(const char *text, size_t len)
     }
 }
 
-/* Checks only the form of the engine names, because libfabmgr/route, which knows the engines, is
- * on a higher floor. */
+/* Checks only the form of the engine names. libfabmgr/route knows the engines, but this folder must
+ * not include its headers (tests/layers.sh). */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     size_t len = strnlen(p->engine, sizeof p->engine);

@@ -8,7 +8,8 @@
  * Blocks and sets are assigned in the order of the classes. A class that asks for an SL gets the
  * block that begins with this SL. If there are too few sets, later classes share the VLs of earlier
  * classes; they share those of the default class only if there is no other set. If there are too
- * few blocks, they share SLs and VLs. SLs that belong to no block use the VLs of the default class.
+ * few blocks, later classes share both SLs and VLs with earlier ones. SLs that belong to no block
+ * use the VLs of the default class.
  *
  * This cannot cause a deadlock. For every class, a VL modulo k is the engine's VL, and an SL modulo
  * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of any
@@ -161,8 +162,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* Returns true if the operator's mapping of SLs to VLs (qos.sl2vl) can be used: it drops the
- * packets of no class, and routing needs only one VL and one SL. */
+/* Returns true if the operator's mapping of SLs to VLs (qos.sl2vl) can be used: it does not drop
+ * the packets of any class, and routing needs only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)
