@@ -18,7 +18,7 @@
 #define SLOTS (1u << 15)
 #define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
-/* value of `kind` in elements of the free list */
+/* value of `kind` that marks an element of pool[] as free */
 #define USED UINT32_MAX
 
 int fab_traffic_events_init(struct traffic_events *q)

@@ -22,9 +22,10 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    /* elements of pool[] that are allocated, and that have been in use at least once */
+    /* room: number of allocated elements of pool[]. used: number of those that have been in use at
+     * least once. */
     size_t room, used;
-    /* first element of pool[] that is not in use; these elements form a list */
+    /* index in pool[] of the first free element; the free elements form a list */
     uint32_t free;
     /* [SLOTS] a timing wheel: for each slot of time, the list of its events */
     uint32_t *slot;

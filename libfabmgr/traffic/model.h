@@ -80,7 +80,7 @@ struct traffic_channel {
     /* number of packets that the channel sends without FECN before the next packet is marked with
      * FECN */
     uint32_t gap;
-    /* index in fifos[] of the queue of input 0 */
+    /* index in fifos[] of the queue of input 0; the queues of the other inputs follow */
     uint32_t fifos;
     /* the next packet had to wait because the channel had no credits */
     bool starved;
@@ -104,7 +104,7 @@ struct traffic_port {
     uint64_t cable, switch_delay;
     /* time in ps at which the port finishes the packet that it is sending */
     uint64_t free_at;
-    /* number of packets that wait to leave by this port of a switch */
+    /* number of packets that wait for this port; only for ports of switches */
     uint32_t pending;
     /* If more than this number of bytes waits for a channel, the port marks packets with FECN;
      * UINT32_MAX: it never does. */
@@ -125,7 +125,7 @@ struct traffic_port {
 };
 /* congestion control state of a flow, or of an SL at an endport */
 struct traffic_throttle {
-    /* number of timer periods at the last update of `index` */
+    /* number of the timer period in which `index` was last updated, counted from time 0 */
     uint64_t tick;
     uint16_t index; /* CCTI: index of the congestion control table */
 };
@@ -171,7 +171,7 @@ struct traffic_endport {
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    /* the VLs of a fabric with a single VL, for inputs without VLs */
+    /* what `vls` points to if in.vls is NULL: a single VL */
     struct fab_vls one;
     const struct fab_vls *vls;
     uint8_t vl_count;
@@ -258,10 +258,8 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 /* forward.c: switches */
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-uint32_t fab_traffic_next_input(const struct traffic_channel *channel,
-                                /* returns the input that the channel serves next; inputs: number of
-                                 * inputs */
-                                uint32_t inputs);
+/* Returns the input that the channel serves next. inputs: number of inputs. */
+uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t inputs);
 
 /* adapter.c: endports */
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
@@ -281,8 +279,8 @@ uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic
                                      uint64_t ps);
 
 /* VL arbitration (arbitration.c). fab_traffic_arbitrate returns the VL whose packet the port sends
- * next; mask: the VLs that can send, at least one. fab_traffic_arbitration_charge subtracts the
- * bytes that a VL sends from its weight. */
+ * next; mask: the VLs that can send, at least one. fab_traffic_arbitration_charge is called when a
+ * VL sends a packet, and lowers the remaining weight of this VL by the bytes of the packet. */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);

@@ -107,7 +107,7 @@ void fab_traffic_free(struct fab_traffic *t);
  * which channels wait for each other for ever; the model cannot run further. It searches for
  * deadlocks every 50 us of simulated time, and when no event is left. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
-/* Returns the present simulated time in ps: that of the last event, or the end of the last run. */
+/* Returns the simulated time, in ps, up to which the model has run. */
 uint64_t fab_traffic_now(const struct fab_traffic *t);
 bool fab_traffic_idle(const struct fab_traffic *t); /* returns true if no event is left */
 /* Returns the ports of the deadlock after fab_traffic_run has returned CYCLE. Each port waits for

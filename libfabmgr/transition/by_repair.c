@@ -41,9 +41,9 @@ struct match {
     /* bitset [switch][blocks] of those blocks that stage ROUTES writes and that the repair changes,
      * too */
     uint64_t *found;
-    /* [steps of the repair + 1] Not every step of the repair has writes in stage ROUTES. Those that
-     * do are numbered from 0, and number[] has the number of each. `steps` is how many they are,
-     * and `writes` is the number of their writes. */
+    /* [steps of the repair + 1] The steps of the repair that have writes in stage ROUTES are
+     * numbered from 0; number[] is indexed by step of the repair. steps: number of these steps.
+     * writes: number of writes in them. */
     uint32_t *number;
     uint32_t steps, writes;
 };

@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word of a bitset of dependencies whose bits include port `num` of the next switch:
- * the dependencies of `channel` on channels of VL `vl`. */
+/* Returns the word that has the bit for the dependency of `channel` on the channel of port `num` of
+ * the next switch, on VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -177,8 +177,8 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
 }
 
 /* Returns the VL on which packets with SL `sl` leave through `port`, by the old (which = 0) or new
- * (which = 1) SL-to-VL tables. `class` has the class of the port through which the packets entered:
- * old class times number of new classes, plus new class. */
+ * (which = 1) SL-to-VL tables. `class` is that of the port through which the packets entered: old
+ * class * number of new classes + new class. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {
@@ -191,8 +191,8 @@ static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint
 }
 
 /* Adds the dependencies of a packet that leaves switch `sw` through `port`, enters the next switch
- * through a port of class `class`, and leaves that switch by its entry `num`. Takes every VL into
- * account that the packet may have. */
+ * through a port of class `class`, and leaves that switch through port `num`. If switches may hold
+ * old and new SL-to-VL tables, adds the dependencies on the VLs of both. */
 static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
                       const struct fab_transition_state *s, uint32_t port, uint32_t class,
                       uint8_t num)
@@ -262,7 +262,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        /* endports also send if their switch has no path to the LID any more */
+        /* endports send even if their switch no longer has a path to the LID */
         if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }

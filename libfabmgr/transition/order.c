@@ -9,8 +9,6 @@
  * dependency contradicts the order, only channels between the two channels of this dependency are
  * moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM
  * JEA 11, 2006). When dependencies are removed, the order stays valid.
- *
- *
  */
 #include <stdlib.h>
 #include <string.h>
@@ -209,10 +207,10 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Moves `count` channels within the order, without moving others: the channels of channel[] share
- * the positions that they have now. The first `backs` channels get the front positions, and the
- * others get the rest. Within each of these two groups, the sequence stays. Returns false if memory
- * runs out. */
+/* Moves the `count` channels of channel[] within the order. They exchange the positions that they
+ * have now; all other channels keep theirs. The first `backs` channels of channel[] get the lowest
+ * of these positions, and the others get the rest. Within each of these two groups, the sequence
+ * does not change. Returns false if memory runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

@@ -2,8 +2,9 @@
 /*
  * Turns the steps of a transition into the LFT writes of a plan.
  *
- * Links that come up are Active before stage ROUTES. If the tables in the switches then had a
- * cycle, the plan is made again so that entries that lead into these links drop packets at first.
+ * Links that come up become Active before stage ROUTES, while the switches still hold their old
+ * tables. If these tables have a cycle with the new links, the plan is made again: entries that
+ * lead into these links then drop packets at first.
  *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
@@ -168,7 +169,8 @@ static void add_others(struct ordering *o)
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && op->drain != 0)
-            /* in stage EARLY, this write goes to a switch that is not cut off */
+            /* the write lets entries of a switch that is not cut off drop packets; the transition
+             * of stage EARLY does not contain it */
             o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);

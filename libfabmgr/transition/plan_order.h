@@ -10,8 +10,6 @@
  *
  * If the new tables are a repair of the old ones, fab_transition_order_by_repair needs no such
  * check.
- *
- *
  */
 #ifndef LIBFABMGR_TRANSITION_PLAN_ORDER_H
 #define LIBFABMGR_TRANSITION_PLAN_ORDER_H
@@ -44,10 +42,10 @@ int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
 /* Does the same as fab_transition_order_plan, in time proportional to the change, if the new tables
- * are a repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. Its
- * switches have the ids of in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND if the
- * writes of the plan are not those of the repair, or if the repair drains entries; the plan is then
- * unchanged. Also returns NOMEM. */
+ * are a repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. The
+ * writes of `d` name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns
+ * NOT_FOUND if the writes of the plan are not those of the repair, or if the repair drains entries;
+ * the plan is then unchanged. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

@@ -8,8 +8,6 @@
  * the block together, so that the block is written once. If their dependencies close a cycle, it
  * tries the LIDs one after the other. If no LID can be updated, some LIDs are drained: their
  * changed entries drop packets until a later round.
- *
- *
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +39,8 @@ static struct fab_transition_column column(struct fab_transition_work *w, uint32
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* In the loaded LFT block, replaces the present entries for the LID that will change by entries
- * that drop packets. */
+/* In the loaded LFT block, sets those present entries for the LID that will change to NO_ROUTE, so
+ * that they drop packets. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -404,8 +402,8 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step that has only its numbers: how many LIDs this round updates, and how many pairs
- * may lose their path. */
+/* Returns a step of this round without writes: sets only `moved` (number of LIDs that the round
+ * updates) and lost_pairs. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};

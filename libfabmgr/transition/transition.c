@@ -2,10 +2,10 @@
 /*
  * Makes the steps of a transition.
  *
- * Most transitions are safe in any order of writes, or if each switch is written after the switches
- * behind it on its new paths. union.c checks this first, as if there were one VL, because this
- * check is fast. If it finds a cycle, and the tables have several VLs, mixture.c repeats the check
- * with VLs.
+ * Most transitions are safe in any order of writes, or if each switch is written after all later
+ * switches on its new paths. union.c checks this first, as if there were one VL, because this check
+ * is fast. If it finds a cycle, and the tables have several VLs, mixture.c repeats the check with
+ * VLs.
  *
  * If this check also finds a cycle, rounds.c divides the transition into rounds.
  */

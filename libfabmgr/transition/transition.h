@@ -22,8 +22,8 @@
  *     Pang, Duato, IEEE TPDS 14(8), 2003). The method UPR also adds and removes dependencies step
  *     by step (Crespo et al., arXiv 2006.02332).
  *   - Along paths. If a LID cannot be updated in any order of its writes, each switch is written
- *     after all switches behind it on its new path. A packet then meets old entries first and only
- *     new entries afterwards, which has fewer dependencies. Such a round has several steps. LIDs to
+ *     after all later switches on its new path. A packet then meets old entries first and only new
+ *     entries afterwards, which has fewer dependencies. Such a round has several steps. LIDs to
  *     which some pairs have no path are updated first. LIDs with old dependencies that the new
  *     tables do not have come next, because while these dependencies remain, fewer other LIDs can
  *     be updated.
@@ -123,8 +123,8 @@ struct fab_transition_step {
      * therefore waits after the last answer as long as a packet can stay in the fabric (HOQLife at
      * each switch). */
     bool settle;
-    /* moved: number of LIDs of which this step writes the first new entries. drained: number of
-     * LIDs that this step drains. */
+    /* moved: number of LIDs whose first new entries this step writes. drained: number of LIDs that
+     * this step drains. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
      * transition, but may have none from the writes of this step until the next step. */

@@ -116,7 +116,7 @@ static inline void add_old_channel(struct mixing *m, uint32_t sw, uint32_t i)
     add(m, &m->along, channel, to, m->now[to][i]);
 }
 
-/* ---- few switches change: from each changed entry to its neighbours -------------------------- */
+/* ---- if few switches change: visits the changed entries and their neighbours ----------------- */
 
 static void add_each(struct mixing *m, struct fab_verify_deps *to, uint32_t channel, uint32_t sw,
                      uint64_t entries)
@@ -153,7 +153,7 @@ static void mix_few(struct mixing *m)
     }
 }
 
-/* ---- many switches change: all entries of the changed LIDs ----------------------------------- */
+/* ---- if many switches change: visits all entries for the changed LIDs ------------------------ */
 
 /* Adds the channel dependency of packets that leave switch `sw` through port `num` by its entry
  * `i`, and then meet the old entry of the next switch. Does nothing if the entry of the next switch

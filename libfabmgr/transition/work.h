@@ -103,8 +103,9 @@ uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t li
 uint64_t fab_transition_find_changes(const uint8_t *was, const uint8_t *now);
 /* Checks whether the mixtures of present and new entries of all waiting LIDs have no cycle of
  * channel dependencies, as if there were one VL. *ret_any is the result if the writes take effect
- * in any order, and *ret_along the result if all LIDs are updated in mode ALONG. If the check does
- * not apply to these tables, both are false. Sets w->new_arrive. Returns OK or NOMEM. */
+ * in any order, and *ret_along the result if all LIDs are updated in mode ALONG. If some switch has
+ * no LID owner, or the new tables lack a path, the check is not possible, and both are false. Sets
+ * w->new_arrive. Returns OK or NOMEM. */
 int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, bool *ret_any);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
@@ -131,10 +132,10 @@ enum fab_transition_tables {
  * have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
 /* Makes the steps of a single round in which all waiting LIDs get their new entries. If `along` is
- * true, all of them are updated in mode ALONG (each switch is written after all switches behind it
- * on its new path). Otherwise mode ALONG is used only for LIDs that would lose working paths in
- * mode ANY. This function does not check for cycles of channel dependencies: the caller knows that
- * the round has none, or that no steps can avoid them. Returns OK or NOMEM. */
+ * true, all of them are updated in mode ALONG (each switch is written after all later switches on
+ * its new path). Otherwise mode ALONG is used only for LIDs that would lose working paths in mode
+ * ANY. This function does not check for cycles of channel dependencies: the caller knows that the
+ * round has none, or that no steps can avoid them. Returns OK or NOMEM. */
 int fab_transition_move_all(struct fab_transition_work *w, bool along);
 /* Updates all LIDs in as many rounds as necessary. Neither the old nor the new tables may have a
  * cycle. After visits_most visits, the remaining LIDs are drained and then updated in one round,

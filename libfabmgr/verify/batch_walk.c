@@ -14,13 +14,13 @@
  *     different entries, the dependencies collected so far are first given to all switches of the
  *     class.
  *
- * The depth of a switch is the number of switches on the path. All LIDs arrive if each switch has
- * one depth for the whole batch, and each of its next switches has that depth less one. If this
- * does not hold, the LIDs may still arrive by paths of different lengths, so the caller walks each
- * LID by itself.
+ * The depth of a switch is the number of switches on its path to the destination. All LIDs arrive
+ * if each switch has the same depth for all LIDs of the batch, and this depth is one more than that
+ * of each of its next switches. If this does not hold, the LIDs may still arrive by paths of
+ * different lengths, so the caller walks each LID by itself.
  *
- * The method requires that every switch has LID owners. They send to the LIDs of the batch, so
- * every entry carries traffic and its dependencies count.
+ * The method requires that every switch has LID owners. LID owners send to the LIDs of the batch,
+ * so every entry carries traffic, and its dependencies count.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The channel dependencies of unicast tables, computed once for several proofs of multicast trees
- * (multicast.h). For a large fabric this takes much longer than such a proof.
+ * (multicast.h). In a large fabric, this computation takes much longer than the proof of a tree.
  */
 #ifndef LIBFABMGR_VERIFY_CHANNELS_H
 #define LIBFABMGR_VERIFY_CHANNELS_H
@@ -9,11 +9,12 @@
 #include "libfabmgr/verify/dependencies.h"
 
 struct fab_verify_channels {
-    /* The caller keeps what the pointers in `in` point to until fab_verify_channels_free. */
+    /* The data to which `in` points must stay valid until fab_verify_channels_free. */
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_deps unicast; /* the dependencies of unicast packets */
-    /* The dependencies of the multicast packets in all proofs so far that were to be kept. */
+    /* The dependencies of the multicast packets in earlier proofs whose input had `keep` set
+     * (multicast.h). */
     struct fab_verify_deps trees;
 };
 /* Computes the dependencies of all packets that follow the tables. Returns NOMEM; or INVAL as

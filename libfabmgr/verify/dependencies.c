@@ -305,8 +305,8 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
     return ret;
 }
 
-/* Numbers the channels in the order of the queue. In this order, remove_sources() has put each
- * channel after all channels that depend on it. */
+/* Numbers the channels as fab_verify_deps_number says. Visits them in the order of the queue, in
+ * which remove_sources() has put each channel after all channels that depend on it. */
 static void number_in_queue_order(const struct search *s, uint32_t *ret_number)
 {
     uint32_t next, channels = 0;

@@ -475,7 +475,8 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Returns OK or NOMEM. *ret_free is set to whether the dependencies have no cycle. */
+/* Looks for a cycle of the dependencies. Stores the cycle in v->cycle, unless it already has one.
+ * *ret_free is set to whether there is no cycle. Returns OK or NOMEM. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
 {

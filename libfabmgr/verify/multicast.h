@@ -59,10 +59,11 @@ struct fab_verify_multicast_input {
     uint32_t lids;
     /* Bitset of the groups of 32 MLIDs to check; NULL: all groups. */
     const uint64_t *groups;
-    /* The unicast tables of the same fabric, for the dependencies; NULL: dependencies are not
-     * checked. The multicast trees that were kept with them count, too. */
+    /* The dependencies of the unicast tables of the same fabric, and of the multicast trees of
+     * earlier proofs with `keep`. The new trees must not close a cycle with them. NULL:
+     * dependencies are not checked. */
     struct fab_verify_channels *unicast;
-    /* If there is no cycle, keep the dependencies of these trees with the unicast tables. */
+    /* If there is no cycle, add the dependencies of these trees to `unicast`, for later proofs. */
     bool keep;
 };
 struct fab_multicast_verdict {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divides the proof of verify.h into steps, so that a background task can pause between them. The
- * steps run one after the other, also on different threads. The result is the same as that of
+ * steps run one after the other, possibly on different threads. The result is the same as that of
  * fab_verify.
  */
 #ifndef LIBFABMGR_VERIFY_STEPS_H
@@ -18,7 +18,7 @@ void fab_verify_steps_free(struct fab_verify_steps *s); /* s may be NULL */
 /* Follows the paths to the next 256 LIDs. Returns true while LIDs are left. */
 bool fab_verify_steps_next(struct fab_verify_steps *s);
 /* Follows the paths to all remaining LIDs, and gives the verdict on all tables. The caller may call
- * this function once. Returns OK if *ret is filled, or NOMEM. */
+ * this function only once. Returns OK if *ret is filled, or NOMEM. */
 int fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
 
 #endif

@@ -2,11 +2,12 @@
 /*
  * The proof checks, in this order, the paths of all LIDs (walk.c, vl_walk.c), the channel
  * dependency graph (dependencies.c) and the limits of the devices (device_limits.c). If a path
- * fails, it is the witness, rather than a cycle: a path is easier to understand, and often the
- * cause of the cycle.
+ * fails and there is also a cycle, the witness is the path: a path is easier to understand, and
+ * often the cause of the cycle.
  *
- * Every LID of an LMC range is checked. The number of pairs counts base LIDs only, but another LID
- * that fails also counts as unreachable. A path longer than max_hops counts as unreachable.
+ * Every LID of an LMC range is checked. In the verdict, `pairs` counts only paths to base LIDs, but
+ * unreachable_pairs also counts missing paths to the other LIDs of a range. A path longer than
+ * max_hops counts as unreachable.
  */
 #include "libfabmgr/verify/verify.h"
 

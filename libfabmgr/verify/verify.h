@@ -41,8 +41,8 @@ struct fab_witness {
 };
 struct fab_verdict {
     bool deadlock_free;
-    /* number of ordered pairs of LID owners (endports and switches) for which no path leads to the
-     * base LID of the second */
+    /* number of pairs (source, destination LID) without a path; sources are endports and
+     * switches */
     uint64_t unreachable_pairs;
     uint64_t pairs;        /* number of ordered pairs checked */
     uint32_t longest_path; /* number of switches on the longest path */

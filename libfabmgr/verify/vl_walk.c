@@ -6,9 +6,9 @@
  * port by which it entered, and on the class of the port by which it leaves (SLtoVLMappingTable,
  * IBA 14.2.5.8). So the switch, the class of the in port and the SL form a state that determines
  * the rest of the path. Each state is visited once for a destination. Each visit notes one
- * dependency, of the channel to the next switch on the channel that the packet takes there. Packets
- * from the endports of a switch start in class 0, which is the class of endports and of port 0. A
- * walk along a loop ends at the first state that was visited before.
+ * dependency: the channel to the next switch depends on the channel by which the packet leaves that
+ * switch. Packets from the endports of a switch start in class 0, which is the class of endports
+ * and of port 0. A walk along a loop ends at the first state that was visited before.
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the

@@ -52,7 +52,7 @@ struct fab_verify_batch {
     const uint8_t *num; /* [count] */
 };
 
-/* ---- batch_walk.c: the LIDs of one destination switch together ------------------------------- */
+/* ---- batch_walk.c: walks the LIDs of one destination switch together ------------------------- */
 
 /* Creates the scratch memory for batch_walk.c. If some switch has no LID owner, or not all switches
  * are connected, the method cannot be used, and *ret is set to NULL. Returns NOMEM if there is no

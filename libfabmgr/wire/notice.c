@@ -26,8 +26,8 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     }
 }
 
-/* Reads the details of trap 256 (wrong M_Key). If the hop count exceeds the bytes of the notice, it
- * is invalid, and the return path is not known. */
+/* Reads the details of trap 256 (wrong M_Key). If the hop count is greater than the return path in
+ * a notice can be, the hop count is invalid, and v->hops is set to 0. */
 static void read_request(const uint8_t *d, struct fab_violation *v)
 {
     uint8_t hops = d[23] & 0x3f;

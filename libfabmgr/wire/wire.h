@@ -119,13 +119,13 @@ struct fab_mad {
 /* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL: zeros. class_version 0 is
  * written as 1. In a directed-route SMP, dr_slid and dr_dlid 0 are written as 0xffff (the
  * permissive LID), and the return path is zero, because the nodes on the route fill it. Returns
- * INVAL if there are more than 63 hops or this is not an SMP class. */
+ * INVAL if there are more than 63 hops or the class is not an SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
 #define FAB_GMP_DATA 232
 /* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (with
  * class headers), and zeros. class_version 0 is written as 2 for subnet administration and
- * congestion control, and as 1 for other classes. Returns INVAL if there is too much data or this
- * is an SMP class. */
+ * congestion control, and as 1 for other classes. Returns INVAL if there is too much data or the
+ * class is an SMP class. */
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes the response to a received SMP. The method of the response follows from the request (Get
@@ -237,7 +237,7 @@ struct fab_violation {
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
     /* in traps 257 and 258: queue pairs of the sender and of the receiver of the packet */
     uint32_t qp[2];
-    /* in trap 259: port number of the switch that found the wrong P_Key; 0: not known */
+    /* in trap 259: number of the switch port that found the wrong P_Key; 0: not known */
     uint8_t port;
 };
 /* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
@@ -284,7 +284,7 @@ struct fab_field {
 /* how a ComponentMask (sa.h) counts the field */
 enum fab_component {
     FAB_COMPONENT_ONE, /* the field is one component */
-    /* each element of the array is one component (the other fields are one component each) */
+    /* the field is an array, and each of its elements is one component */
     FAB_COMPONENT_EACH,
     /* the field is no component, because its bits were reserved when IBA numbered the components */
     FAB_COMPONENT_NONE,
