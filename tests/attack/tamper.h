@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that knows the M_Key, and changes a table or setting of a random device. The manager has
- * two traffic classes, partitions that switches enforce, multicast groups and an M_Key. The heavy
- * sweeps at intervals are off, because they would restore some settings before the scrub finds the
- * change.
+ * Simulates a host that knows the M_Key and changes tables and settings of random devices. The
+ * manager has two traffic classes, partitions that switches enforce, multicast groups and an M_Key.
+ * The heavy sweeps at intervals are off, because they would restore some settings before the scrub
+ * finds the change.
  */
 #ifndef TESTS_ATTACK_TAMPER_H
 #define TESTS_ATTACK_TAMPER_H
@@ -15,7 +15,7 @@
 #include "libfabmgr/mcast/trees.h"
 #include "tests/sim/lab.h"
 
-/* A host at the second leaf or a later one. */
+/* the hostile host; the manager is host-0001 */
 #define ROGUE "host-0013"
 #define M_KEY UINT64_C(0xfeed)
 
@@ -177,7 +177,8 @@ static inline uint8_t port_to_host(struct lab *lab, uint32_t host, uint32_t *ret
     return peer->num;
 }
 
-/* ---- one random change of each kind; data has the present value, and is changed ---- */
+/* ---- the kinds of changes: each function reads a random attribute into data[], changes a value
+ * there, and returns which attribute it is ---- */
 
 typedef struct target change_fn(struct lab *lab, uint8_t data[FAB_SMP_DATA]);
 

@@ -42,7 +42,8 @@ static void on_made(void *ctx, int status, const char *message)
     made_status = status;
 }
 
-/* The database is written in real time, which has no relation to the virtual time of the lab. */
+/* Runs until the change is made. The manager waits for the database, which is written in real time,
+ * not in the virtual time of the lab. So the loop calls store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {
@@ -369,8 +370,8 @@ static void on_end(void *ctx, int status, const char *message)
     snprintf(e->text[e->count++], sizeof e->text[0], "%s", message);
 }
 
-/* Changes wait for the end of a round, and are made one after the other. Of two changes that drop
- * the baseline, the second finds none. */
+/* Changes of the baseline wait for the end of the sweep, and are made one after the other. The
+ * second of two clears fails, because there is no baseline then. */
 START_TEST(changes_wait_for_each_other)
 {
     struct lab lab;
@@ -413,8 +414,8 @@ static void approve_with_each_mad(struct lab *lab, const struct fab_mad *head, u
     changes.queued += sm_baseline_take(lab->sm, "tester", count_change, NULL) == FAB_OK;
 }
 
-/* An operator approves the fabric with each MAD of a sweep, in which another manager becomes
- * master. The changes wait for the end of the sweep, and are denied then. */
+/* During a sweep, another manager becomes master. At each MAD of this sweep, an operator approves
+ * the fabric. Approvals that still wait when this manager becomes standby are denied. */
 START_TEST(changes_end_when_another_manager_is_master)
 {
     struct lab lab;
@@ -546,8 +547,8 @@ START_TEST(a_disapproved_device_loses_its_link)
 }
 END_TEST
 
-/* All switches but that of the manager lose their approval. Their hosts are left out with them.
- * After a new approval, all return. */
+/* A switch loses its approval, and its hosts are left out with it. The operator approves the switch
+ * and then its hosts, and all return. */
 START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;

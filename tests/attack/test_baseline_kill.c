@@ -68,7 +68,8 @@ static void on_made(void *ctx, int status, const char *message)
     made_status = status;
 }
 
-/* The database is written in real time, which has no relation to the virtual time of the lab. */
+/* Runs until the change is made. The manager waits for the database, which is written in real time,
+ * not in the virtual time of the lab. So the loop calls store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {

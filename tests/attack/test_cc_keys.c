@@ -331,15 +331,15 @@ static uint32_t check_devices(void)
     return count;
 }
 
-/* Runs until so many devices have the current key, or the rotation is complete. */
+/* Runs until at least this number of devices has the current key, or the rotation is complete. */
 static void run_until_changed(uint32_t devices)
 {
     for (int i = 0; i < 12000 && check_devices() < devices && key_status().rotating; i++)
         lab_run_for(&lab, 0.01);
 }
 
-/* Takes a part of the fabric away, or brings it back: what 0 is the link of a host, 1 two ISLs, 2 a
- * whole switch. */
+/* Takes a part of the fabric away, or brings it back. what: 0 for the link of a host, 1 for two
+ * ISLs, 2 for a whole switch. */
 static void change_fabric(unsigned what, bool back)
 {
     void (*act)(struct lab *, const char *, uint8_t) = back ? lab_relink : lab_unlink;
@@ -456,8 +456,8 @@ static void use_key(uint64_t key)
     lab.config.policy.congestion.key = key;
 }
 
-/* The key of the settings changes: from no key to a number, to another number by a reload, to
- * another number while the manager is stopped, to a generated key, and to no key. */
+/* The setting congestion.cc_key changes: from no key to a number, to another number by a reload, to
+ * a third number while the manager is stopped, to a generated key, and to no key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     open_scene(lab_leaf_spine(2, 2, 3), false);
@@ -560,7 +560,8 @@ static void attack(const char *name, double seconds)
     }
 }
 
-/* Wrong keys start the lease. The requests of the manager stop the lease before it ends. */
+/* A request with a wrong CC_Key starts the lease of the key. The requests of the manager have the
+ * right key, and stop the lease before it ends. */
 START_TEST(wrong_keys_do_not_end_the_protection)
 {
     static const uint32_t intervals[] = {0, 60, 3600}; /* counters.interval, in seconds */
@@ -592,7 +593,7 @@ START_TEST(a_key_that_was_shown_is_reported)
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};
     open_scene(lab_leaf_spine(2, 2, 3), true);
     uint32_t node = lab_node(&lab, "host-0004");
-    /* Without the manager, no request stops the lease. */
+    /* Without the manager, no request with the right key stops the lease. */
     stop_cc();
     ck_assert(!request(node, FAB_METHOD_SET, 1, &fab_wire_attr_cc_key_info, &theirs, NULL));
     lab_run_for(&lab, LEASE_S + 30);

@@ -27,10 +27,10 @@
 struct watch {
     struct lab lab;
     char dir[64];
-    /* Keys of an earlier setting, which the file no longer has. */
+    /* keys of an earlier setting, which the key file no longer has */
     struct fab_m_keys former;
     uint64_t keys_sent, stop_at;
-    /* The loop stops when so many ports have their new key; 0: never. */
+    /* The loop stops when this number of ports has the new key; 0: it does not stop. */
     uint32_t stop_changed;
     /* M_Key violations of the first port of each node. */
     uint16_t seen[PORTS_MOST];
@@ -93,7 +93,8 @@ static uint32_t owner_of(struct watch *w, uint16_t lid)
     return node;
 }
 
-/* Checks that the SMP carries no key of another device than the one at which it ends. */
+/* Checks that the SMP has no M_Key, or a present or earlier M_Key of the device at which it
+ * ends. */
 static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
     struct watch *w = (struct watch *)lab;

@@ -267,7 +267,7 @@ START_TEST(a_host_reads_no_key)
     ck_assert_uint_eq(info.sm_key, 0);
     ck_assert(get_sminfo(&lab, ROGUE, M_KEY + 1, &info));
     ck_assert_uint_eq(info.sm_key, 0);
-    /* A manager with the M_Key of this fabric. */
+    /* A request with the M_Key of this fabric gets the SM_Key. */
     ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
     ck_assert_uint_eq(info.sm_key, SM_KEY);
     lab_close(&lab);
@@ -279,7 +279,7 @@ START_TEST(only_the_listed_place_reads_the_key)
     struct lab lab;
     struct fab_sm_info info;
     open_lab(&lab, list_other);
-    /* The port GUID of the simulated adapter, which the list names. */
+    /* Lists the other manager with the port GUID of its simulated adapter. */
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
     uint32_t node = lab_node(&lab, OTHER);
     lab.config.policy.managers[0].guid = fab_fabric_port(f, fab_fabric_port_id(f, node, 1))->guid;
@@ -645,8 +645,8 @@ START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
 }
 END_TEST
 
-/* A HANDOVER as OpenSM sends it is accepted: by directed route, with the SM_Key, and with OpenSM in
- * state standby right afterwards. */
+/* A HANDOVER as OpenSM sends it is accepted: it comes by directed route and has the SM_Key, and
+ * OpenSM is in state standby right afterwards. */
 START_TEST(a_handover_like_that_of_opensm_is_accepted)
 {
     struct lab lab;

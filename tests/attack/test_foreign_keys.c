@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices with M_Keys of another subnet manager, whose lease never ends, and the file that lists
- * these keys (subnet.m_key_file). Without this file, such devices stayed locked until they were
- * restarted.
+ * Devices have M_Keys of another subnet manager, and the leases of these keys never end. The
+ * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices
+ * stayed locked until they were restarted.
  *
  * While the manager runs, the test checks each SMP that it sends: a listed key may reach only the
  * device for which it is listed, so that a rogue host gets no keys of other devices.

@@ -355,7 +355,7 @@ START_TEST(the_adapters_of_a_host_share_its_name)
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
         ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
-        /* An adapter that is added later needs an approval. */
+        /* an adapter that appears later needs an approval */
         lab_run_for(&lab, 1000);
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);
@@ -441,7 +441,7 @@ START_TEST(renaming_for_ever_is_bounded)
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
-    /* The last name of the node also gets an event. */
+    /* After a pause, the next name of the node gets an event again. */
     lab_run_for(&lab, 1000);
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);

@@ -179,9 +179,10 @@ START_TEST(many_changes_make_few_events)
 }
 END_TEST
 
-/* The number of reads in a turn. 9 switches: SwitchInfo, one LFT block, and PortInfo of port 0. 60
- * switch ports and 24 host ports with a link: PortInfo. P_Keys: two blocks of each host, one of
- * each switch port that enforces partitions, and one of each port 0. One MFT block of each switch.
+/* A turn reads SwitchInfo, one LFT block, one MFT block and PortInfo of port 0 of each of the 9
+ * switches. It reads PortInfo of the 60 switch ports and 24 host ports with a link. Of the P_Key
+ * tables, it reads two blocks of each host, one of each of the 24 switch ports that enforce
+ * partitions, and one of each port 0.
  */
 START_TEST(a_turn_reads_each_thing_once)
 {
@@ -196,8 +197,9 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* The reads of VL tables in 6 intervals: SL-to-VL tables of 6 * 8 * 7 + 3 * 7 * 6 pairs of
-     * switch ports and of 24 hosts, and at most two blocks of VL arbitration for each of 84 ports.
+    /* The reads of VL tables in 6 intervals: the SL-to-VL tables of 6 * 8 * 7 + 3 * 7 * 6 pairs of
+     * switch ports, those of 24 hosts, and at most two blocks of VL arbitration of each of 84
+     * ports.
      */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);
@@ -295,8 +297,9 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
 }
 END_TEST
 
-/* A switch sends packets for LIDs without a table entry to its default port. In earlier versions,
- * no turn compared these fields, and a sweep accepted the value that the host had written. */
+/* A switch sends packets for LIDs without a table entry to its default ports. In earlier versions,
+ * the scrub did not compare the default ports, and a sweep accepted the value that the host had
+ * written. */
 START_TEST(default_ports_that_lead_to_a_link_are_closed)
 {
     static const char *const fields[] = {"DefaultPort", "DefaultMulticastPrimaryPort",
@@ -358,9 +361,9 @@ START_TEST(default_ports_are_closed_at_the_first_sweep)
 }
 END_TEST
 
-/* MFT blocks that no tree uses, and that the manager never wrote. In earlier versions, the scrub
- * did not read these blocks, and an entry there could copy the packets of a multicast LID to the
- * host for ever. */
+/* The host writes to an MFT block that no tree uses, and that the manager never wrote. In earlier
+ * versions, the scrub did not read such blocks, and an entry there could copy the packets of a
+ * multicast LID to the host for ever. */
 START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 {
     struct lab lab;

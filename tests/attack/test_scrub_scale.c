@@ -147,8 +147,9 @@ static void find_and_restore(struct lab *lab)
 
 /* ---- the test ---- */
 
-/* Draws changes of one turn, either the short one over tables or the long one over VL tables
- * (`lanes`), so that the test waits for few long turns. */
+/* Draws random changes that the scrub finds in one turn: with `lanes`, changes of VL tables, which
+ * are read in long turns; otherwise changes that the short turns find. So the test waits for few
+ * long turns. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

@@ -2,10 +2,10 @@
 /*
  * A rogue host and traps (IBA 13.4.8, 14.2.5.1). The rogue forges notices of the manager and of
  * other devices, and floods the manager with traps. Before trap_check.c and trap_limit.c were
- * written, the manager forwarded forged notices 65 about other hosts to subscribers as its own, and
- * also forged notices of other devices. Each of 100,000 traps caused a port probe or targeted
- * sweep, and an event that was stored, so that the journal lost its earlier events. Traps from
- * unknown LIDs caused a heavy sweep every two seconds.
+ * written, the manager forwarded forged notices to subscribers: notices 65 about other hosts, as if
+ * they were its own, and notices of other devices. Each of 100,000 traps caused a port probe or
+ * targeted sweep, and an event that was stored, so that the journal lost its earlier events. Traps
+ * from unknown LIDs caused a heavy sweep every two seconds.
  *
  * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).
@@ -296,8 +296,8 @@ START_TEST(a_flood_of_a_switch_delays_no_repair)
 }
 END_TEST
 
-/* Switches may repeat a trap only after seconds. The manager must find the change without the
- * repetition. */
+/* Simulated devices no longer repeat traps. Real switches may repeat a trap only after seconds, so
+ * the manager must find the change without a repetition. */
 static void repeat_no_traps(void)
 {
     struct fab_sim_timing timing = fab_sim_timing(lab->sim);
@@ -315,9 +315,9 @@ static void send_burst(const char *from, uint16_t trap)
     ck_assert_uint_eq(status().traps.repressed, repressed + 8);
 }
 
-/* The link of a host fails, so only its leaf sends a trap. Before that, the leaf has sent a burst
- * of traps that the manager only forwards, so the manager only represses this trap. The leaf does
- * not repeat it. */
+/* The link of a host fails after a burst of traps from its leaf, which the manager only forwards.
+ * Only the leaf sends a trap about the failure. Because of the burst, this trap exceeds the rate
+ * limit: the manager represses it without reading the leaf, and the leaf does not repeat it. */
 static void lose_host_after_burst(const char *leaf)
 {
     uint64_t repressed = status().traps.repressed;

@@ -76,8 +76,8 @@ static struct fab_port_info *port_info(const char *node, uint8_t port)
     return (struct fab_port_info *)(uintptr_t)fab_sim_port(lab.sim, lab_node(&lab, node), port);
 }
 
-/* Sends a trap 256 in the name of `device`. It says that a packet from the LID of `accused` had a
- * wrong key. */
+/* Sends a trap 256 in the name of `device`. The trap says that a packet from the LID of `accused`
+ * had a wrong key. */
 static void accuse(const char *device, const char *accused)
 {
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_LID,

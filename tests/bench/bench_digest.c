@@ -96,8 +96,8 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Runs the first engine of the chain that supports the fabric and whose tables pass the proof. Then
- * chooses the best engine, as the manager does. */
+/* Computes the tables as the manager does: runs the engines of the chain in order, until the tables
+ * of one pass the proof, and then compares these tables with those of later engines. */
 static int route_auto(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t)
 {
     struct fab_route_chain chain;
@@ -153,7 +153,8 @@ static void print_run(const struct fab_fabric *f, const struct fab_policy *p, co
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
-/* The kinds of damage: how many of the links are missing, and the policy for the engines. */
+/* the kinds of damage: the changes of the fabric, and the LMC and maximum number of VLs of the
+ * policy */
 static const struct damage {
     const char *name;
     struct fab_variation variation;

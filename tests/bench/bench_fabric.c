@@ -123,7 +123,7 @@ static void bench(uint32_t radix)
 
 int main(int argc, char **argv)
 {
-    /* malloc keeps freed memory, as in a long-running daemon */
+    /* with this variable, malloc keeps freed memory, as in a long-running daemon */
     if (getenv("BENCH_KEEP_MEMORY") != NULL) {
         mallopt(M_MMAP_THRESHOLD, 1 << 30);
         mallopt(M_TRIM_THRESHOLD, INT32_MAX);

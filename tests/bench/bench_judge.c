@@ -83,8 +83,8 @@ struct cable {
     uint8_t num;   /* port of a */
 };
 
-/* Removes per_mille of 1000 links, chosen at random, except links that keep the fabric
- * connected. Writes the result. */
+/* Removes per_mille of every 1000 links between switches, chosen at random, except links that keep
+ * the fabric connected. Writes the result. */
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
     struct fab_fabric *f = load(path), *rest;
@@ -234,8 +234,8 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     return status;
 }
 
-/* Runs the first engine of the chain that supports the fabric and whose tables pass the proof, as
- * the manager does. */
+/* Computes the tables as the manager does: runs the engines of the chain in order, until the tables
+ * of one pass the proof, and then compares these tables with those of later engines. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {

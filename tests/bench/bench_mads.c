@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures the cost of MAD encoding and of the session: ns for each unpack, pack, and whole
- * transaction (pull from the source, send, match the answer, call done). The answers are made from
- * the requests in place; the cost of this step is measured separately.
+ * transaction (get the request from the source, send it, match the answer with it, call the
+ * callback `done`). The answers are made from the requests in place; the cost of this step is
+ * measured separately.
  *
  *     bench_mads [MILLIONS]        amount of work (default 2)
  *     bench_mads MILLIONS WHAT     only one of: unpack pack mad session

@@ -6,8 +6,8 @@
  *
  *     bench_mcast [radix] [groups]
  *
- * The defaults are 36 (11,664 hosts) and one group. It is measured with no member, and with every
- * host in every group. It is not part of `make check`, and only prints.
+ * The defaults are 36 (11,664 hosts) and one group. The program measures this with no member, and
+ * with every host in every group. It is not part of `make check`, and checks nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * The default is the fat tree of 11,664 hosts. The faults are a link of a leaf, a link of a root
  * switch, and a whole switch of each level; then all of them are restored. The last plan writes all
- * tables. It is not part of `make check`, and only prints.
+ * tables. It is not part of `make check`, and checks nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>

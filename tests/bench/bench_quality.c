@@ -7,8 +7,8 @@
  * A radix is a fat tree of three levels; the defaults are 648 and 11,664 hosts. TABLES is a dump of
  * forwarding tables (such as opensm-lfts.dump) for the engine "file". VLS is the maximum number of
  * VLs in the encoding of OperationalVLs (1: one VL, 2: two, 3: four, 4: eight). It is not part of
- * `make check`, and only prints. The columns are the figures that were also measured with OpenSM's
- * engines: all-to-all (max, its bound, max/mean, endports), worst shift, median of random
+ * `make check`, and checks nothing. The columns are the figures that were also measured with
+ * OpenSM's engines: all-to-all (max, its bound, max/mean, endports), worst shift, median of random
  * permutations, and effective bisection bandwidth.
  */
 #include <inttypes.h>

@@ -9,10 +9,10 @@
  * sample, chosen by a fixed seed), and how many of them are repaired in place.
  *
  * The faults are one link between the lowest ranks, one link between the highest ranks, all links
- * of a top switch, and all links of a switch beside the root of the up/down order, which is a leaf
- * switch of a tree. Prints the median and the maximum over a sample that is chosen by a fixed
- * seed. It is not part of `make check`, and checks only that the tables are restored when the links
- * come back.
+ * of a top switch, and all links of a switch next to the root of the up/down order. (In a tree,
+ * this root is the first leaf.) Prints the median and the maximum over a sample that is chosen by a
+ * fixed seed. It is not part of `make check`, and checks only that the tables are restored when the
+ * links come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -240,8 +240,8 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
 
 #define EACH 4000
 
-/* Measures the repairs of the failure of each single link: how many lose no entry, and how long
- * they take. */
+/* Measures the repair of each single link failure: how long the repairs take, and how many of them
+ * leave no entry without a path. */
 static void run_each(struct world *w, uint32_t *fault)
 {
     struct times *t = calloc(EACH, sizeof(*t)), back;
@@ -257,8 +257,8 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    /* the first 300 links are always measured, because some are links of a tree's root switch,
-     * whose repairs take longer; the others are chosen at random */
+    /* the first 300 links are always measured, because in a tree some of them belong to the root of
+     * the up/down order, whose repairs take longer; the others are chosen at random */
     if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
@@ -402,8 +402,8 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* the first leaf is the root switch of a tree, and repairs of its links take twice as
-         * long, so only some of them are measured */
+        /* in a tree, the first leaf is the root of the up/down order, and repairs of its links take
+         * twice as long, so only some of them are measured */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);
             ready = now_us();
@@ -411,7 +411,8 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        /* all links are back, so that the plan fits the present state */
+        /* all links are back, so the plan fits the present tables, and gets their number of
+         * commits */
         c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;

@@ -6,8 +6,8 @@
  *
  * The defaults are fat trees of 648 and 11,664 hosts; `bench_route -e fattree 64 80` uses 65,536
  * and 128,000. With -e, runs only one engine; with -q, the same and prints only its times. With
- * DAMAGE=n in the environment, n of 1000 links fail first. It is not part of `make check`, and only
- * prints. bench_quality prints all quality figures (libfabmgr/study/quality.h).
+ * DAMAGE=n in the environment, n of 1000 links fail first. It is not part of `make check`, and
+ * checks nothing. bench_quality prints all quality figures (libfabmgr/study/quality.h).
  */
 #include <inttypes.h>
 #include <stdio.h>

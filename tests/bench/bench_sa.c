@@ -8,7 +8,7 @@
  * whole MAD. The requests are Get(PathRecord) by two GIDs, as rdma_cm sends them, for random pairs
  * and for all pairs by source (as in an MPI job), and GetTable requests. All of this is repeated
  * with one slower link, and with so many slower links that each path must be followed. It is not
- * part of `make check`, and only prints.
+ * part of `make check`, and checks nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void slow_down(struct fab_fabric *f, uint32_t port)
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
 }
 
-/* Reduces the width of one link between switches, or of every second one; with the latter,
+/* Reduces the width of one link between switches, or of every second one. With the second choice,
  * subnet administration must follow each path. */
 static void spoil(struct fab_fabric *f, enum cables cables)
 {

@@ -25,7 +25,8 @@ static double cpu_s(void)
 
 static struct lab lab;
 
-/* Runs the manager for some seconds. `ends`: prints the number of requests since the first call. */
+/* Runs the manager for some seconds. With `ends`, prints the mean and the maximum number of MADs in
+ * a second since the first call. */
 static void measure(int seconds, bool ends)
 {
     static uint64_t most, sent, passed;

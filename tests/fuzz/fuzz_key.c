@@ -33,7 +33,7 @@ static void make_folder(void)
         abort();
 }
 
-/* Fuzzes the file m_key: numbers, secrets, and ports in ascending order. */
+/* Fuzzes the file m_key. If it is accepted, its ports must be in ascending order. */
 static void parse_m_keys(const uint8_t *data, size_t size)
 {
     struct store_m_key k = {0};

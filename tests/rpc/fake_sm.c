@@ -314,7 +314,7 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Returns one flapping link, which can be released at its port 3. */
+/* Returns one flapping link. In this fake, ReleaseLink succeeds only at port 3. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     (void)s;

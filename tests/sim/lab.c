@@ -34,8 +34,8 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->gets_pkeys += !set && mad->attr_id == FAB_ATTR_PKEY_TABLE;
 }
 
-/* Checks that no bit of the AttributeModifier is set that is reserved for the attribute (IBA
- * 14.2.5). Simulated devices ignore these bits, and real ones need not. */
+/* Checks that the reserved bits of the AttributeModifier are 0 (IBA 14.2.5). Simulated devices
+ * ignore these bits, but real devices need not. */
 static void check_modifier(const struct fab_mad *mad)
 {
     static const struct {
@@ -50,7 +50,7 @@ static void check_modifier(const struct fab_mad *mad)
         {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
     };
     if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
-        return; /* an answer has the modifier of the other side's request */
+        return; /* an answer has the modifier that the requester chose */
     if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -98,7 +98,8 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     return node;
 }
 
-/* Returns whether a SubnGet(SMInfo) was sent to the other manager. */
+/* Returns whether the other manager answers a SubnGet(SMInfo) along this path. It answers every
+ * one, unless silent_others is set. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)

@@ -141,8 +141,8 @@ static double smooth(const struct course *c, enum role role, uint32_t bin)
     return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
 }
 
-/* Returns the time in us after which the rate of the background flows stays within a tenth of
- * its final value. */
+/* Returns the time in us from the begin of the congestion until the rate of the background flows
+ * stays above nine tenths of its final value. */
 static double converges(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -153,8 +153,8 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* Returns the time in us after which the last remaining sender reaches nine tenths of `goal`
- * Gb/s; -1: not before the end of the run. */
+/* Returns the time in us from the end of the congestion until the sender LAST reaches nine tenths
+ * of `goal` Gb/s; -1: it does not before the end of the run. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -299,8 +299,8 @@ static bool is_chosen(const char *choice, const char *name)
     return choice == NULL || strcmp(choice, name) == 0;
 }
 
-/* Returns true if the scenario is run with these settings. Settings of zeros mark no packets, so
- * one fabric is enough for them. */
+/* Returns true if the scenario is run with these settings. With ZEROS, switches mark no packets, so
+ * runs on the smallest fabric are enough. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;

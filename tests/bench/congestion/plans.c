@@ -2,7 +2,8 @@
 /*
  * The scenarios. Besides the incasts, endports send by a shift over leaves, which a fat tree
  * without faults carries at full rate, so that any loss of rate is due to congestion. Scenarios
- * without such a shift use the same run without the incast ("alone") as reference.
+ * without such a shift are compared with the run "alone", which has the same traffic without the
+ * incast.
  */
 #include <stdlib.h>
 
@@ -158,8 +159,8 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Adds two incasts to endports of one leaf. Half of the senders send to each of the two, and a
- * quarter to both. The second incast starts later. */
+/* Adds two incasts to endports of one leaf. Half of the senders send only to the first endport, a
+ * quarter only to the second, and a quarter to both. The second incast starts later. */
 static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), a = order[0],

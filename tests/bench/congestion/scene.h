@@ -20,7 +20,7 @@ struct scene {
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
-    /* [ends] ids of the ports of the endports, leaf by leaf */
+    /* [ends] port ids of the endports, leaf by leaf */
     uint32_t *end, ends;
     uint32_t leaf; /* endports of a leaf */
 };

@@ -2,12 +2,14 @@
 /*
  * Makes the settings of other managers, as far as they are known, and those of fabricd.
  *
- * OpenSM 3.3.24 copies what the operator wrote; its defaults are zeros. The plug-in of MLNX_OFED 2
- * (its manual): threshold 15, marking rate 10, packets from 512 bytes, increase 1, trigger 2; table
- * and timer "by the number of hosts", without a formula. Here its delays rise in equal steps to
- * 1/hosts of the rate, with the timer of 154 us that its authors published (Gran et al., IPDPS
- * 2010). opa-fm (its opafm.xml and stl_cca.c): threshold 8, marking rate 0, no minimum size,
- * victims mark, increase 5, timer 10, limit 127, delays in equal steps up to 8.3 us.
+ * OpenSM 3.3.24 writes the values that the operator configured; its defaults are zeros. The manual
+ * of the plug-in of MLNX_OFED 2 has these values: threshold 15, marking rate 10, minimum packet
+ * size 512 bytes, CCTI_Increase 1, trigger 2. The manual says only that the table and the timer
+ * depend on the number of hosts. Here the delays of the plug-in rise in equal steps, up to a rate
+ * of 1/hosts, with the timer of 154 us that its authors published (Gran et al., IPDPS 2010). The
+ * values of opa-fm are from its opafm.xml and stl_cca.c: threshold 8, marking rate 0, no minimum
+ * packet size, Victim_Mask set, CCTI_Increase 5, timer 10, CCTI limit 127, and delays in equal
+ * steps up to 8.3 us.
  */
 #include "tests/bench/congestion/scene.h"
 
