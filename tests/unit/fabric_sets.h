@@ -80,8 +80,8 @@ static inline void fabric_set_damaged_grids(uint64_t seed, fabric_set_check *che
         check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
 }
 
-/* Passes trees of two levels to `check` that have aggregation nodes at all switches, and hosts at
- * spines. Links are missing in every second one. */
+/* Passes trees of two levels to `check`. All switches have aggregation nodes, and some spines have
+ * hosts. In every second tree, links and switches are missing. */
 static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_check *check,
                                      void *ctx)
 {
@@ -97,8 +97,8 @@ static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Takes ownership of the builder b. Makes its fabric without damage and passes it to `check`, then
- * with damage. */
+/* Takes ownership of the builder b. Passes its fabric to `check`: first without damage, then five
+ * times with random damage. */
 static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, const char *what,
                                  fabric_set_check *check, void *ctx)
 {

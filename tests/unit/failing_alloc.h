@@ -4,8 +4,8 @@
  *
  *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
  *
- * All allocations of libfabmgr, of the test and of Check then pass these functions. A scenario must
- * not assert, because Check allocates memory for each assertion.
+ * All allocations of libfabmgr, of the test and of Check then call the functions of this file. A
+ * scenario must not assert, because Check allocates memory for each assertion.
  */
 #ifndef TESTS_UNIT_FAILING_ALLOC_H
 #define TESTS_UNIT_FAILING_ALLOC_H

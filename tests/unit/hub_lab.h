@@ -24,8 +24,8 @@ enum {
 };
 #define LOST 110
 
-/* The fabric has two leaves, two spines, and two hosts at each leaf. The owner keeps the last
- * packet of each client. */
+/* The fabric has two leaves, two spines, and two hosts at each leaf. last[] has the last packet
+ * that the hub delivered to each client. */
 struct lab {
     struct fab_fabric *f;
     struct hub hub;

@@ -55,8 +55,8 @@ static inline struct fab_mads *session(uint32_t window, uint32_t retries)
     return fab_mads_new(&config);
 }
 
-/* Turns a request into its response: method GetResp, and other high 32 bits of the TID, because
- * kernels change these. */
+/* Turns a request into its response: sets the method GetResp, and changes the high 32 bits of the
+ * TID, as kernels do. */
 static inline void answer(uint8_t mad[FAB_MAD_SIZE], uint16_t status, uint8_t first)
 {
     uint8_t data[FAB_SMP_DATA] = {first};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A second implementation of the proof, for tests of the proof on small fabrics. It is slow and
- * uses another method: it follows each pair by itself, and collects the dependencies in a matrix.
+ * uses another method: it follows the path of each pair separately, and collects the channel
+ * dependencies in a matrix.
  */
 #ifndef TESTS_UNIT_NAIVE_H
 #define TESTS_UNIT_NAIVE_H

@@ -29,7 +29,7 @@ struct world {
     bool lone;
     /* the test damages deltas, and checks that the proof detects this */
     bool spoiled;
-    /* the test compares each plan with those of all other sets of labels */
+    /* the test computes each plan with all other sets of labels, too, and compares the plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;
@@ -230,9 +230,9 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Applies the writes in random order, step by step or, if not in_steps, all at once. After each
- * write, all paths that worked before must still work, and there must be no loop and no cycle.
- * Returns NULL, or a text that says what went wrong. */
+/* Applies the writes one by one. in_steps: the order is random within each step; otherwise, among
+ * all writes. After each write, all paths that worked before must still work, and there must be no
+ * loop and no cycle. Returns NULL, or a text that says what went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A receiver of RMPP, the peer of libfabmgr/mads/rmpp.h: hosts receive the segments that subnet
- * administration sends. Each is for one transfer. Its memory grows only with the data that it has
- * received, up to its limit.
+ * administration sends. A receiver serves one transfer. Its memory grows only with the data that it
+ * has received, up to its limit.
  */
 #ifndef TESTS_UNIT_RMPP_RECEIVER_H
 #define TESTS_UNIT_RMPP_RECEIVER_H

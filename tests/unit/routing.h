@@ -67,7 +67,8 @@ static inline struct fab_fabric *draw_done(struct drawing *d)
     return sealed(b);
 }
 
-/* Makes a grid of n dimensions (n <= 3), which is a torus if `wrap` is true, otherwise a mesh. */
+/* Makes a grid of up to three dimensions; size 1 means that the dimension is not used. wrap: the
+ * grid is a torus, otherwise a mesh. */
 static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_t hosts)
 {
     struct drawing *d = draw_new();
@@ -244,7 +245,7 @@ static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
 }
 
-/* Checks that the proof in steps (steps.h) gives the same verdict as the proof at once. */
+/* Checks that the proof in steps (steps.h) gives the same verdict as the proof in a single call. */
 static inline void assert_steps_agree(const struct fab_verify_input *in,
                                       const struct fab_verdict *want)
 {

@@ -20,8 +20,8 @@ struct place {
     struct fab_sa_request req;
 };
 
-/* Makes a place: routes f by this engine, and makes a view of it. Frees f. lmc: LMC of the ports of
- * adapters. */
+/* Routes f by this engine, and makes a view of it, and the subnet administration of this view.
+ * Frees f. lmc: LMC of the ports of adapters. */
 static inline struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc,
                                       bool proven, struct fab_classes *classes)
 {

@@ -22,10 +22,10 @@ struct lab {
 struct lab lab_new(void); /* as after power-on */
 /* Makes a fabric whose devices have LIDs (node id + 1), and all links of which are Active. */
 struct lab lab_managed(void);
-/* as lab_managed, and a manager is attached to the port of the first host */
+/* does the same as lab_managed, and attaches a manager to the port of the first host */
 struct lab lab_manager(void);
 void lab_free(struct lab *x);
-/* Returns a port of the leaf to a spine, other than `up`. */
+/* Returns the id of a port of x->leaf to a spine. This is another port than x->up. */
 uint32_t uplink(const struct lab *x);
 
 /* Sends a request by directed route. `data` has the attribute, and on return the attribute of the

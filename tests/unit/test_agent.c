@@ -248,7 +248,7 @@ START_TEST(each_class_has_its_agent)
     transport_hand_up(&f.transport, batch, 5);
     ck_assert_int_eq(f.answers, 2);
     ck_assert_int_eq(queries, 2);
-    /* A MAD of a class without an agent. */
+    /* The MAD of a class without an agent counts as unsolicited. */
     ck_assert_int_eq(f.unsolicited, 1);
     agent_free(sa);
     transport_hand_up(&f.transport, &query, 1);

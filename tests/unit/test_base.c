@@ -346,8 +346,9 @@ START_TEST(prng_gives_the_published_sequence)
 }
 END_TEST
 
-/* Numbers whose low half of the product lies below 2^64 mod bound are rejected, and only these.
- * With the greatest bounds, that is up to half of all numbers. */
+/* fab_base_prng_below multiplies a random number by the bound. It must reject the number if the low
+ * 64 bits of the product are less than 2^64 mod bound, and only then. For some great bounds, it
+ * rejects up to half of all numbers. */
 START_TEST(prng_below_rejects_what_would_be_uneven)
 {
     static const uint64_t bounds[] = {

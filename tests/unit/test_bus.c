@@ -36,8 +36,8 @@ static void publish(struct bus *b, const char *type, const char *message)
     bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = type, .message = message});
 }
 
-/* A handler that publishes two more events when it gets the first event "outer". Their texts end
- * with this function, so the bus must copy them. */
+/* A handler that publishes two more events when it gets the first event "outer". The type of these
+ * events is a local variable of this function, so the bus must copy it. */
 static void publish_in_turn(void *ctx, const struct event *e)
 {
     struct record *r = ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The choice among engines. No engine is better than the chosen one, whatever the order of
- * discovery. If a fabric is complete, engines are not compared. If memory runs out, nothing
- * changes.
+ * discovery. If the first engine reports no flaw of the fabric, engines are not compared. If memory
+ * runs out, nothing changes.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -40,8 +40,8 @@ static void choice_fini(struct fab_engine_choice *t)
     fab_verify_verdict_fini(&t->verdict);
 }
 
-/* Runs the engines of the chain until one of them supports f, and stores its tables. The choice
- * follows in the test. Takes ownership of f. */
+/* Runs the engines of the chain until one of them supports f, and stores its tables. The caller
+ * then calls fab_study_choose_engine(). Takes ownership of f. */
 static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
 {
     char why[80];

@@ -491,7 +491,8 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* If lines of these files are ignored, the first of them are logged, and the others are counted. */
+/* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
+ * others are counted. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {
@@ -532,7 +533,8 @@ START_TEST(what_is_ignored_is_logged)
 }
 END_TEST
 
-/* An error in such a file is reported with the key, the file and the place in the file. */
+/* An error in a file that the settings name is reported with the key, the name of the file and the
+ * place in the file. */
 static const struct {
     const char *settings, *text, *why;
 } wrong_files[] = {
@@ -611,7 +613,8 @@ START_TEST(a_file_with_keys_must_be_private)
 }
 END_TEST
 
-/* The congestion control table: shift << 14 | multiplier, delays that do not decrease. */
+/* An entry of congestion.table is shift << 14 | multiplier. The delays of consecutive entries must
+ * not decrease. */
 START_TEST(a_congestion_table_arrives)
 {
     struct config c =
@@ -652,7 +655,8 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : ".");
     ck_assert_msg(config_load(path, &c, why, sizeof(why)) == FAB_OK, "%s", why);
     config_fini(&c);
-    /* Without its comment sign, every line of this file is a setting with its default value. */
+    /* Without the comment sign, every line of the example file is a setting with its default
+     * value. */
     size_t used = 0, room = 0;
     char *line = NULL;
     FILE *file = fopen(path, "r");

@@ -96,10 +96,10 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
     return &c->adapter[0];
 }
 
-/* With an assumed fan-in of n, the settings can throttle 2 n senders, if the fabric has so many
- * endports. The last entry of the table leaves each sender two thirds of its share, and marks
- * arrive faster than the timer lowers the index. More senders never make the increase smaller or
- * the last entry faster. */
+/* For an assumed fan-in of n, the settings must be able to throttle 2 n senders, if the fabric has
+ * so many endports. With the last entry of the table, 2 n senders together use two thirds of a
+ * link, and marks raise the index faster than the timer lowers it. A larger n makes neither the
+ * increase nor the delay of the last entry smaller. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -306,7 +306,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 4);
     for (int i = 0; i < 4; i++)
         ck_assert_uint_lt(strlen(text[i]), FAB_CONGESTION_ADVICE_LEN - 1);
-    /* with the profile "off", only applying it is advised */
+    /* with the profile "off", the only possible advice is to apply congestion control */
     assumed.off = true;
     seen.max_wait_permille = 0;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);

@@ -113,7 +113,7 @@ START_TEST(a_switch_tells_its_ports)
         ck_assert(fab_congestion_log_marked(&log, (uint8_t)port) == (port == 36));
     ck_assert_uint_eq(log.count, 1);
     ck_assert_uint_eq(log.entry[0].slid, 9);
-    /* the log of an adapter or a truncated one is refused, and changes nothing */
+    /* the log of an adapter and a truncated log are refused, and change nothing */
     struct fab_congestion_log was = log;
     bytes[0] = 2;
     ck_assert_int_eq(

@@ -209,7 +209,8 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* Checks that the fan-in exceeds no known limit, except by rounding up by at most a half. */
+/* Checks that the fan-in exceeds no known limit by more than half of it (the fan-in is rounded
+ * up). */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
@@ -289,8 +290,9 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* A larger increase, because of a larger fan-in, may come with a shorter timer. Checks that the
- * delay after a mark lasts at least as long as before, but for one tick of the timer. */
+/* A larger fan-in can make the increase larger and the timer shorter. Checks that the delay after a
+ * mark (increase * timer) lasts at least as long as before. The tolerance is one tick of the
+ * timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -446,8 +448,9 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* The removal of a link may move hops, endports or the slowest rate across a rounding step, so that
- * many settings change. This may happen in one of this many fabrics. */
+/* If a link is removed, the number of hops, the number of endports or the slowest rate may cross a
+ * rounding step, so that many settings of the fabric change. Over all fabrics of a kind, fewer than
+ * 2 % of the settings may change. */
 START_TEST(a_cable_less_changes_few_settings)
 {
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",

@@ -32,7 +32,8 @@ START_TEST(rises_are_differences)
         {0, 0, 0},
         {5, 5, 0},
         {5, 17, 12},
-        {17, 5, 5},         /* the counter was cleared, and rose by 5 since then */
+        /* the counter was cleared, and rose by 5 since then */
+        {17, 5, 5},
         {UINT64_MAX, 0, 1}, /* wrapped */
         {UINT64_MAX - 2, 7, 10},
         {UINT64_C(1) << 61, 3, 3},

@@ -124,8 +124,9 @@ START_TEST(lanes)
     fab_fabric_edit_port(f, t->lids.owner[3])->info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
-    /* Lines of SL-to-VL maps: 2 spines with 3 ports and 3 leaves with 6 ports, each from every port
-     * and port 0. In addition, one line for each host. */
+    /* Lines of SL-to-VL maps. Each switch has a line for each pair of an input port (or port 0) and
+     * an output port: 2 spines with 3 ports, and 3 leaves with 6 ports. Each of the 12 hosts has
+     * one line. In addition, each of the 17 nodes has a heading. */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");

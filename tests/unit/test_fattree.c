@@ -451,9 +451,8 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Frees f, a complete tree. Checks that a failed link changes only entries whose paths used it. If
- * it is a link of the root switch or above it, entries for LIDs of upper switches may change, too.
- */
+/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it, and
+ * few others (at most 5 %), for example entries for LIDs of upper switches. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -519,8 +518,6 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Checks that after the failure of a switch, all entries whose paths used it have changed, and few
- * others. Only the remaining switches and LIDs count. */
 /* Exchanges the LIDs of ports: of all of them, or of one in ten. */
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {

@@ -173,8 +173,9 @@ START_TEST(perfect_tables_stay)
 }
 END_TEST
 
-/* Two leaves with four hosts each, four spines, and one missing link. At least (4 * 4) / 3 units
- * must use one of the three links; rounded up to whole LIDs, this is the bound. */
+/* Four leaves with four hosts each, four spines, and one missing link. The four hosts of the
+ * affected leaf send to 12 LIDs over three links, so one of these links carries at least 4 LIDs * 4
+ * hosts = 16 paths. */
 START_TEST(one_link_less)
 {
     struct improved p;

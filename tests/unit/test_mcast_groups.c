@@ -274,7 +274,8 @@ static const struct {
     {OF_RATE, FAB_SELECT_MORE, 4, 7, 7, 0},
     {OF_RATE, FAB_SELECT_MORE, 7, 7, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_LESS, 7, 7, 4, 0},
-    {OF_RATE, FAB_SELECT_LESS, 4, 7, 19, 0}, /* 28 Gb/s, and not 25 or 20 */
+    /* the greatest rate below 30 Gb/s is 28 Gb/s, and not 25 or 20 Gb/s */
+    {OF_RATE, FAB_SELECT_LESS, 4, 7, 19, 0},
     {OF_RATE, FAB_SELECT_LESS, 2, 7, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_BEST, 2, 7, 7, 0},
     {OF_RATE, FAB_SELECT_EXACTLY, 24, 0, 24, 0},
@@ -477,7 +478,8 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
-/* A group counts for its creator until it ends, and a membership for its requester. */
+/* A group counts for the port that created it, until the group is deleted. A membership counts for
+ * the port that requested it. */
 START_TEST(ports_are_charged)
 {
     struct world w = world_of(64);

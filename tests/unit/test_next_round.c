@@ -85,7 +85,7 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* The rules in the order of urgency. The first row applies of which all facts are true. */
+/* The rules in the order of urgency. The first row whose facts are all true applies. */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

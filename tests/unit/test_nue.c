@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "nue", which supports any topology on any number of VLs: the proof on thousands of
- * fabrics, the acyclic CDG compared with a naive search for cycles, independence of the order of
- * discovery, and short paths.
+ * fabrics, the acyclic channel dependency graph compared with a naive search for cycles,
+ * independence of the order of discovery, and short paths.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "libfabmgr/route/nue/search.h"
@@ -351,8 +351,9 @@ static unsigned check_alternatives(const struct fab_nue *d)
     return unfit;
 }
 
-/* Takes ownership of f. Finds the paths to all switches with hosts, and their alternatives: first
- * with further dependencies, then without. Returns how many arcs could not be combined. */
+/* Takes ownership of f. Finds the paths to all switches with hosts, and their alternatives: first,
+ * the search may add dependencies to the graph; then, it may not. Returns how many arcs could not
+ * be combined. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;

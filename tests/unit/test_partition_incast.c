@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that partitions allow, compared with what pairs of tables allow: over random
- * partitions, for typical configurations of sites, and with the time for 11,664 endports in 1,000
- * jobs.
+ * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables:
+ * for random partitions, and for typical configurations of sites. The time for 11,664 endports in
+ * 1,000 jobs is measured.
  */
 #include <stdio.h>
 #include <string.h>
@@ -156,7 +156,8 @@ static struct world site(const char *text)
     return w;
 }
 
-/* Checks the maximum incast of each host. senders: a digit for each host, such as "77733311". */
+/* Checks, for each host, the largest incast to which it can send. senders: the number of senders,
+ * one digit for each host, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);
@@ -184,7 +185,7 @@ START_TEST(as_sites_have_them)
     expect("S=3: \"host-0002\"=full, \"host-0003\"=limited, \"host-0004\"=limited, "
            "\"host-0005\"=limited;",
            "11333111");
-    /* an endport in two jobs: the members of both jobs count for every sender to this endport */
+    /* host 4 is in two jobs: the four other members of both jobs can send to it at the same time */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0004\"=full, \"host-0005\"=full, \"host-0006\"=full;",
            "14424411");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
  * search of the whole fabric, and must lead to their nodes over links that exist. They lead through
- * silent switches only to nodes that have no other route. The same holds for a node to avoid. */
+ * silent switches only to nodes that have no other route. The same holds for a switch that routes
+ * should avoid. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -83,8 +84,8 @@ static void compare(const struct fab_fabric *f, const struct fab_path *paths)
     free(whole);
 }
 
-/* Removes random links, or all links of a switch. Returns how many; ports[] gets the two ports of
- * each. */
+/* Removes random links, or all links of a switch. Returns the number of removed links; ports[] gets
+ * the two ports of each. */
 static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports[2 * MOST_LOST])
 {
     size_t lost = 0, wanted = 1 + fab_base_prng_below(random, MOST_LOST);

@@ -2,8 +2,8 @@
 /*
  * The order of LFT writes. Trees, rings and random fabrics lose links and switches and get them
  * back. Each time, the writes are applied one by one, in any order that the plan permits. After
- * every single write, the mixture of old and new tables is checked: no loop for any destination, no
- * pair without a path that had one, and no cycle of channel dependencies.
+ * every single write, the mixture of old and new tables is checked: it must have no loop for any
+ * destination and no cycle of channel dependencies, and pairs that had a path must still have one.
  *
  * The test "proved" does the same with the order of writes that libfabmgr/transition computes. Then
  * no mixture may have a cycle, even if some tables are unknown.
@@ -71,7 +71,7 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
  * taken effect. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
-    /* whether a barrier comes after write k, up to write i */
+    /* whether there is a barrier between write k and write i */
     bool behind = false;
     for (uint32_t k = i + 1; k-- > c->from;) {
         if (behind && c->plan.ops[k].awaited && !done[k])
@@ -356,9 +356,10 @@ START_TEST(trees)
 }
 END_TEST
 
-/* Trees whose switches have random ids. The soft rule of the plan must use the ranks of the
- * switches, and not their ids. Few mixtures then have a cycle of channel dependencies, although no
- * strict rule prevents it. */
+/* Trees whose switches have random ids. Where the plan can, it avoids paths over old and new
+ * entries that go down and then up. For this, it must use the ranks of the switches, and not their
+ * ids. Then few mixtures have a cycle of channel dependencies, although no other rule prevents
+ * cycles. */
 START_TEST(trees_numbered_at_random)
 {
     struct fab_prng prng;

@@ -352,7 +352,7 @@ START_TEST(what_was_reset_is_written_anew)
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
     power_on(&w, host);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_INIT;
-    /* its tables are unknown, so they are written without being read */
+    /* the tables of the host's port are unknown, so they are written without being read */
     ck_assert_uint_eq(carry_out(&w), 2);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     assert_held(&w);

@@ -106,7 +106,8 @@ START_TEST(shares_are_what_tables_say)
 {
     static const struct {
         uint8_t share[4], cap;
-        /* Tolerance per mille, because the weights of the tables are whole packets. */
+        /* By how much the guaranteed share may be below the configured share, per mille. The reason
+         * is that the weights of the tables are rounded to whole packets. */
         unsigned tolerance;
         bool high; /* the first class has high priority */
     } cases[] = {
@@ -179,8 +180,8 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
 }
 
 /* All endports of a switch send to endports of another switch as fast as they can: one endport in
- * the quiet class, all others in the loud class. Returns the share of the quiet class of all data
- * that arrive, per mille. */
+ * the quiet class, all others in the loud class. Of all data that arrive, returns the fraction that
+ * belongs to the quiet class, per mille. */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
     uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
@@ -251,7 +252,7 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 }
 END_TEST
 
-/* The same test on a torus, over three more switches and with VLs that the engine needs itself. */
+/* Checks the share of the quiet class on a torus, where the engine itself needs several VLs. */
 START_TEST(so_on_a_torus)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);

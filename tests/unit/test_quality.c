@@ -242,8 +242,7 @@ START_TEST(a_tree_without_conflict)
 }
 END_TEST
 
-/* ---- what it accepts, and that it is a function of its input -----------------------------------
- */
+/* ---- unusual lists of endports, and equal results for equal input ---------------------------- */
 
 START_TEST(odd_lists)
 {

@@ -303,7 +303,8 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    /* Half of its timeout has passed, and request 1 was not sent. */
+    /* Request 1 was not sent. The answer to request 2 is delivered nevertheless, after half of the
+     * timeout of this request. */
     comes(&x, 1000500, 8);
     comes(&x, 1000100, 55);
     ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);

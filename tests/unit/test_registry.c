@@ -64,7 +64,7 @@ START_TEST(services_are_as_a_plain_list_has_them)
 }
 END_TEST
 
-/* The caller limits the services of a port by this number. */
+/* The registry counts the services of each port, so that its caller can limit their number. */
 START_TEST(services_of_a_port_are_counted)
 {
     struct fab_services s = {0};

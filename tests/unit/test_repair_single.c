@@ -78,8 +78,9 @@ START_TEST(lone_faults_by_chains)
 }
 END_TEST
 
-/* Two links fail at once, and then a third, anywhere. In the random fabric, a switch gets a
- * position above another switch to which its own link is dead, too. */
+/* Two links fail at once, and then a third link, which is chosen at random. In the random fabric, a
+ * repair moves a switch above another switch in the order, although the link between these two is
+ * dead, too. */
 START_TEST(pairs_of_faults)
 {
     struct fab_prng prng;
@@ -221,8 +222,9 @@ static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d
     return without;
 }
 
-/* The spines beside the root of the order connect it with all other planes. If one of them fails,
- * hosts lose no path. Entries between switches lose theirs; no path may be searched for them. */
+/* The neighbours of the root of the order connect the root with all other planes. If one of them
+ * fails, pairs of hosts lose no path, but some pairs of switches do. The repair must not search for
+ * other paths for these pairs. */
 START_TEST(spines_beside_the_root_fail)
 {
     struct fab_prng prng;

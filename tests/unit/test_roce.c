@@ -109,7 +109,7 @@ START_TEST(thresholds_are_in_order)
 }
 END_TEST
 
-/* The order holds for any delays, cable lengths and fan-ins in the policy. */
+/* The thresholds are in order for any delays, fan-ins, rates, MTUs and cable lengths. */
 START_TEST(extremes_keep_the_order)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));

@@ -149,8 +149,7 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 }
 END_TEST
 
-/* A device does not keep entries beyond its capacity, not even in a block of which it has a part.
- */
+/* A device does not keep entries beyond its capacity, even if its capacity ends within a block. */
 START_TEST(tables_have_ends)
 {
     struct lab x = lab_new();

@@ -44,14 +44,14 @@ START_TEST(directed_routes)
     path.port[2] = fab_fabric_port(
                        x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
                        ->num;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* the route ends at the own node */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* the route ends at the sender */
     path.hops = 3;
     path.port[3] = 1;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters do not forward */
     path.port[1] = (uint8_t)(x.r.port + 1);
     path.hops = 1;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply),
-                     0); /* the first port of the route is not the sender's port */
+    /* the first port of the route is not the sender's port */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     lab_free(&x);
 }
 END_TEST
@@ -154,7 +154,8 @@ static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
     return info.node_guid;
 }
 
-/* By the leaf to a spine, and from there to every LID. */
+/* The directed part of the route leads over the leaf to a spine. From there, the request goes to
+ * each LID. */
 START_TEST(directed_routes_to_a_lid)
 {
     struct lab x = lab_managed();
@@ -186,7 +187,8 @@ START_TEST(directed_routes_to_a_lid)
 }
 END_TEST
 
-/* The answer of a manager at the end of such a route arrives. */
+/* A manager answers a request that came over a directed part and a LID-routed part. The answer must
+ * arrive. */
 START_TEST(managers_answer_along_mixed_routes)
 {
     struct lab x = lab_manager();
@@ -205,7 +207,8 @@ START_TEST(managers_answer_along_mixed_routes)
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
-    ck_assert_uint_eq(mail.slid, x.spine + 1); /* the node at which the directed part ended */
+    /* the SLID is the LID of the switch at which the directed part ended */
+    ck_assert_uint_eq(mail.slid, x.spine + 1);
     ck_assert_int_eq(fab_wire_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
@@ -261,7 +264,8 @@ START_TEST(wrong_tables_lose)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 253);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
-    set_lft_entry(&x, x.leaf, lid, home); /* back to the sender, although the LID is not its own */
+    /* the entry leads back to the sender, which does not have this LID */
+    set_lft_entry(&x, x.leaf, lid, home);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, good);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);

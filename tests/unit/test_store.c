@@ -419,13 +419,13 @@ START_TEST(the_registry_shows_the_fabric)
 }
 END_TEST
 
+/* Changes the fabric: removes a host and the link between two switches, and renames a switch.
+ * *ret_node: GUID of the host. */
 static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
 {
     struct fab_fabric *f = NULL;
     uint32_t ref;
     ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
-    /* Makes a changed fabric: a host has left, a cable between two switches is pulled, and a switch
-     * has a name. */
     *ret_node = f->nodes[f->switch_count].guid;
     ck_assert_int_eq(fab_fabric_builder_find_node(b, *ret_node, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
@@ -445,8 +445,8 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     fab_fabric_unref(f);
 }
 
-/* A change is stored by difference and, after a restart, as a whole. The tables of the database
- * must be the same in both cases. */
+/* After a change of the fabric, the store writes only the difference or, after a restart, the whole
+ * fabric. The tables of the database must be the same in both cases. */
 START_TEST(what_goes_away_is_kept_and_marked)
 {
     struct store *s = open_store();

@@ -205,8 +205,8 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     const struct fab_port *slow = port_of(f, 0x100000, 1), *fast = port_of(f, 0x100003, 1);
     ck_assert_uint_eq(slow->guid, 0x100001);
     ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
-    ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, slow->peer)->info),
-                      10000); /* the file has the rate at one end of the link */
+    /* the file has the rate at one end of the link */
+    ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, slow->peer)->info), 10000);
     /* the file has the rate at neither end of the link */
     ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000);
     fab_fabric_unref(f);

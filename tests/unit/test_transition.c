@@ -2,7 +2,8 @@
 /*
  * Transitions between the tables of random engines, policies and damaged fabrics. All writes are
  * applied one by one, in a random order within each step. After each write, libfabmgr/verify judges
- * the mixture: no loop, no cycle on any VL, and pairs without a path only as announced.
+ * the mixture. It must have no loop, no cycle on any VL, and no more pairs without a path than the
+ * transition announced.
  *
  * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
  * that are sent during a round are collected in a matrix, which must have no cycle either. After
@@ -303,7 +304,7 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
         ck_assert_mem_eq(fab_target_lft_row(&w->at, sw), fab_target_lft_row(&w->is->lft, sw),
                          w->is->lids.top + 1);
-    /* neither with the old SLs nor with the new ones */
+    /* there is no cycle, neither with the old SLs nor with the new ones */
     ck_assert(!judge(w, &w->was->vls).cycle);
     ck_assert(!judge(w, &w->is->vls).cycle);
     check_union_of_sls(w, tally);

@@ -2,9 +2,9 @@
 /*
  * Switches leave random fabrics and return. The repair session makes the tables, and the labels of
  * the repair order the LFT writes of the plan. The writes are applied one by one, in a random order
- * between two barriers. After each write, libfabmgr/verify judges the mixture: no loop, no cycle,
- * and no working pair lost. If the switches hold other tables than those from which the repair
- * starts, fab_transition_order_by_repair must refuse.
+ * between two barriers. After each write, libfabmgr/verify judges the mixture. It must have no loop
+ * and no cycle, and pairs that had a path must still have one. If the switches hold other tables
+ * than those from which the repair starts, fab_transition_order_by_repair must refuse.
  */
 #include <string.h>
 

@@ -131,7 +131,8 @@ START_TEST(losses_say_nothing)
 }
 END_TEST
 
-/* Sets the LIDs of the switch's port 0 and of the own port, so that traps of the switch arrive. */
+/* Sets the LID and the SM LID of port `num`. Traps of a switch reach the manager only if port 0 of
+ * the switch and the manager's port have LIDs. */
 static void set_lid(struct rig *x, const struct fab_path *path, uint8_t num, uint16_t lid)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,

@@ -34,7 +34,7 @@ START_TEST(cables_and_switches)
     ck_assert_uint_eq(change.all_blocks, 5);
     fab_study_whatif_fini(&w);
 
-    /* names one link by both its ports, and another link that fails, too */
+    /* the first two ports are both ends of one link, which counts once */
     const uint32_t both[] = {fab_fabric_port_id(f, 0, 5),
                              fab_fabric_port(f, fab_fabric_port_id(f, 0, 5))->peer,
                              fab_fabric_port_id(f, 0, 6), fab_fabric_port_id(f, 1, 1)};

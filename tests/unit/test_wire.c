@@ -98,7 +98,7 @@ START_TEST(switch_info_by_hand)
         0x01, 0x02, 0x03,                               /* default ports */
         0x96,                                           /* life 18, change 1, sl2vl 2 */
         0x00, 0x00, 0x00, 0x20,                         /* LIDs a port, enforcement */
-        0xa8, 0x00, 0xc0, 0x05, /* in, no out, raw in, no raw out, enhanced; multicast top */
+        0xa8, 0x00, 0xc0, 0x05, /* inbound checks, enhanced port 0; multicast top */
     };
     struct fab_switch_info s;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, bytes, sizeof bytes, &s),
@@ -134,11 +134,11 @@ static const uint8_t port_info_bytes[64] = {
     0x04, 0x08, 0x10,                               /* 38: high limit, high cap, low cap */
     0x65,                                           /* 41: reply 6, MTU cap 5 */
     0xf2,                                           /* 42: stall 7, HOQ 18 */
-    0x3a, /* 43: op VLs 3, in, no out, raw in, no raw out */
-    0x00, 0x0b, 0x00, 0x0c, 0x00, 0x0d, 0x20, 0xb2, /* violations, GUIDs, rereg 1 trap 1 time 18 */
-    0x13, 0x8f, 0x01, 0x02,                         /* resp 19, phy 8 overrun 15, credit hint */
-    0x2b, 0x12, 0x34, 0x56,                         /* XDR: act 1 sup 1 en 3; round trip */
-    0x08, 0x20, 0x8f, 0x0f,                         /* mask 2, ext active NDR sup all, enabled */
+    0x3a,                                           /* 43: OperationalVLs 3, inbound checks */
+    0x00, 0x0b, 0x00, 0x0c, 0x00, 0x0d, 0x20, 0xb2, /* violations, GUIDCap, SubnetTimeOut 18 */
+    0x13, 0x8f, 0x01, 0x02,                         /* RespTime, PHY, overrun; MaxCreditHint */
+    0x2b, 0x12, 0x34, 0x56,                         /* XDR active, enabled; round trip */
+    0x08, 0x20, 0x8f, 0x0f,                         /* CapabilityMask2; NDR active; enabled */
 };
 
 START_TEST(port_info_by_hand)
@@ -266,7 +266,8 @@ START_TEST(notices_name_their_lid)
         uint16_t trap, lid;
     } cases[] = {{128, 0x0102}, {129, 0x0304}, {130, 0x0304}, {131, 0x0304}, {144, 0x0304},
                  {145, 0x0304}, {64, 0},       {256, 0},      {257, 0}};
-    /* urgent, generic, producer switch, trap 128, issuer 0x11, toggle 1 count 5 */
+    /* a generic notice of type "urgent" from a switch: trap 128, issuer LID 0x11, NoticeToggle 1,
+     * NoticeCount 5 */
     uint8_t bytes[64] = {0x81, 0x00, 0x00, 0x02, 0x00, 0x80, 0x00,       0x11,
                          0x80, 0x05, 0x01, 0x02, 0x03, 0x04, [63] = 0x99};
     struct fab_notice n;
