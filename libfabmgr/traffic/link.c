@@ -50,8 +50,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* The packet is sent by `port`. Returns the channel by which it will leave the switch at the other
- * end of this port's link; TRAFFIC_NONE if that switch has no route. */
+/* Returns the channel by which a packet that `port` sends will leave the switch at the other end of
+ * the link; TRAFFIC_NONE if that switch has no route for it. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {

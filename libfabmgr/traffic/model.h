@@ -53,8 +53,8 @@ struct traffic_packet {
     /* flow: the packet's flow; TRAFFIC_NONE if this element of packets[] is free. next: the next
      * packet in the same queue, or the next free element. */
     uint32_t flow, next;
-    /* the channel in whose buffer space the packet is, and whose credits it uses; TRAFFIC_NONE: no
-     * channel */
+    /* the channel by which the packet came, and whose buffer space and credits it occupies;
+     * TRAFFIC_NONE: it occupies none */
     uint32_t from;
     /* the channel by which the packet leaves, or for which it waits */
     uint32_t to;

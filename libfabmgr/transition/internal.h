@@ -19,8 +19,8 @@ enum fab_transition_mode {
      * after its first new entry */
     FAB_TRANSITION_ALONG,
 };
-/* Bits of the members `sls` and `tables` below. In `sls` they say whether hosts may use the old and
- * the new SLs; in `tables`, whether switches may hold the old and the new SL-to-VL tables. */
+/* The bits of the members `sls` and `tables` below. A bit in `sls` permits hosts to use the old (or
+ * new) SLs. A bit in `tables` permits switches to hold the old (or new) SL-to-VL tables. */
 #define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 

@@ -13,11 +13,11 @@
  *     So after a packet has met a new entry, it meets only new entries. If a is old, b may be old
  *     or new. If a is new, b is new.
  *
- * With one VL, this file assumes that packets may start at every switch, because the manager's own
- * packets do. With several VLs, it follows packets from each switch with LID owners, with the SLs
- * of the pair of source switch and destination LID. The state of a packet is its switch, the class
- * of the port through which the packet entered (by the old and by the new SL-to-VL tables), the SL,
- * and whether the packet has met a new entry.
+ * With one VL, this file assumes that packets may start at every switch, because switches send
+ * management packets themselves. With several VLs, it follows packets from each switch with LID
+ * owners, with the SLs of the pair of source switch and destination LID. The state of a packet is
+ * its switch, the class of the port through which the packet entered (by the old and by the new
+ * SL-to-VL tables), the SL, and whether the packet has met a new entry.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -28,8 +28,8 @@ struct check {
     const struct fab_fabric *f;
     uint32_t n;
     struct fab_arena arena;
-    /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, switch and position.
-     * group_at[g]: index in order[] of the first block of group g. */
+    /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, then by switch, then by
+     * position (group of 16 ports). group_at[g]: index in order[] of the first block of group g. */
     uint32_t *order;
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
     /* [n] port mask of each switch for the current MLID */

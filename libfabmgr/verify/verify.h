@@ -23,7 +23,8 @@ struct fab_witness {
     /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or FAB_E_INVAL (an
      * entry names a port without a working link, or a port that does not exist) */
     int kind;
-    /* port ids of source and destination; FAB_NONE if kind is FAB_E_CYCLE */
+    /* port ids of source and destination; FAB_NONE if the witness is a cycle or the limit of a
+     * device */
     uint32_t src, dst;
     uint32_t lid; /* destination LID */
     /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, those of the channels of
@@ -33,10 +34,10 @@ struct fab_witness {
     /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;
      * otherwise NULL */
     uint8_t *vls;
-    /* Only if kind is FAB_E_LIMIT and src is FAB_NONE: the number of VLs or table entries that a
-     * device needs, and the number that it has. ports[0] is a port that needs more data VLs than it
-     * has, or port 0 of a switch whose forwarding table has fewer entries than there are LIDs in
-     * use. */
+    /* Only if kind is FAB_E_LIMIT and src is FAB_NONE (the limit of a device; otherwise FAB_E_LIMIT
+     * means that a path is too long): the number of VLs or table entries that a device needs, and
+     * the number that it has. ports[0] is a port that needs more data VLs than it has, or port 0 of
+     * a switch whose forwarding table has no entry for the highest LID. */
     uint32_t need, have;
 };
 struct fab_verdict {

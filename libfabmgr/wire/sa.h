@@ -262,8 +262,8 @@ struct fab_part {
     uint16_t at;
     /* offset of the part in the record's struct, in bytes */
     uint16_t member;
-    /* true: the part as a whole is one component of the ComponentMask; false: each field of the
-     * part is one */
+    /* true: the whole part is one component of the ComponentMask; false: each field of the part is
+     * one component */
     bool whole;
 };
 struct fab_rec {
