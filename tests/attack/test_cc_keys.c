@@ -26,7 +26,8 @@
 
 struct wire {
     struct transport base;
-    /* After `most` requests, the manager counts as killed; 0: no limit. */
+    /* sends: number of requests sent. most: after this number, the manager counts as killed; 0: no
+     * limit. */
     uint64_t sends, most;
 };
 

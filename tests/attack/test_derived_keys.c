@@ -32,7 +32,7 @@ struct watch {
     uint64_t keys_sent, stop_at;
     /* The loop stops when this number of ports has the new key; 0: it does not stop. */
     uint32_t stop_changed;
-    /* M_Key violations of the first port of each node. */
+    /* [node] M_Key violations that the first port of the node has counted, as of the last check */
     uint16_t seen[PORTS_MOST];
     uint64_t violations;
     struct fab_m_keys current, previous; /* those of the key file, since read_keys */

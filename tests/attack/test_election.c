@@ -92,7 +92,8 @@ static bool get_sminfo(struct lab *lab, const char *node, uint64_t m_key, struct
     return true;
 }
 
-/* Sends a control packet from the node `from`. Returns false if the manager did not answer. */
+/* Sends a control packet from `node` to the manager. from: the SMInfo in the packet. Returns false
+ * if the manager did not answer. */
 static bool send_control(struct lab *lab, const char *node, uint32_t packet, uint64_t m_key,
                          const struct fab_sm_info *from)
 {

@@ -26,7 +26,7 @@
 struct watch {
     struct lab lab;
     char dir[64];
-    /* M_Key violations of the first port of each node. */
+    /* [node] M_Key violations that the first port of the node has counted, as of the last check */
     uint16_t seen[PORTS_MOST];
     uint64_t violations, steps, stop_at;
 };

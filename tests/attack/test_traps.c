@@ -137,7 +137,8 @@ START_TEST(a_host_is_no_switch)
 }
 END_TEST
 
-/* The manager forwards a notice that concerns only its sender after it has read the sender. */
+/* If a notice concerns only its sender, the manager reads an attribute of the sender before it
+ * forwards the notice. */
 START_TEST(a_notice_is_forwarded_if_the_device_answers)
 {
     open_scene(false);

@@ -5,8 +5,8 @@
  *     bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]...
  *
  * The defaults are fat trees of 648 and 11,664 hosts; `bench_repair 64 80` uses 65,536 and 128,000.
- * With -p, measures only stored plans. With -a, measures the failure of each single link (or of a
- * sample, chosen by a fixed seed), and how many of them are repaired in place.
+ * With -p, measures only contingency plans. With -a, measures the failure of each single link (or
+ * of a sample, chosen by a fixed seed), and how many of them are repaired in place.
  *
  * The faults are one link between the lowest ranks, one link between the highest ranks, all links
  * of a top switch, and all links of a switch next to the root of the up/down order. (In a tree,

@@ -69,7 +69,7 @@ static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
     }
 }
 
-/* Sends requests until the window is full or the socket is. */
+/* Sends requests until the window or the socket buffer is full. */
 static void fill(struct run *r, const struct settings *s)
 {
     uint8_t packet[PACKET];
