@@ -135,8 +135,8 @@ struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
 /* Makes the next version of a snapshot, with the same ids and one reference. The caller may change
- * attributes of ports and switches in it before it gives it to readers. Only one thread at a time
- * may make and change versions of a snapshot. Returns OK or NOMEM. */
+ * attributes of ports and switches in the new version, as long as no reader has this version. Only
+ * one thread at a time may make and change versions of a snapshot. Returns OK or NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
 /* Makes a copy of the snapshot with one reference. The copy shares nothing with f, and the caller
  * may also change its nodes. Returns OK or NOMEM. */

@@ -165,7 +165,7 @@ int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_bu
 struct fab_variation {
     /* number of ports of each switch; 0: unchanged; RANGE is returned if a switch has more */
     uint32_t radix;
-    /* adds an aggregation node to each switch without one, at a port after all others */
+    /* each switch without an aggregation node gets one, at an additional port after the last one */
     bool aggregation;
     /* Random ISLs are removed: `missing` of them, and in addition `missing_ppm` parts per million
      * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT is returned if
@@ -175,7 +175,7 @@ struct fab_variation {
     /* permutes the GUIDs of the switches, and likewise the GUIDs of all other nodes */
     bool shuffle_guids;
     uint64_t seed;
-    /* Number of this fabric, 1..255, among several parallel ones (planes); 0: there are no planes.
+    /* Number of this fabric, 1..255, in a set of parallel fabrics (planes); 0: there are no planes.
      * The number changes the GUIDs, the choice of missing links, and the names, as in "p2-leaf-001"
      * (a switch) and "host-0001/p2" (another node). */
     uint32_t plane;

@@ -27,7 +27,7 @@ struct pgft {
     uint32_t first[MAX_LEVELS + 1];
 };
 
-/* Returns the number of ports towards its children that a node of this level has. */
+/* Returns how many ports of a node of this level lead to its children. */
 static uint32_t down(const struct pgft *t, uint32_t level)
 {
     return level > 0 ? t->spec->m[level - 1] * t->spec->p[level - 1] : 0;

@@ -49,7 +49,7 @@ struct fab_mads {
     struct fab_slots slots;
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    /* Number of requests in flight, and how many of them are late. */
+    /* numbers of requests in flight, and of those among them that are late */
     uint32_t in_flight, late_count;
     /* Smoothed round-trip time in us; 0: not known yet. */
     uint64_t round_trip;

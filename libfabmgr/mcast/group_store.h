@@ -12,8 +12,8 @@ struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
  * MLID. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         uint64_t creator, struct fab_mcast_group **ret);
-/* Counts a group that has no creator yet in the quota of a port, which becomes its creator.
- * Returns NOMEM. */
+/* Makes a port the creator of a group that has none yet, and counts the group in the quota of the
+ * port. Returns NOMEM. */
 int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                            uint64_t creator);
 /* Removes a group with all its members. */

@@ -96,8 +96,8 @@ int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                            struct fab_mcast_tree_member *m);
-/* Sets the port of a member in the MFT entry of its switch, or clears it if the member does not
- * receive (`receives`). Returns NOMEM. */
+/* Sets the port of a member in the MFT entry of its switch if the member receives packets
+ * (`receives`), and clears it otherwise. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
 /* Removes switches from the top of the tree as long as the top has one branch from below and no

@@ -28,8 +28,8 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    /* [port_count] membership of each port in the partition whose rules are being applied; the
-     * flag INDEX0 means that its key must get index 0 of the P_Key table */
+    /* [port_count] membership of each port in the partition whose rules are being applied; flag
+     * INDEX0: the key of this partition must get index 0 of the P_Key table */
     uint8_t *member;
     uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
@@ -274,9 +274,9 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* Returns the port whose P_Keys the table of `port` has: `port` itself or, if `port` is a switch
- * port that enforces P_Keys, the endport at the other end of its link. FAB_NONE: `port` needs no
- * table. */
+/* Returns the port from whose P_Keys the table of `port` is made: `port` itself or, if `port` is a
+ * switch port that enforces P_Keys, the endport at the other end of its link. FAB_NONE: `port`
+ * needs no table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;

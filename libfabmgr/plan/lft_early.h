@@ -24,7 +24,8 @@ bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);
  * come up. */
 uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
                                    const uint64_t coming_up[4]);
-/* Finds the ports of a switch whose ISLs come up. Returns whether there are any. */
+/* Sets in ret[] the bits of those ports of a switch whose ISLs come up. Returns true if there is
+ * such a port. */
 bool fab_plan_lft_coming_up(const struct fab_fabric *f, uint32_t sw, uint64_t ret[4]);
 /* Adds the writes that make entries of a switch drop packets before links come up. The switch must
  * not be cut off. Returns OK, or the error that add() returned. */

@@ -180,8 +180,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if the block of the switch at the other end of the link also has this link in its
- * mask. That switch then counts the link, so that it is not counted twice. */
+/* Returns true if the MFT block of the switch at the other end of the link also has this link in
+ * its mask. The link then counts only at that switch, so that it is not counted twice. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;

@@ -45,10 +45,9 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
-/* The values from which the VL tables of one port are computed. They describe the tables that the
- * device is known to hold, because they were written and acknowledged. The values of two ports of a
- * switch determine the SLtoVLMappingTable between these ports. Adapters and routers have one table
- * per port. */
+/* The values from which the VL tables of one port were computed. The device is known to hold these
+ * tables, because it acknowledged their writes. The values of two ports of a switch determine the
+ * SLtoVLMappingTable between these ports. Adapters and routers have one table per port. */
 struct fab_observed_vl_port {
     /* Number of data VLs; 0 if the values of this port are not known. At port 0 of a switch, 0
      * means that the values of all its ports are unknown. */
@@ -89,8 +88,8 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
-/* Returns the first LFT block of a switch that is not known, from block `from` to end - 1; `end` if
- * all of them are known. */
+/* Returns the first unknown LFT block of a switch among the blocks `from` to end - 1; `end`: all of
+ * them are known. */
 uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
                                         uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,

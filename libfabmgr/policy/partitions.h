@@ -17,7 +17,7 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-/* greatest number of multicast groups, because there are as many multicast LIDs */
+/* greatest number of multicast groups; this is the number of multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
 /* the bit of a P_Key that means full membership, IBA 10.9.1 */
@@ -95,7 +95,7 @@ struct fab_partitions {
     /* number of all notes, including the notes that did not fit into note[] */
     size_t notes;
     struct fab_arena arena; /* holds the names */
-    /* [P_Key] index of the partition with this P_Key in partition[], plus 1; 0: there is no such
+    /* [P_Key] 1 + the index in partition[] of the partition with this P_Key; 0: there is no such
      * partition */
     uint16_t by_pkey[FAB_PKEY_FULL];
     int refs; /* private, atomic */

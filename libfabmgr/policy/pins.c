@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of pins. A set has one allocation for its pins, and one for the nodes that wait for an
  * approval. The set finds host names by a 64-bit hash. If two host names had the same hash, the
- * second host would wait for an approval; it would get no access that it should not have. */
+ * second host would wait for an approval. So a collision gives no host more access. */
 #include "libfabmgr/policy/pins.h"
 
 #include <stdlib.h>
