@@ -138,8 +138,8 @@ void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uin
 /* Passes a received MAD to the manager. It is not an answer to a request of the manager. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MAD_SIZE]);
-/* Lets devices repeat their traps until the traps are repressed, for at most a third of a second.
- */
+/* Lets devices repeat their traps until the manager has repressed all of them, for at most a third
+ * of a second. */
 void lab_repeat_traps(struct lab *lab);
 /* The node stops answering. NULL: all nodes answer again. */
 void lab_silence(struct lab *lab, const char *node);

@@ -5,8 +5,8 @@
  *
  *     run_scenarios [-v] [-s SEED] [-n TIMES] [FILE...]
  *
- * -n: runs each scenario this number of times with the seeds from SEED on (default: from the
- * clock); a failure is printed with its seed. -v: prints what happens.
+ * -n: runs each scenario TIMES times, with the seeds SEED, SEED + 1 and so on (default seed: from
+ * the clock); a failure is printed with its seed. -v: prints what happens.
  */
 #include <dirent.h>
 #include <inttypes.h>

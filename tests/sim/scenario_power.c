@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Switches nodes off and on at random times within a spread (option "spread"), as when a rack or a
- * row loses power. The seed decides the order. Without the option, the verbs are those of fabsim's
- * console (cli/sim/faults.h).
+ * row loses power. The seed decides the order. Without the option, the verbs do the same as in the
+ * console of fabsim (cli/sim/faults.h).
  */
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -375,7 +375,7 @@ END_TEST
 
 static unsigned published, bad;
 
-/* Compares the verdict in a view with that of the test, at the moment when the view is published,
+/* Compares the verdict in a view with the verdict of the test as soon as the view is published,
  * because the next round may begin to write at once. A silent switch forwards packets as before, so
  * the test verifies its tables, too. */
 static void compare(void *ctx, const struct event *e)

@@ -22,14 +22,15 @@ struct world {
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
     bool *dead; /* [count] */
-    /* the tables are checked after every single write */
+    /* true: the test checks the tables after every single write */
     bool looked_at;
-    /* every change starts from the baseline, and the test checks that it changes no more entries
-     * than necessary */
+    /* true: every repair starts from the baseline, and the test checks that it changes no more
+     * entries than necessary */
     bool lone;
-    /* the test damages deltas, and checks that the proof detects this */
+    /* true: the test damages deltas, and checks that the proof detects the damage */
     bool spoiled;
-    /* the test computes each plan with all other sets of labels, too, and compares the plans */
+    /* true: the test computes each plan with all other sets of labels, too, and compares the
+     * plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;

@@ -263,8 +263,8 @@ static unsigned lines(const char *text)
 }
 
 /* Checks exports of damaged tables: parts that do not depend on the tables are unchanged, dumps of
- * tables show the damage, and nothing is longer than a line for each pair of endports or each
- * entry. */
+ * tables show the damage, and no export grows by more than a line for each table entry and each
+ * pair of LIDs. */
 static void assert_bounds(const struct fab_fabric *f, const struct fab_target *t, char *const *good,
                           char *const *bad)
 {

@@ -187,7 +187,8 @@ static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port 
         ck_assert_int_eq(fab_fabric_builder_set_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
 }
 
-/* Adds a node with NodeInfo as a discovery receives it by a random port of the node. */
+/* Adds a node. Its NodeInfo names a random port of the node, as if a discovery had reached the node
+ * by this port. */
 static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint32_t id,
                          struct fab_prng *prng)
 {

@@ -2,8 +2,8 @@
 /*
  * Computes the lengths of legal paths a second time, by their definition, for one destination and
  * one switch at a time, and compares them with those of legal_paths.c, on all sets of fabrics. Also
- * checks that switches that are reported to have equal lengths do have them, and that
- * fab_route_legal_descends is correct.
+ * checks fab_route_legal_descends, and whether all switches that are reported to have equal path
+ * lengths really have equal lengths.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/fabric_sets.h"

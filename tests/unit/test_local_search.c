@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables after the local search. They must still pass the proof. No path may be longer, and neither
- * the maximum load of all-to-all nor the worst shift may be greater. The tables must not depend on
- * the order of discovery. Where possible they are better.
+ * Compares the tables after the local search with those before it. The new tables must pass the
+ * proof. No path may become longer, and neither the maximum load of all-to-all traffic nor that of
+ * the worst shift may become greater. The tables must not depend on the order of discovery. Some
+ * fabrics must get better tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast groups: joins and leaves with their component masks and selectors; groups that are
- * created and deleted; and multicast LIDs: none is lost, none is used twice, and groups share them
- * when they run short.
+ * created and deleted; and multicast LIDs: none is lost, none is used twice, and groups share MLIDs
+ * when there are too few.
  */
 #include <string.h>
 

@@ -158,12 +158,12 @@ START_TEST(a_new_name_waits_only_if_it_gains_something)
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\", \"b-*\";\nTwo=0x2: \"a-*\", \"?-1\";\n");
     call(&d, d.host[0], "a-1");
     update(&d);
-    /* the pattern b-* does not match its pinned name */
+    /* the pattern b-* matches the new name, but not the pinned name */
     call(&d, d.host[0], "b-1");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), FAB_PIN_CHANGED);
     ck_assert_str_eq(pinned(&d, 0), "a-1");
-    /* the pattern a-* matched the previous name, too, and ?-1 does not match any more */
+    /* the pattern a-* matches the pinned name, too; the pattern ?-1 matches only the pinned name */
     call(&d, d.host[0], "a-22");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), -1);

@@ -7,7 +7,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* Congestion control settings of a small fabric, whose basis a test may change. */
+/* Congestion control settings of a small fabric. A test may change the figures from which the
+ * settings were computed. */
 struct made {
     struct fab_fabric *fabric;
     struct fab_policy policy;

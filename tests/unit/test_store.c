@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: what is stored can be loaded again, also after restarts, and writers do not wait for
- * data that nobody reads. test_store_harm.c has the failures.
+ * The store: stored data can be loaded again, also after restarts. A store that cannot keep up
+ * drops events, but never leases. test_store_harm.c has the failures.
  */
 #include <sys/resource.h>
 
@@ -51,8 +51,8 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
 }
 END_TEST
 
-/* If a set of leases has a port twice, only one of both leases is stored. The LID of the other one
- * is then not taken away from the port that had it before. */
+/* If a set has two leases for a port, only one of them is stored. The LID of the other lease stays
+ * with the port that had this LID before. */
 START_TEST(a_port_has_one_lease)
 {
     struct store *s = open_store();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations of hosts: they are loaded again by their key, those that were reported as written
- * survive a kill, and an older database gets the tables.
+ * Registrations of hosts. The store loads them again under the same key. Those that it reported as
+ * written survive a kill. A database of an older version gets the tables for registrations.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -215,8 +215,8 @@ START_TEST(spoilt_rows_are_left_out)
 }
 END_TEST
 
-/* A child process registers services and reports which were written. Whenever it is killed, these
- * must be in the database. */
+/* A child process registers services, and writes to the pipe which of them the store reported as
+ * written. Whenever the process is killed, these services must be in the database. */
 static void register_for_ever(int to)
 {
     struct store *s = open_store();
