@@ -127,7 +127,8 @@ struct fab_transition_step {
      * this step drains. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
-     * transition, but may have none from the writes of this step until the next step. */
+     * transition, but may have none between the first write of this step and that of the next
+     * step. */
     uint64_t lost_pairs;
 };
 struct fab_transition {

@@ -210,9 +210,9 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
+#define FAB_PERF_DETAILS 16
 /* The field tables of the attributes whose struct is fab_perf_details, in ascending order of
  * attribute ids. */
-#define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,
  * or a class of subnet management. Returns NULL if there is none. The table for CongestionLog is

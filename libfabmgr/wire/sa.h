@@ -282,8 +282,8 @@ extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab
     fab_wire_link_record, fab_wire_service_record, fab_wire_path_record, fab_wire_mc_member_record,
     fab_wire_guid_info_record, fab_wire_trace_record, fab_wire_multi_path_record;
 extern const struct fab_attr fab_wire_attr_inform_info;
-/* descriptions of all records, in ascending order of their attribute ids */
 #define FAB_RECS 17
+/* descriptions of all records, in ascending order of their attribute ids */
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 /* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
