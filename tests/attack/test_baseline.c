@@ -279,7 +279,7 @@ START_TEST(a_link_between_switches_is_named)
 }
 END_TEST
 
-/* A rogue host shows another GUID each 20 s, for two hours. */
+/* For two hours, a rogue host shows a new GUID every 20 s. */
 START_TEST(a_flapping_rogue_makes_few_events)
 {
     struct lab lab;

@@ -391,7 +391,8 @@ START_TEST(the_kind_of_key_can_change)
 {
     struct watch w;
     open_watch(&w, lab_leaf_spine(6, 3, 4), 1, 0);
-    /* With m_key: NUMBER, the manager sends the same key to all devices, so the rogue knows it. */
+    /* With subnet.m_key: NUMBER, the manager sends the same key to all devices, so the rogue knows
+     * it. */
     w.lab.sent = NULL;
     use(&w, false, 0x1111);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);

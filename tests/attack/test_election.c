@@ -423,8 +423,8 @@ START_TEST(the_m_key_is_sent_to_no_stranger)
     ck_assert_uint_eq(lab.m_key_seen, 0);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-refused"));
     ck_assert_uint_eq(sm_others(lab.sm, &info, 1), 0);
-    /* The other manager sends a request with the M_Key. The next sweep, which needs no request,
-     * then trusts it. */
+    /* The other manager sends a request with the M_Key. The manager trusts it after the next sweep,
+     * which the test need not request. */
     ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
     lab_run_for(&lab, 15);
     ck_assert_uint_eq(lab.m_key_seen, M_KEY);

@@ -297,7 +297,7 @@ END_TEST
 /* ---- floods ---- */
 
 /* For three hours, the link of a host goes up and down every 20 s. The host shows the GUID of the
- * victim, or in turn that of the victim and that of another host. */
+ * victim. */
 START_TEST(a_flapping_duplicate_makes_few_events)
 {
     struct lab lab;

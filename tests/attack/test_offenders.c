@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that act as subnet managers, and the settings in the group `offenders`: the manager
- * disables their switch port, but only if their place is proved. Before offenders.c was written, a
- * refused manager continued with IsSM set until an operator disabled its port.
+ * Hosts act as subnet managers. With the settings in the group `offenders`, the manager disables
+ * the switch port of such a host, but only if the place of the host is proved. Before offenders.c
+ * was written, a refused manager continued with IsSM set until an operator disabled its port.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * The host that answers as a manager is host-0020 (leaf-005/4). Another rogue is host-0013

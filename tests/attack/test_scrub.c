@@ -129,7 +129,7 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
                      FAB_OK);
     info.port_state = info.phys_state = 0;
     info.m_key = M_KEY + 1;
-    /* No lease: when a lease ends, the manager could restore the key. */
+    /* There is no lease, because the manager could restore the key when the lease ends. */
     info.m_key_lease = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);

@@ -316,8 +316,8 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     return count;
 }
 
-/* Lists the neighbours of the root of the up/down order. All other switches go up to the root
- * through them. */
+/* Lists the neighbours of the root of the up/down order. All other switches reach the root through
+ * them. */
 static size_t switches_by_root(const struct world *w, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;

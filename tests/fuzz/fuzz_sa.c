@@ -128,8 +128,8 @@ static void try_rmpp(const uint8_t *data, size_t size)
     rmpp_receiver_fini(&r);
 }
 
-/* What happens to a MAD of an RMPP transfer, as a byte of the input selects: the MAD arrives, is
- * lost, arrives twice, or the next byte replaces a byte of its RMPP header. */
+/* A byte of the input selects what happens to a MAD of an RMPP transfer: the MAD arrives, is lost,
+ * arrives twice, or the next byte replaces a byte of its RMPP header. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;

@@ -141,7 +141,8 @@ static bool *flags(const struct scene *s)
 
 /* ---- incasts --------------------------------------------------------------------------------- */
 
-/* Adds an incast of `size` senders to one endport. When they stop, one of them continues. */
+/* Adds an incast of `size` senders to one endport. One of the senders continues when the others
+ * stop. */
 static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
