@@ -128,7 +128,7 @@ def contingencies_are_the_worst_first():
         assert top["contingencies"] == cases[:3]
         text = succeeds(s.address, "route", "contingency").splitlines()
         assert len(text) == 1 + 14 + 3 and "14 of 14 cases computed so far, 7 plans" in text[-3], text
-        assert re.search(r"\(\d+ %; checking the plans of earlier tables\)", text[-2]), text
+        assert re.search(r"\(100 %; waiting for the background proof\)", text[-2]), text
         assert "at 2000 blocks a second, measured in reroutes" in text[-1], text
         one = json.loads(succeeds(s.address, "route", "contingency", "leaf-001/5", "-o", "json"))
         assert one["lost_endports"] == 0 and one["blocks"] > 0 and one["kind"] == "link"

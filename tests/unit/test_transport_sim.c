@@ -97,7 +97,8 @@ START_TEST(answers_come_later_and_together)
     x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
-    ck_assert_uint_lt(x.batches, 20);
+    ck_assert_uint_lt(x.batches,
+                      30); /* at least 24, because an iteration of the loop delivers 256 */
     rig_close(&x);
 }
 END_TEST
