@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the attributes of simulated devices and prints them. Values that differ from port to port
- * (LID, GUID) are printed apart from the settings, so that ports with equal settings share a
- * paragraph.
+ * (LID, GUID) are printed separately, so that ports with equal settings can share a paragraph.
  */
 #include "tests/sim/golden_devices.h"
 
@@ -385,8 +384,8 @@ static void print_indented(FILE *out, const char *text)
     }
 }
 
-/* Returns the fields of an attribute that changed. Both texts have the same fields in the same
- * order. */
+/* Returns the fields of an attribute that differ between its texts `now` and `before`, with both
+ * values. The two texts have the same fields in the same order. */
 static char *changed_fields(const char *now, const char *before)
 {
     struct text t;

@@ -31,8 +31,8 @@ void golden_items_free(struct golden_items *items);
  * only the fields that changed. Ports with equal text share a paragraph. */
 void golden_items_print(FILE *out, const struct fab_fabric *f, const struct golden_items *now,
                         const struct golden_items *before);
-/* Returns "Name=value" for each field, several on a line. Fields whose names are in skip[] are left
- * out. */
+/* Returns the fields of an attribute as text: "Name=value" for each, several on a line. Fields
+ * whose names are in skip[] are left out. */
 char *golden_fields(const struct fab_attr *attr, const void *value, const char *const *skip);
 
 #endif

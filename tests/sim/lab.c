@@ -50,7 +50,7 @@ static void check_modifier(const struct fab_mad *mad)
         {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
     };
     if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
-        return; /* an answer has the modifier that the requester chose */
+        return; /* in an answer, the requester has chosen the AttributeModifier */
     if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -98,8 +98,8 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     return node;
 }
 
-/* Returns whether the other manager answers a SubnGet(SMInfo) along this path. It answers every
- * one, unless silent_others is set. */
+/* Returns whether the other manager answers a SubnGet(SMInfo) that the manager sends along this
+ * path. It answers all of them, unless silent_others is set. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)
@@ -668,7 +668,7 @@ void lab_assert_good(struct lab *lab)
     struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
     struct fab_view *view = sm_view(lab->sm);
     in.vls =
-        /* The SLs in the path records that hosts get from this view. */
+        /* the SLs that hosts get in path records */
         view != NULL ? &view->target->vls : NULL;
     ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
     fab_view_unref(view);

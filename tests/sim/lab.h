@@ -68,7 +68,7 @@ struct lab {
     uint64_t other_m_key;
     /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
     uint64_t m_key_seen;
-    /* One of `spoil` answers, on average, has a corrupted attribute; 0: none has. */
+    /* The attribute is corrupted in one of this number of answers, on average; 0: in none. */
     uint32_t spoil;
     uint64_t prng; /* for the corruption */
     /* Switch ports with this port number acknowledge partition enforcement, but do not enforce
@@ -76,7 +76,7 @@ struct lab {
     uint8_t unenforcing;
     /* Name of a node that does not answer any request; NULL: all answer. */
     const char *silent;
-    /* Requests of the manager with this attribute ID are lost; 0: none. */
+    /* Requests of the manager with this attribute ID are lost; 0: no request is lost. */
     uint16_t lost;
 };
 
@@ -104,16 +104,17 @@ void lab_run_for(struct lab *lab, double seconds);
 bool lab_is_idle(struct lab *lab);
 /* Returns whether the manager is idle, and would handle a link failure by a local repair. */
 bool lab_is_ready(struct lab *lab);
-/* Runs the loop until the manager has emitted an event of this type after the last call of
- * lab_forget_events. */
+/* Runs the loop until the manager has emitted an event of this type, and returns the event. Events
+ * before the last call of lab_forget_events do not count. Fails the test if there is no such event
+ * within `seconds`. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
 unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);
 
-/* Cause faults, with the traps that follow. The link is named by one end: node description and
- * port. */
+/* Take a link down, or up again. The devices send traps about this. The link is named by one of its
+ * ports: the NodeDescription of the node, and the port number. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
 /* Exchanges the cables at two ports. No trap reports this. */
@@ -127,8 +128,8 @@ void lab_end_other(struct lab *lab);
 bool lab_is_standby(struct lab *lab);
 uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
 
-/* Returns, in a fabric of lab_leaf_spine, the directed route from a host of another leaf to the
- * manager, over the first spine. */
+/* Returns the directed route from a host to the manager, over the first spine. The fabric must be
+ * one of lab_leaf_spine, and the host at another leaf than the manager. */
 struct fab_path lab_path_from(struct lab *lab, const char *host);
 /* Returns the node at the end of a directed route of the manager; FAB_NONE: there is no link. */
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path);
@@ -149,8 +150,8 @@ uint64_t lab_node_guid(struct lab *lab, const char *name);
 /* Checks the devices: every link that is up is Active at both ends, every endport has a LID that no
  * other has, and fab_verify proves the tables. The node lab->silent and its links are left out. */
 void lab_assert_good(struct lab *lab);
-/* In a copy of the fabric, sets down all links that are not Active at both ends, because they carry
- * no data. */
+/* In a copy of the fabric, takes all links down that are not Active at both ends, because such
+ * links carry no data. */
 void lab_take_inactive_down(struct fab_fabric *f);
 /* Verifies the tables in the devices by fab_verify. tables: other tables to verify instead, as
  * lab_tables returned them; or NULL. */
@@ -160,13 +161,13 @@ void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
 struct fab_fabric *lab_devices(struct lab *lab);
 /* Reads the LIDs of the endports and switches of lab_devices from the devices. */
 void lab_read_lids(const struct fab_fabric *f, struct fab_lids *ret);
-/* Reads the LFTs of the devices, up to the LID `top`. */
+/* Reads the LFTs of the devices: the entries of LIDs 0 to `top`. */
 void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, struct fab_lft *ret);
 /* Returns the LFTs of all devices in one malloc'd block, to compare them later. *ret_len: its
  * length in bytes. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
-/* Fails the test unless the LFTs of the devices are equal to before[] (same: true), or differ from
- * it (false). */
+/* Fails the test unless the LFTs of the devices are equal to before[], which lab_tables returned.
+ * same: false: fails the test if they are equal. */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);

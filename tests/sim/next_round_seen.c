@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks whether the table of tests/unit/next_round_table.h has every combination of facts from
- * which the manager chose a round. run_scenarios is linked with --wrap=sm_next_round, so that each
- * choice calls this file.
+ * Checks whether the table of tests/unit/next_round_table.h has a row for every state (struct
+ * sm_facts) from which the manager chose its next round. run_scenarios is linked with
+ * --wrap=sm_next_round, so that each choice calls this file.
  */
 #include "tests/sim/next_round_seen.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Returns false, and prints a line on stdout, if the manager chose a round by facts that the table
- * does not have. */
+/* Returns false, and prints lines on stdout, if the manager chose a round in a state for which the
+ * table has no row. */
 bool next_rounds_in_table(void);
 
 #endif

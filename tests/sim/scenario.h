@@ -60,7 +60,7 @@ struct scenario_run_config {
     bool verbose;       /* events to stdout */
     const char *folder; /* of fabric files */
     FILE *summary;      /* gets the summary (stage_summary.c); NULL: none */
-    /* The text of which the digest is made is written to this file; NULL: it is not written. */
+    /* This file gets the text whose hash is `digest`; NULL: the text is not written. */
     FILE *trace;
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
@@ -76,9 +76,9 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is still
- * false, and must be checked again a little later. why[]: gets the present state that contradicts
- * the expectation, or what went wrong. */
+/* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
+ * yet; the caller then tries it again a little later. why[]: gets what is different from the
+ * expectation, or what went wrong. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {
@@ -86,7 +86,7 @@ struct scenario_verb {
     unsigned words_least, words_most;
     /* Names of the options that this verb of the language takes, each followed by a blank. */
     const char *options;
-    /* the verb prepares the scenario before time begins, and is written without "at" */
+    /* true: the verb prepares the scenario before its time begins, and is written without "at" */
     bool setup;
     scenario_act *act;
 };

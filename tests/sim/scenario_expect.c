@@ -124,7 +124,8 @@ static bool named(const struct scenario_line *line, const char *a, const char *b
     return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
 }
 
-/* Reads "isolated PLACE|nobody": routes avoid the link. */
+/* Reads "isolated PLACE|nobody". The condition holds if this link is isolated and not
+ * reinstated. */
 CONDITION(has_isolated)
 {
     struct sm_isolation list[64];
@@ -170,7 +171,8 @@ CONDITION(has_tables)
     return false;
 }
 
-/* Compares a number of the manager with the limit in the line ("least" or "most", and a number). */
+/* Compares `is`, a number of the manager, with the limit in the line: "least" or "most", and a
+ * number. */
 static bool compare(const struct scenario_line *line, unsigned at, uint64_t is, char why[512])
 {
     uint64_t bound = strtoull(word(line, at + 1), NULL, 0);

@@ -35,7 +35,7 @@ static char *summary_of(const struct scenario *s, const struct scenario_run_conf
     return text;
 }
 
-/* Returns the offset of the end of the first `count` statements in a summary. */
+/* Returns the offset in the summary at which its first `count` statements end. */
 static size_t end_of(const char *text, unsigned count)
 {
     const char *at = text;
@@ -48,7 +48,8 @@ static size_t end_of(const char *text, unsigned count)
     return (size_t)(at - text);
 }
 
-/* Returns the number of statements at the beginning of both summaries that are equal. */
+/* Counts the statements at the beginning of two summaries until the first statement that
+ * differs. */
 static unsigned common(const char *text, const char *other)
 {
     unsigned count = 0;
@@ -72,7 +73,7 @@ static char *cut(const char *text, unsigned count)
 }
 
 /* Runs the scenario with other seeds. Returns how many statements at its beginning have the same
- * summary with each seed. */
+ * summary with all seeds. */
 static unsigned find_fixed(const struct scenario *s, const struct scenario_run_config *config,
                            const char *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Switches nodes off and on at random times within a spread (option "spread"), as when a rack or a
- * row loses power. The seed decides the order. Without the option, the verbs do the same as in the
- * console of fabsim (cli/sim/faults.h).
+ * Switches nodes off and on at random times within a period (option "spread"), as when a rack or a
+ * row loses power. The seed decides the order. Without the option, the verbs "off" and "on" do the
+ * same as in the console of fabsim (cli/sim/faults.h).
  */
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -52,7 +52,8 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    /* A word that fills the buffer is too long, and is the name of nothing. */
+    /* A longer word than the buffer is replaced. The caller will not find the replacement among the
+     * names. */
     if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));
     else

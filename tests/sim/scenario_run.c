@@ -77,8 +77,8 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* Returns whether the MAD is ClassPortInfo (IBA 13.4.8.1) of performance management, and says that
- * PortCountersExtended has error counters. */
+/* Returns whether the MAD is a ClassPortInfo (IBA 13.4.8.1) of performance management. Its
+ * capability masks say whether the device has PortCountersExtended, and error counters there. */
 static bool tells_of_more(const struct transport_mad *mad)
 {
     return mad->qp == 1 && mad->bytes[1] == FAB_CLASS_PERF && mad->bytes[16] == 0 &&

@@ -209,8 +209,8 @@ VERB(do_engine)
 
 /* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
 
-/* Sets *ret_lost to whether the manager can no longer manage the node after this line. Verbs that
- * do not affect this leave *ret_lost unchanged. */
+/* Sets *ret_lost to whether the manager cannot manage the node after this line of the scenario.
+ * Verbs that change nothing in this respect leave *ret_lost unchanged. */
 static void judge_lost(const struct stage *s, const struct scenario_line *line, bool *ret_lost)
 {
     const char *verb = line->verb->name;

@@ -58,15 +58,15 @@ struct stage {
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_timeouts, marked_generation;
-    /* Number of SubnSets of LFT blocks (blocks), and of all attributes (writes), that the manager
-     * has sent since the last verb "mark". */
+    /* Number of SubnSets that the manager has sent since the last verb "mark": those of LFT blocks
+     * (blocks), and those of all attributes (writes). */
     uint64_t blocks, writes;
     /* Nodes that lose power one after the other. */
     struct stage_outage *outages;
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
-    /* Number of replies of the manager to requests of hosts since the last verb "mark", and of
-     * those with an error status. */
+    /* Number of replies of the manager to requests of hosts since the last verb "mark" (answers),
+     * and how many of them had an error status (refusals). */
     unsigned answers, refusals;
 };
 
@@ -76,8 +76,8 @@ void stage_manager_goes(struct stage *s);
 uint64_t stage_now(const struct stage *s); /* time since the scenario began */
 void stage_mark(struct stage *s);
 
-/* Functions of stage_summary.c, which writes what happened after each statement. The functions do
- * nothing if no summary is wanted. */
+/* Functions of stage_summary.c. It writes what happened after each statement of the scenario. The
+ * functions do nothing if no summary is wanted. */
 struct stage_summary *stage_summary_new(FILE *out);
 void stage_summary_free(struct stage_summary *y);
 void stage_summary_event(struct stage_summary *y, const struct event *e);
@@ -92,12 +92,13 @@ int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t 
 int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 void stage_outages_free(struct stage *s);
 
-/* Functions of stage_judge.c, which verify what the devices hold, by the simulated cabling. They
- * leave out the nodes that the manager cannot reach or that do not answer. */
+/* Functions of stage_judge.c. They verify the state of the devices by the simulated cabling,
+ * without the nodes that the manager cannot reach and those that do not answer. stage_active and
+ * stage_good return false if the state is wrong; why[] gets the reason. */
 struct fab_vls;
-/* Reads the VL tables of the devices, by ids of f, and takes the SLs from the manager
- * (stage_lanes.c). An empty *ret means a single VL. Returns false if the tables in the devices
- * differ from those of the manager; why: gets the difference. */
+/* Reads the VL tables of the devices. *ret gets their values and the SLs of the manager, by the ids
+ * of f (stage_lanes.c). *ret stays unchanged if the manager uses one VL only. Returns false if a VL
+ * table of a device is not that of the manager; why[] gets the difference. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);

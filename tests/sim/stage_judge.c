@@ -36,7 +36,8 @@ static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
     return port != FAB_NONE ? fab_fabric_port(f, port)->node : 0;
 }
 
-/* Removes the nodes that cannot be managed, and the nodes that cannot be reached without them. */
+/* Removes the nodes that cannot be managed, and the nodes that can be reached only through them.
+ * Returns false if memory runs out. */
 static bool keep_island(struct stage *s, struct fab_fabric *f)
 {
     uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue)), head = 0, tail = 0;

@@ -11,8 +11,8 @@
 #include "libfabmgr/target/target.h"
 #include "tests/sim/stage.h"
 
-/* Returns the id in the view of a node of the cabling; FAB_NONE: the view does not have the node.
- */
+/* node: id in f, the fabric as it is cabled. Returns the id of this node in the view; FAB_NONE: the
+ * view does not have the node. */
 static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);

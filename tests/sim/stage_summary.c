@@ -169,8 +169,8 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
     return 0;
 }
 
-/* Prints a line for each kind of round that ran, with the number of rounds. The line then names
- * only the phases that ran more or less often than the phase before them. */
+/* Prints a line for each kind of round that ran, with the number of its rounds. Most phases run as
+ * often as the phase before them. The line names only the other phases, each with its count. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];
@@ -198,7 +198,7 @@ static void print_phases(struct stage_summary *y, const struct sm *sm)
     y->phase_count = count;
 }
 
-/* Prints a counter of the manager if it is not what it was at the last statement. */
+/* Prints a counter of the manager if it has changed since the last statement. */
 static void print_change(struct stage_summary *y, const char *name, uint64_t before, uint64_t now)
 {
     if (now != before)

@@ -27,7 +27,7 @@ struct wire {
     uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
     uint32_t sent[LIDS];  /* all requests, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost */
-    /* Of the requests to lost_lid, only Sets are lost; Gets are answered. */
+    /* True: only Sets to lost_lid are lost, and Gets are answered. */
     bool sets_only;
     uint64_t waiting, most_waiting;
     uint16_t lid; /* the logs of this LID are corrupted */
@@ -187,8 +187,9 @@ START_TEST(logs_are_read_evenly_and_counted_once)
 }
 END_TEST
 
-/* Checks that the manager asked the device at least `least` and at most `most` times, while it read
- * the logs of all other devices ten times. */
+/* One device gives no correct answer to requests for its congestion log; `trick` is the kind of the
+ * fault. Checks that the manager requested this log at least `least` and at most `most` times.
+ * Meanwhile, it read the logs of the other devices more than ten times. */
 static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 {
     begin(trick, 3);
@@ -317,7 +318,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
                               table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
                           want->table.entry[i]);
     }
-    /* This table is longer than one block of the attribute. */
+    /* the test has a table of more than one CongestionControlTable block */
     ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK);
 }
 
@@ -328,7 +329,8 @@ static bool none_is_pending(struct lab *l)
     return s.generation > 0 && s.devices[CC_PROGRAMMED] > 0 && s.devices[CC_PENDING] == 0;
 }
 
-/* Switches of 36 ports need two blocks. A port without a link gets no setting. */
+/* Leaves have 36 ports, so their settings take two blocks of 32 ports each. A port without a link
+ * gets no setting. */
 START_TEST(devices_hold_what_was_computed)
 {
     const struct fab_congestion *all;
@@ -362,7 +364,8 @@ START_TEST(what_somebody_else_set_is_found)
                                  .tid = 9,
                                  .attr_id = FAB_CC_CA_SETTING};
     const struct fab_cc_ca_setting theirs = {.control_map = 0xffff};
-    /* The manager has read the devices again, and found no difference. */
+    /* In this time, the manager reads the settings of all devices again, and finds no
+     * difference. */
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().writes, writes);
     ck_assert_uint_eq(status().changed, 0);
@@ -462,8 +465,9 @@ static bool is_given_up(struct lab *l)
            troubled[0].tries == 3;
 }
 
-/* Starts congestion control while one host does not answer. Returns the number of requests that
- * this host got until the manager gave it up. *ret_lid: the LID of the host. */
+/* Starts congestion control while one host does not answer (sets_only: does not answer Sets).
+ * Returns the number of requests that this host got until the manager gave it up. *ret_lid: the LID
+ * of the host. */
 static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
 {
     begin(HONEST, 0);
@@ -500,8 +504,8 @@ START_TEST(a_reload_tries_a_silent_device_again)
 }
 END_TEST
 
-/* When the computed settings change, here because one host is missing, the manager tries a device
- * three times again. */
+/* The manager gives up a device that does not answer. When the computed settings change, it tries
+ * this device again, as often as before. */
 START_TEST(new_settings_are_tried_as_often_as_the_first)
 {
     uint16_t lid;

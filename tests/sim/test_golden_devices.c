@@ -218,7 +218,8 @@ static void print_kinds(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Prints a text field of an event, unless the message contains the same text. */
+/* Prints a text field of an event; prints "as above" if the message of the event contains the
+ * text. */
 static void print_text(const char *text, const char *message)
 {
     if (text[0] != '\0' && strstr(message, text) != NULL)

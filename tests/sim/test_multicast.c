@@ -308,8 +308,8 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
     }
 }
 
-/* Sets part[] for each switch: two switches get the same number if cables that are not pulled
- * connect them, directly or over other switches. */
+/* Sets part[] for each switch: two switches get the same number if a path of links that are up
+ * connects them. */
 static void find_parts(const struct world *w, uint32_t *part)
 {
     bool more = true;
@@ -364,8 +364,8 @@ static void judge(struct world *w)
     free(part);
 }
 
-/* Checks that each group still has its MLID, that each used MLID belongs to a group, and that the
- * MFT entries of unused MLIDs are empty. */
+/* Checks that there are as many MLIDs in use as groups, and that the MFT entries of unused MLIDs
+ * are empty. */
 static void judge_lids(const struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -574,8 +574,8 @@ static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint
     return true;
 }
 
-/* The MFTs that switches hold are verified together with the unicast tables, and each changed bit
- * is found. */
+/* The manager verifies the MFTs that switches hold together with the unicast tables. The
+ * verification finds each bit that the test changes. */
 START_TEST(tables_in_switches_are_verified)
 {
     struct lab lab;
@@ -609,7 +609,7 @@ START_TEST(tables_in_switches_are_verified)
 }
 END_TEST
 
-/* Checks that the 25 hosts get all packets, and that no packets can deadlock. */
+/* Checks that the multicast packets reach all 25 hosts, and that no packets can deadlock. */
 static void assert_free(struct lab *lab)
 {
     struct fab_multicast_verdict v = verified(lab);
@@ -622,8 +622,9 @@ static void assert_free(struct lab *lab)
     fab_verify_multicast_fini(&v);
 }
 
-/* On a torus, trees of shortest paths and the unicast routes have a joint cycle. The manager uses a
- * spanning tree without one, from the first write on and after faults. */
+/* On a torus, multicast trees of shortest paths together with the unicast routes have a cycle of
+ * channel dependencies. So the manager uses a spanning tree that causes no cycle, at the first
+ * write and after faults. */
 START_TEST(no_deadlock_on_a_torus)
 {
     struct lab lab;
@@ -793,8 +794,8 @@ static void count_asked(struct lab *lab, const struct fab_mad *head, uint16_t dl
     asked += head->attr_id == FAB_ATTR_MFT && lab_end_of(lab, &head->path) == unresponsive;
 }
 
-/* The scrub reads the tables that switches are known to hold. It leaves a switch alone whose
- * table could not be written, until the manager asks that switch again. */
+/* The scrub reads the tables of switches. If a switch did not answer the write of a table, the
+ * scrub leaves this switch alone until the manager writes to it again. */
 START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
 {
     struct lab lab;
@@ -813,7 +814,7 @@ START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
     ck_assert_uint_ge(lab.gets_mft, 9);
     lab.lost = FAB_ATTR_MFT;
     join_in_lab(&lab, "host-0002", 1);
-    /* Up to now, the manager has asked the switch after 0, 1, 3, 7, 15 and 31 s. */
+    /* at the end of this time, the manager has asked the switch after 0, 1, 3, 7, 15 and 31 s */
     lab_run_for(&lab, 35);
     sm_get_multicast(lab.sm, &status);
     ck_assert_uint_eq(status.unresponsive, 1);

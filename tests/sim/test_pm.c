@@ -14,7 +14,7 @@
 #include "tests/sim/lab.h"
 
 #define SENT_MOST 8192
-/* The performance manager may read up to this many ports before they are due. */
+/* The performance manager may read up to this many ports before their time (assert_schedule). */
 #define EARLY 16
 
 struct sent {
@@ -31,7 +31,7 @@ static struct {
     unsigned count;
 } t;
 
-/* ---- the manager between the test and its devices -------------------------------------------- */
+/* ---- the transport between the performance manager and the devices --------------------------- */
 
 static int on_send(struct transport *base, const struct transport_mad *mad)
 {
@@ -131,10 +131,10 @@ static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_
     return found;
 }
 
-/* Checks the schedule. A pass takes one interval, and reads each linked port once, by its LID. The
- * time of a port in the interval is proportional to its id. 16 ports may be read before their time,
- * because the performance manager wakes up only when this number of ports is due (but at least once
- * a second). */
+/* Checks at which times the performance manager reads the ports. A pass takes one interval, and
+ * reads each linked port once, by its LID. In the interval, the time of a port is proportional to
+ * its id. The performance manager wakes up whenever 16 ports are due, and at least once a second.
+ * So it may read 16 ports before their time. */
 static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool narrow)
 {
     const uint64_t interval = interval_s * UINT64_C(1000000);

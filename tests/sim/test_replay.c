@@ -188,16 +188,17 @@ struct outcome {
     char story[STORY_ROOM];
 };
 
-/* Replays a recording, with a given policy or with that of the recorded run. The loop in virtual
- * time must be freed before this thread uses another loop. */
+/* Replays a recording with the policy of the recorded run, except for the LMC. quiet: the manager
+ * makes no periodic sweeps. The loop in virtual time must be freed before this thread uses another
+ * loop. */
 static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, struct outcome *ret)
 {
     struct rig *x = malloc(sizeof(*x));
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    /* The times in a damaged recording can be far in the future, so there are no periodic sweeps
-     * until then. */
+    /* The recording is damaged, and its times can be far in the future. Periodic sweeps until then
+     * would take too long. */
     if (quiet)
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,

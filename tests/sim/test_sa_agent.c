@@ -40,9 +40,9 @@ struct scene {
     unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
-    /* Number of sends that the transport refuses because it is busy. */
+    /* The transport refuses this number of further sends, because it is busy. */
     unsigned refuse;
-    /* LID of a host whose answers are only counted. */
+    /* LID of a host whose answers are counted, but not stored; 0: none. */
     uint16_t flooder;
     unsigned told_busy, told_else;
 };
@@ -292,8 +292,8 @@ START_TEST(some_are_not_answered)
 }
 END_TEST
 
-/* One host sends as many requests as it can. Another host is still answered, and the first host
- * gets BUSY. */
+/* One host sends as many requests as it can, and gets BUSY for most of them. Another host is still
+ * answered. */
 START_TEST(hosts_take_turns)
 {
     open_scene(&scene, true);
@@ -311,23 +311,23 @@ START_TEST(hosts_take_turns)
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    /* The agent answered this host in its turn, although another host had sent many requests
-     * before. */
+    /* The agent answered the single request of the modest host in turn, although the other host had
+     * sent its 40 requests before. */
     ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;
         tables += scene.askers[scene.finished[i]].status == 0;
-        /* The other host got at most one of its eight tables before this host got its answer. */
+        /* The other host got at most one of its eight tables before the modest host got its
+         * table. */
         ck_assert_uint_le(tables, 1);
     }
     close_scene(&scene);
 }
 END_TEST
 
-/* One host sends 2,000 requests, each of which takes the agent long. In between, 20 other requests
- * come from hosts that send one request each. They are answered before the flooding host gets more
- * than its share. */
+/* One host sends 2,000 requests, each of which takes the agent long. In between, 20 other hosts
+ * send one request each. They are answered before the flooding host gets more than its share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -60,9 +60,9 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     return fab_base_get_be16(answer + 4);
 }
 
-/* Sends a Set or Delete for the first block of alias GUIDs. places: bitset of the indexes in this
- * block. guid[] has the requested GUIDs, and gets the GUIDs in the answer. Returns the status of
- * the answer. */
+/* Sends a Set or Delete for the first block of alias GUIDs of the port with this LID. places:
+ * bitset of the indexes that the request is about. guid[] has the requested GUIDs, and gets the
+ * GUIDs in the answer. Returns the status of the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {

@@ -315,8 +315,8 @@ static uint16_t subscribe_to(unsigned host, uint16_t from, uint16_t to)
     return inform(host_lid(host), 0, &info);
 }
 
-/* Subscriptions to a range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0 means one LID. If there are
- * partitions, the subscriber must share one with every port of the range. */
+/* Subscriptions to a range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0 means that the range is one LID.
+ * With partitions, the subscriber must share a partition with every port of the range. */
 START_TEST(ranges_of_lids_are_checked)
 {
     open_scene(false);
@@ -327,7 +327,7 @@ START_TEST(ranges_of_lids_are_checked)
         of[host] = host_lid(host);
     ck_assert_uint_eq(of[2], of[1] + 1); /* the following steps assume this order */
     ck_assert_uint_eq(subscribe_to(1, top, 0), 0);
-    /* the end of the range is limited to the highest LID */
+    /* accepted, because LIDs above the highest assigned one (top) are ignored */
     ck_assert_uint_eq(subscribe_to(1, top, 0xbfff), 0);
     ck_assert_uint_eq(subscribe_to(1, (uint16_t)(top + 1), 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, 1, top), 0);
@@ -336,14 +336,14 @@ START_TEST(ranges_of_lids_are_checked)
     ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* blue as well */
-    /* the manager is a full member of all partitions */
+    /* accepted, because host 0 is the manager, a full member of all partitions */
     ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
                       FAB_SA_REQ_INVALID); /* the last LID of the range */
     ck_assert_uint_eq(subscribe_to(1, of[2], of[4]), FAB_SA_REQ_INVALID); /* the first */
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
-    /* a subscription to all ports about which the host may receive reports */
+    /* LIDRangeBegin 0xffff means all ports about which the host may receive reports */
     ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);
     close_scene();
 }

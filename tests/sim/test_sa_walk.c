@@ -38,8 +38,8 @@ struct walk {
     uint16_t *lid;              /* [ports] */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
-    /* The VL that a switch selects. First index: first_vl[node] + input port * number of ports +
-     * output port. Second index: the SL. */
+    /* The VL that a switch selects for a packet. The first index is first_vl[node] + input port *
+     * number of ports + output port, the second index is the SL. */
     uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
@@ -316,7 +316,7 @@ static void check_no_circle(void)
             }
     }
     for (uint32_t i = 0; i < channels; i++)
-        /* a channel (port i / 16, VL i % 16) that is left is part of a cycle or leads to one */
+        /* a channel that is left (VL i % 16 of port i / 16) is part of a cycle or leads to one */
         must(!there[i]);
     free(there);
     free(waits);

@@ -201,7 +201,7 @@ START_TEST(time_jumps)
     x.timers[1] = loop_timer_new(x.loop, ring_b, &x);
     x.timers[2] = loop_timer_new(x.loop, ring_c, &x);
     loop_timer_set(x.timers[1], 7000000);
-    /* The timer set before `a` fires before it. */
+    /* timers[1] was set before timers[0], so it fires first, although both have the same time */
     loop_timer_set(x.timers[1], 5000000);
     loop_timer_set(x.timers[0], 5000000);
     loop_timer_set(x.timers[2], 1000000);

@@ -328,7 +328,7 @@ START_TEST(bears_answers_that_are_nonsense)
         lab_run_for(&lab, 0.15);
         struct sm_status status;
         sm_get_status(lab.sm, &status);
-        /* a bring-up without faults needs 373 MADs */
+        /* a bring-up without faults needs 373 MADs; 20 times this number is the limit */
         ck_assert_uint_le(status.smps_sent, 20 * 373);
         lab.spoil = 0;
         (void)sm_sweep(lab.sm, NULL, NULL);
@@ -444,8 +444,8 @@ START_TEST(takes_a_new_policy)
 END_TEST
 
 /* The manager lends its model to a worker task, which then owns the model. In the first run, the
- * lent model is freed, as a task does that ends after the manager. In the second run, the model is
- * given back. */
+ * manager ends before the task, and the task frees the lent model. In the second run, the task
+ * gives the model back. */
 START_TEST(a_lent_model_has_one_owner)
 {
     for (int given_back = 0; given_back < 2; given_back++) {

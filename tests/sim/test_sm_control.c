@@ -53,7 +53,8 @@ START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 }
 END_TEST
 
-/* In a LID-routed trap, these bytes are reserved, and stay unchanged in the answer. */
+/* In a LID-routed trap, the bytes of DrSLID and DrDLID are reserved, and stay unchanged in the
+ * answer. */
 START_TEST(a_trap_by_lid_is_repressed)
 {
     struct lab lab;

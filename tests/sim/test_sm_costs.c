@@ -36,8 +36,8 @@ static struct size begin(struct lab *lab, int number)
     lab_open_virtual(lab, lab_leaf_spine(z.leaves, z.spines, z.hosts), state);
     lab_stop(lab);
     lab->config.sweep.light_interval_s = 10;
-    /* The scrub is off, because it reads all the time; tests/attack/test_scrub.c counts its MADs.
-     */
+    /* The scrub is off, because it sends MADs all the time. tests/attack/test_scrub.c counts
+     * them. */
     lab->config.sweep.scrub_interval_s = 0;
     lab_begin(lab, state);
     sm_start(lab->sm);
@@ -90,8 +90,9 @@ static uint64_t heavy(struct size z)
     return 3 * hosts + 3 * (uint64_t)switches(z) + ports + isls - (switches(z) - 1);
 }
 
-/* Returns the number of additional NodeInfo requests: before the first answer of a new switch
- * arrives, the sweep finds the switch over several links, and asks over each. */
+/* Returns the maximum number of additional NodeInfo requests of a sweep. A sweep can find a new
+ * switch over several links before the switch has answered the first request. It then sends a
+ * request over each of these links. */
 static uint64_t at_once(struct size z)
 {
     return (uint64_t)z.leaves * z.spines / 8;
@@ -103,8 +104,9 @@ static uint64_t blocks(struct size z)
     return switches(z) * (lids / 64 + 1);
 }
 
-/* A bring-up writes every port twice: its settings, and then its state Active. Exceptions are the
- * port of the manager and port 0 of switches, which have no link state to be changed. */
+/* A bring-up writes each setting once. A port with a link is therefore written twice: first its
+ * settings, and later its state Active. Port 0 of a switch has no link state, and is written
+ * once. */
 START_TEST(a_bring_up_writes_each_thing_once)
 {
     struct lab lab;
@@ -208,10 +210,10 @@ END_TEST
 
 /* ---- repairs ---- */
 
-/* Returns the cost of a fault until the manager is idle, including the sweep that checks the
- * repair. A repair must never read the whole fabric, and no block may be written twice. When the
- * link comes back, some blocks are written twice, because the writes are made in steps in which no
- * mixture of old and new tables has a cycle. */
+/* A link fails or comes back. Returns the cost until the manager is idle, including the sweep that
+ * checks the repair. After a failure, the manager must not read the whole fabric, and must write no
+ * block twice. When the link comes back, it writes some blocks twice, because the writes are made
+ * in steps in which no mixture of old and new tables has a cycle. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);
@@ -244,8 +246,8 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    /* leaf-001 is the root of the labels; the detours of spines to this leaf are removed in two
-     * writes, so each spine may be written once more */
+    /* leaf-001 is the root of the up/down order. The return of its link removes detours of the
+     * spines in two writes, so each spine may be written once more. */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
     /* Each of the two ports is written twice: its settings, and its state Active. */
     ck_assert_uint_eq(c.port_sets, 4);

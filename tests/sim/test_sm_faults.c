@@ -108,8 +108,8 @@ START_TEST(mends_tables_in_place)
         /* writes are LID routed, except to switches whose route used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
-        /* the repair costs a port probe at one or both ends of the link, a read of another
-         * neighbour of each end, and the writes, but no sweep */
+        /* The limit: a probe of all 36 ports at both ends of the link, one read of another
+         * neighbour of each end, and the writes. A sweep would take more. */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
@@ -125,9 +125,9 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
-/* A root switch fails. If the local repair leaves some switches without routes to each other, an
- * engine computes new tables. The status then still shows the local repair as the last reroute, and
- * the record of the engine's reroute names it. */
+/* A link between a leaf and a spine fails. If the local repair leaves some switches without routes
+ * to each other, an engine computes new tables (a refinement). The status still shows the local
+ * repair as the last reroute. The record of the refinement names the repair as its cause. */
 START_TEST(a_follow_up_has_its_own_record)
 {
     struct lab lab;
@@ -179,7 +179,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
         ck_assert_int_eq(strstr(e->message, "by a contingency plan") != NULL, megabytes > 0);
-        /* The present plans are those for the state before the fault. */
+        /* all plans that the manager still has are for the fabric before the fault */
         sm_get_contingencies(lab.sm, &c);
         ck_assert(c.all == NULL || c.current == 0);
         lab_assert_good(&lab);
@@ -536,9 +536,9 @@ START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
 }
 END_TEST
 
-/* At the same moment, the neighbours of the failed switch lose three other links: two to spines and
- * one to a host. The traps of the spines are lost, so the sweep that checks the repair finds
- * them. */
+/* A spine fails. At the same moment, three leaves lose another link: two of these links lead to
+ * other spines, one to a host. The traps of the spines are lost. The sweep that checks the repair
+ * finds the three links. */
 START_TEST(finds_what_else_failed_with_a_switch)
 {
     struct lab lab;

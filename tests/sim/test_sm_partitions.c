@@ -116,8 +116,9 @@ START_TEST(many_full_tables_are_counted)
 }
 END_TEST
 
-/* A switch acknowledges enforcement at a port, but does not enforce. The manager reports it once,
- * whichever port it is, also the last one. Ports between switches need not enforce. */
+/* A port of a switch acknowledges partition enforcement, but does not enforce. The manager reports
+ * the switches with such a port once, for any port number. Ports between switches need not
+ * enforce. */
 START_TEST(switches_that_do_not_enforce_are_told_of)
 {
     static const struct {

@@ -30,10 +30,11 @@ struct judge {
     struct flight flight[WRITES];
     unsigned flights;
     bool on; /* false: the writes are not judged */
-    /* True: during the round, at most allowed + announced pairs of endports may be without a
-     * path. */
+    /* True: during the round, at most `allowed` + `announced` pairs of endports may be without a
+     * path. False: there is no limit. */
     bool lossless;
-    /* How many pairs without a path the event paths-paused of this round announced. */
+    /* Number of pairs that are without a path for some time in this round, as the event
+     * paths-paused announced it. */
     uint64_t announced;
     /* Number of events that the manager had emitted before the writes of the round. */
     unsigned events;
@@ -238,8 +239,8 @@ START_TEST(a_link_comes_back_without_a_sweep)
     ck_assert_uint_eq(last.links_gained, 1);
     ck_assert_uint_eq(last.links_lost, 0);
     ck_assert_uint_gt(last.blocks, 0);
-    /* Limits of the counts: two probes, four requests to verify the link, four writes of port
-     * states, and the LFT blocks. */
+    /* The limit: probes of the 18 ports of the spine and of the 12 ports of the leaf, four requests
+     * to verify the link, four writes of port states, and the LFT blocks. */
     ck_assert_uint_le(e->smps_sent - sent, 18 + 12 + 4 + 4 + last.blocks);
     ck_assert_uint_eq(j.port_writes, 4);
     ck_assert_str_eq(lab_await(&lab, 1, "link-up")->subject, "leaf-003/8");
@@ -298,8 +299,9 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_str_eq(last.cause, "light sweep");
         ck_assert_uint_eq(up ? last.links_gained : last.links_lost, 1);
-        /* a light sweep, two probes, and either a read of another neighbour of each end or, to
-         * bring the link up, four reads and four writes */
+        /* The limit: a light sweep (24 switches), probes of 18 ports of the spine and of 12 ports
+         * of the leaf, and the LFT blocks. In addition, four reads and four writes bring the link
+         * up; if it failed, another neighbour of each end is read. */
         ck_assert_uint_le(e->smps_sent - sent, 24 + 18 + 12 + (up ? 8u : 2u) + last.blocks);
         ck_assert_uint_eq(j.port_writes, up ? 4 : 0);
         ck_assert_uint_gt(j.judgements, up ? last.blocks : 0);
@@ -340,7 +342,8 @@ static void list_links(const struct fab_fabric *f, struct links *l)
     }
 }
 
-/* Returns whether the links that are not removed, without link `without`, connect all switches. */
+/* Returns whether all switches are connected by the links that are not removed, also without the
+ * link `without`. */
 static bool is_connected(const struct fab_fabric *f, const struct links *l, uint32_t without)
 {
     uint64_t seen = 1, before = 0;
@@ -422,8 +425,8 @@ static struct fab_builder *some_fabric(uint64_t seed, const char **ret_engine)
     return b;
 }
 
-/* Plays a random fabric in which links fail and come back. *ret_back: how many returned links a
- * local repair brought back. */
+/* Plays a random fabric in which links fail and come back. Adds to *ret_back the number of local
+ * repairs that used links again. */
 static void play(uint64_t seed, unsigned steps, struct judge *j, unsigned *ret_back)
 {
     struct lab lab;

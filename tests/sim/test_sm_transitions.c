@@ -185,7 +185,8 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
         lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
                    fab_fabric_port(f, lost[i])->num);
     begin(lab);
-    /* No limit for pairs without a path, because pairs gain paths while links come up. */
+    /* The number of pairs without a path has no limit here, because pairs gain paths while the
+     * links come up. */
     seen.lost_before = UINT32_MAX;
     end(lab, prng);
 }
@@ -403,8 +404,8 @@ static void compare(void *ctx, const struct event *e)
     fab_verify_verdict_fini(&v);
 }
 
-/* While tables change, one switch answers no request. The verdict in each later view must be that
- * of the tables in the devices. */
+/* While tables change, one switch answers no request. From then on, the verdict in each view must
+ * be that of the tables in the devices. */
 static void fail_to_write(struct fab_prng *prng, const char *name)
 {
     struct lab lab;
@@ -440,8 +441,8 @@ START_TEST(the_view_tells_what_failed_writes_left)
 {
     static const char *const silent[] = {"core-001", "spine-003", "leaf-004", "spine-006"};
     struct fab_prng prng;
-    /* the seed is fixed: with some root switches, every mixture of tables is correct,
-     * and the test would show nothing */
+    /* The seed is fixed, because with some root switches every mixture of tables is correct. The
+     * test would then show nothing. */
     fab_base_prng_init(&prng, 1700);
     for (unsigned i = 0; i < sizeof silent / sizeof *silent; i++)
         fail_to_write(&prng, silent[i]);
@@ -453,12 +454,13 @@ END_TEST
 /* ---- failed writes of a local repair --------------------------------------------------------- */
 
 static struct {
-    /* Number of LFT writes of the repair that reach their switch. */
+    /* Number of further LFT writes of the repair that reach their switch. */
     uint32_t accepted;
     bool lossy; /* later LFT writes are lost */
-    /* True: the view was not compared yet. This happens when the sweep after the repair begins. */
+    /* True: compare_verdicts must still be called after the repair. It is called when the next
+     * sweep begins. */
     bool awaited;
-    /* Number of comparisons, and of those with pairs without a path. */
+    /* Number of calls of compare_verdicts (found), and of views with pairs without a path (bad). */
     uint32_t found, bad;
 } failing;
 
@@ -494,8 +496,9 @@ static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint1
     compare_verdicts(lab);
 }
 
-/* A link fails, and the switches accept only the first writes of the local repair. second: another
- * link fails during the writes, so that its repair comes before the verdict about the first one. */
+/* A link fails, and only the first `accepted` writes of the local repair reach their switches.
+ * second: another link fails during the writes, so its repair comes before the verdict about the
+ * tables of the first repair. */
 static void fail_to_repair(uint32_t accepted, bool second)
 {
     struct lab lab;
@@ -514,7 +517,7 @@ static void fail_to_repair(uint32_t accepted, bool second)
     lab_run_for(&lab, 20);
     ck_assert(!failing.awaited);
     ck_assert_uint_gt(failing.bad, bad_before);
-    /* A sweep has failed to repeat the writes. */
+    /* a sweep has repeated the lost writes, and these were lost, too */
     compare_verdicts(&lab);
     failing.lossy = false;
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
