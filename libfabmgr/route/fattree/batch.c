@@ -65,10 +65,10 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds destination switches of the batch whose LIDs directly follow those of the destination
- * before. A destination has a run of consecutive LIDs, and may have one further LID. The run must
- * follow the run of the destination before, and the further LID must follow the further LID of that
- * destination. */
+/* Finds the destination switches whose LIDs directly follow the LIDs of the previous destination
+ * switch of the batch. A destination switch has a run of consecutive LIDs, and may have one further
+ * LID. Both must follow: the run must follow the previous switch's run, and the further LID the
+ * previous switch's further LID. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

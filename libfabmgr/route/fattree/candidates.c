@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the entries of one switch for one destination in the general case: there are several
- * candidates (neighbours on a permitted path), but some of the slots (the ports from which D-mod-k
- * selects) lead to other switches.
+ * candidates (neighbours that are one hop nearer on a legal path), but some of the slots (the ports
+ * from which D-mod-k selects) lead to other switches.
  *
  * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
  * candidate, so that a fault moves no DLID that it does not affect. A displaced DLID probes further
  * slots among all slots, not only among the candidates, so that a second fault moves only DLIDs
  * that it affects.
  *
- * The first probe spreads the displaced DLIDs evenly over all other slots, by (number / divider /
- * slots) and by the position of the switch. So neither the displaced DLIDs of one switch nor those
- * of all switches meet on one link. Further probes are pseudo-random.
+ * The first probe spreads the displaced DLIDs evenly over all other slots. It depends on number /
+ * divider / slots, where `number` is the D-mod-k number of the DLID, and on the position of the
+ * switch among the lower switches of its group. So neither the displaced DLIDs of one switch nor
+ * those of all switches meet on one link. Further probes are pseudo-random.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/route/fattree/entries.h"
@@ -30,17 +31,18 @@ bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t 
 
 struct choice {
     const struct fab_entry_choice *c;
-    /* nbrs: number of candidates; ports: number of links to candidates */
+    /* lower_pos: position of the switch among the lower switches of its group (tree.h). slots:
+     * number of its slots. nbrs: number of candidates. ports: number of links to candidates. */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* port in each slot of the destination switch, if some of its parallel links are missing; NULL
-     * if none is missing */
+    /* the port in each slot of the destination switch (0: no link), if fab_route_parallel_missing
+     * is true; otherwise NULL */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
-    /* whether neighbour updown.at[s] + i is a candidate */
+    /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */
     bool is[256];
-    /* at least one candidate has a higher rank than the switch; the D-mod-k slot then selects the
-     * port */
+    /* At least one candidate has a higher rank than the switch. The D-mod-k slot of each DLID then
+     * selects the port. */
     bool upward;
 };
 
@@ -78,7 +80,8 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of one of the n links to candidates: that of link number k modulo n. */
+/* Returns the port of one link to a candidate. All links to candidates are counted from 0; the
+ * function takes the one with the number k modulo their total. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;
@@ -93,7 +96,7 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
 }
 
 /* Returns the port for a DLID whose D-mod-k slot leads to no candidate. Tries other slots until one
- * leads to a candidate. */
+ * leads to a candidate. If none does, returns the port of any link to a candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {
@@ -114,9 +117,10 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* Chooses among several candidates for packets that descend. Packets that ascend towards these
- * candidates all turn down at one of them, which D-mod-k determines. The function chooses the same
- * switch, so that all packets to the destination descend by one switch. */
+/* Returns the port for packets that descend, if there are several candidates. Packets to the DLID
+ * that come from switches below the candidates ascend to one of the candidates, which D-mod-k
+ * selects, and turn down there. This function selects the same candidate, so that all packets to
+ * the DLID descend by one switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the LFT entries of one switch for a batch of 64 destination switches. If the switch has
- * made the same decision for adjacent destinations, their entries are written in one piece: a range
- * of bytes is set, or copied from the pattern of the slots (slot_patterns.c). A column stands for
- * one destination switch. */
+/* Writes the LFT entries of one switch for a batch of 64 destination switches. If the keys of
+ * adjacent destination switches are equal (fab_decisions), their entries are written in one piece:
+ * a range of bytes is set, or copied from the pattern of the slots (slot_patterns.c). A column
+ * stands for one destination switch. */
 #include <string.h>
 
 #include "libfabmgr/route/fattree/entries.h"
@@ -145,9 +145,9 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Fills a batch in which each destination switch has one LID. The decision for a destination is
- * then the entry itself, except if all DLIDs take their slots, if there are several candidates, or
- * if there is no path. */
+/* Fills a batch in which each destination switch has one LID. The key of a destination
+ * (fab_decisions) is then the entry itself, unless it is FAB_DECISION_SLOTS or FAB_DECISION_CHOOSE.
+ * Returns the same as fab_route_columns_fill. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

@@ -2,11 +2,12 @@
 /*
  * Decides how one switch chooses the output port for each destination of a batch of 64.
  *
- * A candidate is a neighbour on a permitted path. Slots are the ports that D-mod-k selects from for
- * packets that ascend (tree.h). If all neighbours in slots are candidates, the switch takes the
- * D-mod-k slot. Otherwise it takes the only candidate; if there are several, candidates.c chooses.
+ * A candidate is a neighbour that is one hop nearer to the destination on a legal path. Slots are
+ * the ports from which D-mod-k selects for packets that ascend (tree.h). If all neighbours to which
+ * slots lead are candidates, each DLID takes the slot that D-mod-k selects. Otherwise all DLIDs
+ * take the only candidate; if there are several, candidates.c chooses.
  *
- * So each destination needs three values: the number of candidates, how many of them are in slots,
+ * So each destination needs three values: the number of candidates, to how many of them slots lead,
  * and the last candidate. Vector registers hold 16 destinations (columns) at a time, and
  * consecutive neighbours with equal path lengths are added at once.
  */
@@ -36,7 +37,8 @@ struct nbr_run {
     bytes16 count, higher, last, single_port;
 };
 
-/* The runs of neighbours of one switch: lower neighbours first, then upper ones. */
+/* The runs of neighbours of one switch: first those of its lower neighbours, then those of its
+ * upper ones. */
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
@@ -44,8 +46,8 @@ struct nbr_runs {
     uint8_t full;
 };
 
-/* Adds the neighbours nbr[from] to nbr[to - 1] of switch s. Successive neighbours with equal path
- * lengths form one run. */
+/* Adds the neighbours updown.nbr[from] to updown.nbr[to - 1] of switch s to x. Successive
+ * neighbours with equal path lengths form one run. */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {
@@ -77,11 +79,12 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 destinations at once how a switch forwards to each of them. For each destination,
- * *ret receives the number of neighbours on shortest legal paths (count), the last of these
- * neighbours (last; valid only if count is 1), and the key. The key is FAB_DECISION_SLOTS, or the
- * port to the only neighbour if a single link leads there, or else FAB_DECISION_CHOOSE. Returns a
- * mask of the destinations whose key is FAB_DECISION_SLOTS. */
+/* Decides how a switch forwards to 16 destinations of the batch, the first of which has the number
+ * 16 * i. own: path lengths of the switch to them. For each destination, *ret receives the number
+ * of neighbours on shortest legal paths (count), the last of these neighbours (last; valid only if
+ * count is 1), and the key. The key is FAB_DECISION_SLOTS, or the port to the only neighbour if a
+ * single link leads there, or else FAB_DECISION_CHOOSE. Returns 0xff for each destination whose key
+ * is FAB_DECISION_SLOTS, and 0 for the others. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {
@@ -102,9 +105,10 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
     return slots;
 }
 
-/* Corrects the decisions for destination switches to which the slots lead over an upper switch with
- * a missing parallel link. Returns true if, for all destinations, all DLIDs still take their slots.
- */
+/* Corrects the keys of destination switches that lack a parallel link to an upper switch
+ * (fab_route_parallel_missing). Their DLIDs cannot all take their slots. So the key becomes the
+ * port to the only candidate, or FAB_DECISION_CHOOSE. Returns true if the keys of all destinations
+ * of the batch are still FAB_DECISION_SLOTS. */
 static bool correct_missing_parallel(const struct fab_batch *b, uint32_t s,
                                      struct fab_decisions *decisions)
 {

@@ -158,8 +158,9 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in slots_of[] for this divider and number of slots. If no switch before
- * had this pair, computes the slot of each DLID. */
+/* Sets *ret to the index in slots_of[] for this divider and this number of slots. If no earlier
+ * switch had this pair, adds it to slots_of[] and computes the slot of each DLID. *room: number of
+ * elements for which slots_of[] has memory. Returns NOMEM or LIMIT. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)
 {

@@ -30,8 +30,8 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 
 /* ---- a batch of 64 destinations -------------------------------------------------------------- */
 
-/* How the LIDs of one destination switch lie in the LFT. A destination switch of the batch is
- * called a column. */
+/* How the LIDs of one destination switch lie in the LFT. In the files of this folder, a column is a
+ * destination switch of the batch, with all its LIDs. */
 enum fab_span {
     FAB_SPAN_NONE, /* neither of the following */
     /* the LIDs are consecutive, except for at most one further LID */
@@ -57,17 +57,19 @@ struct fab_batch {
     /* The LIDs of the batch, as ranges from[i] to to[i] - 1. If there are too many ranges, `ranges`
      * is 0. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
-    /* there is one range of LIDs, and each destination switch has one LID */
+    /* the LIDs of the batch form one range, and each destination switch has exactly one of these
+     * LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
-    /* [2 n] For each full class of switches (tree.h), one member whose entries are known for this
-     * batch and needed no choice among several candidates. class_row_of: row_of[] of this member;
-     * FAB_NONE if there is none yet. class_row: a row (LFT or pattern) with these entries. */
+    /* [2 n] For each full class of switches (tree.h), the entries of one member for this batch, if
+     * they are known and needed no choice among several candidates. class_row_of: row_of[] of this
+     * member; FAB_NONE: no entries are known yet. class_row: an LFT row (of a switch, or a pattern)
+     * that has these entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
-    /* Cache of known entries, by a hash of port class and row_of[]. cached: the last switch with
-     * each hash value; FAB_NONE if there is none. cached_row: a row (LFT or pattern) with this
-     * switch's entries for the batch. */
+    /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
+     * cached: the last switch with this hash value; FAB_NONE: none. cached_row: an LFT row (of a
+     * switch, or a pattern) that has the entries of this switch. */
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
@@ -90,12 +92,12 @@ struct fab_decisions {
     /* the port that all DLIDs take, or FAB_DECISION_SLOTS or FAB_DECISION_CHOOSE */
     uint8_t key[FAB_LEGAL_BATCH];
     uint8_t count[FAB_LEGAL_BATCH]; /* number of candidates */
-    /* if the number of candidates is 1, this candidate, counted from updown.at[s]; otherwise
-     * undefined */
+    /* if there is only one candidate, it is updown.nbr[updown.at[s] + last[i]]; otherwise undefined
+     */
     uint8_t last[FAB_LEGAL_BATCH];
 };
-/* Decides for all destination switches of the batch how switch s forwards. Returns true if, for all
- * of them, all DLIDs take their slots. */
+/* Decides for all destination switches of the batch how switch s forwards. Returns true if all keys
+ * are FAB_DECISION_SLOTS. */
 bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_decisions *ret);
 /* Writes the entries of switch s for the batch. Returns false if some ports had to be chosen for
  * each LID separately (fab_route_entry_choose). */
@@ -113,9 +115,10 @@ struct fab_entry_choice {
     struct fab_dmodk_dest dlids;
 };
 
-/* Returns true if upper switch s and destination switch `dest` lack one of their parallel links.
- * Packets that D-mod-k would send over the missing link must take another upper switch; otherwise a
- * remaining parallel link would carry twice the load. */
+/* Returns true if destination switch `dest` lacks some of its parallel uplinks, and has the same
+ * rank and the same number of slots as switch s. Packets that leave s by a slot arrive at `dest` by
+ * the link in the same slot of `dest`. If that link is missing, they must take another slot;
+ * otherwise a remaining parallel link would carry twice the load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
 /* Writes the entries of one switch for all DLIDs of one destination switch, whatever the number of
  * candidates is. */

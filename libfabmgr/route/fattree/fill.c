@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the LFT entries by D-mod-k. When a candidate fails, the other candidates keep their
- * DLIDs.
+ * Computes the LFT entries by D-mod-k.
  *
  * A neighbour is a candidate for a destination if it is one hop nearer on a legal path
- * (legal_paths.h). A batch is 64 destination switches with all their LIDs. For one batch at a time,
- * decisions.c finds how a switch chooses. In a complete tree nearly all choices are of two kinds:
+ * (legal_paths.h). When a candidate fails, the DLIDs of the other candidates keep their ports. A
+ * batch is 64 destination switches with all their LIDs. For one batch at a time, decisions.c finds
+ * how a switch chooses the port for each destination. In a complete tree nearly all choices are of
+ * two kinds:
  *
- *   all slots are candidates    each DLID takes its slot: a range of bytes is copied
- *   there is one candidate      all DLIDs take it: a range of bytes is set
+ *   all slots lead to candidates    each DLID takes its slot: a range of bytes is copied
+ *   there is one candidate          all DLIDs take it: a range of bytes is set
  *
  * Otherwise the port is chosen for each DLID separately (candidates.c).
  *
  * Most switches have the same entries as another switch, and these are copied. Two switches of one
  * full class (switch_classes.c) have the same entries for a batch if they have equal path lengths
- * to its 64 destinations and needed no choice among candidates. If neither descends to any of the
- * destinations, it is enough that they belong to one class by upper neighbours. If all DLIDs take
- * their slots, all switches with the same slots share one pattern (slot_patterns.c). The entries of
- * several batches with adjacent LIDs are copied in one piece.
+ * to its 64 destinations and needed no choice among candidates. If no path from either switch
+ * descends to any of these destinations, it is enough that they are in one full class when only
+ * upper neighbours are compared. If all DLIDs take their slots, all switches with the same slots
+ * share one pattern (slot_patterns.c). The entries of several batches with adjacent LIDs are copied
+ * in one piece.
  *
  * An LFT row is an array with one entry per LID: the LFT of a switch, or a pattern. The row of path
  * lengths of a switch has its path lengths to the 64 destinations of a batch.
@@ -48,8 +50,9 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Compares switch s with a switch of the same port class, `port_class`. Returns true if, one by
- * one, their neighbours have equal path lengths to all destinations of the batch. */
+/* Compares the neighbours of switch s one by one with those of another switch of its port class,
+ * `port_class`. Returns true if their path lengths to all destinations of the batch are equal. With
+ * `descends` false, compares only the upper neighbours. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -108,7 +111,8 @@ static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* Copies the entries of switch s for batches `first` to `end` - 1, whose LIDs are adjacent. */
+/* Copies the entries of switch s for the batches `first` to `end` - 1, whose LIDs are adjacent,
+ * from the LFT row `from`. */
 static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t s,
                  const uint8_t *from)
 {

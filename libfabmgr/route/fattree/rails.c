@@ -6,7 +6,7 @@
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
  * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of the hosts of each leaf
- * have the same last word, and there are at least two different words of this kind.
+ * have the same last word, and this word is not the same on all leaves.
  *
  * Leaves are then numbered rail by rail (tree.c), so that the members of a rail have consecutive
  * numbers. This makes rings and shifts among them free of conflicts.

@@ -5,11 +5,12 @@
  * of the destination and `slots` the number of slots. A slot whose link is missing stays empty, and
  * the other slots do not change.
  *
- * A switch is regular if its number of uplinks is close to the usual number on its level. For each
- * position among the upper switches (tree.c), occupied or not, it has as many slots as parallel
- * links are usual on its level. Slot p * positions + o is the p-th link to position o. So all
- * switches of a group reach the same upper switch by the same slot, which makes shifts free of
- * conflicts.
+ * A switch is regular if its number of uplinks is close to the usual number on its level. Let
+ * `positions` be the number of positions among the upper switches of its group (tree.c), including
+ * those of missing switches, and `parallel` the usual number of parallel links between two switches
+ * on its level. The switch has positions * parallel slots. Slot p * positions + o is the p-th link
+ * to the upper switch at position o. So all switches of a group reach the same upper switch by the
+ * same slot, which makes shifts free of conflicts.
  *
  * Other switches are irregular: they have one slot for each link, and several slots for faster
  * links. These slots are not stable: a lost link moves many of them.
@@ -73,7 +74,7 @@ static void find_first_ports(struct fab_tree *t)
 /* Figures about the links from one switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    /* number of links, where at most `parallel` links to each neighbour count */
+    /* number of links that can have a slot: at most `parallel` links to each neighbour */
     uint32_t usable;
     /* port_slow (struct fab_graph) of the slowest and of the fastest of these links */
     uint8_t slowest, fastest;
@@ -132,9 +133,11 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* If some parallel links to a neighbour are missing, finds which ones. The port numbers tell this:
- * parallel links are on adjacent ports of the lower switch (side_by_side), or alternate with the
- * links to the other neighbours. */
+/* If some parallel links to a neighbour are missing, finds which ones remain. The port numbers tell
+ * this: parallel links are on adjacent ports of the lower switch (side_by_side), or alternate with
+ * the links to the other neighbours. num[count]: port numbers of the remaining links. first: the
+ * lowest port number that leads up on this level. ret_parallel[k]: which of the parallel links is
+ * at port num[k], from 0. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {

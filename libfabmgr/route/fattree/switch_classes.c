@@ -10,9 +10,9 @@
  * neighbours may be different switches (for example all leaves, or all middle switches). They have
  * equal entries if their neighbours, compared one by one, have equal distances to all destinations.
  *
- * Each kind of class has a second version, which compares only the upper neighbours and the number
- * of lower neighbours. Its members have equal entries for packets that ascend, for example the
- * middle switches of one plane.
+ * Each kind of class is computed a second time, with only the upper neighbours and the number of
+ * lower neighbours compared. The members of such a class have equal entries for packets that
+ * ascend, for example the middle switches of one plane.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -8,14 +8,15 @@
  * the third leaf of a pod is connected to the third port of each switch above it, and stays there
  * when the second leaf fails.
  *
- * Switches of ranks r and r + 1 that links connect form a group. The position of a lower switch in
- * its group follows from the least port number by which upper switches reach it. The position of an
- * upper switch follows from the least port number by which lower switches reach it. The least port
- * number of the level stands for position 0. Two adjacent positions differ by the least difference
- * of port numbers in the level, which is greater than 1 if links are parallel. Port numbers are
- * used if all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
- * different switch models) the switches of the group are counted in the order of (port number,
- * GUID).
+ * A group consists of switches of two successive ranks that are connected by links between these
+ * ranks (for example the leaves and the middle switches of a pod). The position of a lower switch
+ * in its group follows from the least port number by which upper switches reach it. The position of
+ * an upper switch follows from the least port number by which lower switches reach it. The least
+ * port number of the level stands for position 0. Two adjacent positions differ by the least
+ * difference of port numbers in the level, which is greater than 1 if links are parallel. These
+ * positions are used if all of them differ and at most a fifth of them is empty. Otherwise
+ * (irregular cabling, different switch models) the switches of the group are counted in the order
+ * of (port number, GUID).
  *
  * The number of a switch is composed of the number of the group above it and its position in that
  * group. The number of a group is the number that most of its upper switches have. So the leaves of
@@ -170,8 +171,9 @@ static bool same_group(const struct member *x, const struct member *y)
 /* Finds the positions of the switches m[from] to m[to - 1] in their group, sorted by least_port.
  * The position of a switch is (least_port - origin) / step, so that the positions of missing
  * switches stay free. If two switches would have the same position, or if more than about a fifth
- * of the positions would be free, the switches are numbered from 0 without gaps. Returns the number
- * of positions, free ones included. */
+ * of the positions would be free, the switches are numbered from 0 without gaps. origin: the least
+ * port number of the level; step: the least difference of port numbers in the level. Returns the
+ * number of positions, free ones included. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -216,9 +218,9 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
     return most;
 }
 
-/* Sets upper_positions[] of each switch to the number of positions in the largest group of its
- * level. If its own group has less than three quarters of that, sets it to the number of positions
- * in its own group. */
+/* Sets upper_positions[] of each switch of a rank to `most`, the number of positions in the largest
+ * group. If the switch's own group has less than three quarters of that, sets it to the number of
+ * positions in this group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;

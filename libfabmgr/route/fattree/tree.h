@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0.
- * Switches of ranks r and r + 1 that links connect form a group, so that a switch has a position
- * among the lower switches of one group and a position among the upper switches of another one
+/* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0. A group
+ * consists of switches of two successive ranks that are connected by links between these ranks (for
+ * example the leaves and the middle switches of a pod). So a switch has a position among the lower
+ * switches of the group above it, and a position among the upper switches of the group below it
  * (tree.c). It also has a number among all switches of its rank. A slot is the port that D-mod-k
  * means by "the i-th port up" (slots.c). A fault changes positions, numbers and slots only of the
  * switches that it concerns. Internal to libfabmgr/route. */
@@ -45,15 +46,15 @@ struct fab_tree {
     uint32_t first_host;
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
-    /* [n] number of each switch among the switches of its rank; switches of one group have
+    /* [n] number of each switch among the switches of its rank; the lower switches of a group have
      * consecutive numbers */
     uint32_t *number;
-    /* [n] position of the switch among the lower switches of a group */
+    /* [n] position of the switch among the lower switches of the group above it */
     uint32_t *lower_pos;
-    /* [n] position of the switch among the upper switches of a group */
+    /* [n] position of the switch among the upper switches of the group below it */
     uint32_t *upper_pos;
-    /* [n] number of positions among the upper switches of the switch's group, positions of missing
-     * switches included */
+    /* [n] number of positions among the upper switches of the group below the switch, positions of
+     * missing switches included */
     uint32_t *upper_positions;
     /* [n] divider of D-mod-k, W(l) of Zahavi; 1 for a leaf. For any other switch, it follows from
      * the switches one rank below: take the divider of each, multiplied by the number of its upper
