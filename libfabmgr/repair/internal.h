@@ -14,8 +14,8 @@
 
 /* The switches, their links and the labels of the channels. They never change, so clones of a
  * repair share them. A channel is named by the id of the port through which packets leave the
- * switch. n: number of switches. ports: number of port ids of switches. top: highest LID. vl_count:
- * number of VLs that have labels of their own. */
+ * switch. n: number of switches. ports: number of port ids of switches. top: highest LID. max_hops:
+ * maximum number of switches on a path. vl_count: number of VLs that have labels of their own. */
 struct fab_repair_network {
     struct fab_arena arena; /* holds the memory of the arrays below */
     int refs;               /* atomic */
@@ -128,7 +128,8 @@ enum fab_repair_mark {
     FAB_MARK_PENDING,
     /* the switch was decided: entry[] and len[] have the result */
     FAB_MARK_SETTLED,
-    /* the switch has no path to the LID */
+    /* no path with ascending labels was found; living links may still connect the switch with the
+     * destination (comments call this a CUT switch) */
     FAB_MARK_CUT,
 };
 /* The channel by which a switch forwards packets to the current LID. A value that was computed for
@@ -145,7 +146,7 @@ struct fab_repair_next_hop {
 };
 
 /* A column that is being decided: the entries of all switches for one LID. While no column is being
- * decided, every mark is NONE. */
+ * decided, mark[] of every switch is FAB_MARK_NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
@@ -291,7 +292,8 @@ void fab_repair_column_end(struct fab_repair *r);
  * an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* Finds paths for CUT switches that are connected with the LID, but have no path because of the
+/* Finds paths for CUT switches (marked FAB_MARK_CUT) that living links connect with the
+ * destination. They found no path because labels do not ascend where their paths would meet the
  * entries of other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 

@@ -20,8 +20,6 @@
  * the proof has followed the rest of the path from this entry to the destination. Labels that
  * ascend everywhere are a topological order of the channels, so there is no cycle of channel
  * dependencies.
- *
- *
  */
 #include <string.h>
 

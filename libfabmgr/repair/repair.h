@@ -70,8 +70,8 @@ struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
     /* The entry must drop packets while links come up, until other switches have their new entries;
-     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into such a link and its switch was
-     * cut off, or the entry is part of a detour that the new labels do not allow. */
+     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up, and its
+     * switch was cut off; or the entry is part of a detour that the new labels do not allow. */
     bool stale;
 };
 /* One LFT block to write. */

@@ -14,7 +14,7 @@
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-struct rank { /* a channel, and its number in an order that all unicast packets follow */
+struct rank { /* a channel, and its number: unicast packets pass channels in ascending order */
     uint32_t number, channel;
 };
 

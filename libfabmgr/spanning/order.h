@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph of channel dependencies that never has a cycle. A dependency that would close one is
+/* A graph of channel dependencies that never has a cycle. A dependency that would close a cycle is
  * refused. Only this folder uses this header. */
 #ifndef LIBFABMGR_SPANNING_ORDER_H
 #define LIBFABMGR_SPANNING_ORDER_H
@@ -17,7 +17,7 @@ struct fab_spanning_order {
     uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
     bool *seen;                        /* [channels] all false between calls */
 };
-/* Makes an order of the channels so that unicast packets pass channels in ascending order. Returns
+/* Makes an order of the channels in which unicast packets pass channels in ascending order. Returns
  * NOMEM; or CYCLE if the dependencies of unicast packets have a cycle. */
 int fab_spanning_order_init(struct fab_spanning_order *o,
                             const struct fab_verify_channels *unicast);

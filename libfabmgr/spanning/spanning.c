@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Grows spanning trees branch by branch, breadth first from a root. A branch that would close a
- * cycle is left out, and stays left out, because more branches only add dependencies. So each link
- * is tried at most once. If some switch remains, other roots are tried.
+ * Grows spanning trees branch by branch, breadth first from a root. A branch is a link of the tree.
+ * A branch that would close a cycle of channel dependencies is left out, and stays left out,
+ * because more branches only add dependencies. So each link is tried at most once. If some switch
+ * is then not in the tree, other roots are tried.
  *
  * The VL on which a packet enters a link depends on the port by which the packet entered the
- * switch. All classes of ports of a switch count, even those of ports that are not in the tree, so
- * that a branch that is added later adds no VL.
+ * switch. So packets of a tree are assumed to enter by ports of all classes that the switch has,
+ * including ports that are not in the tree. A branch that is added later then adds no VL.
  */
 #include "libfabmgr/spanning/spanning.h"
 

@@ -41,9 +41,9 @@ struct match {
     /* bitset [switch][blocks] of those blocks that stage ROUTES writes and that the repair changes,
      * too */
     uint64_t *found;
-    /* [steps of the repair + 1] The steps of the repair that have writes in stage ROUTES are
-     * numbered from 0; number[] is indexed by step of the repair. steps: number of these steps.
-     * writes: number of writes in them. */
+    /* [steps of the repair + 1] Those steps of the repair that have writes in stage ROUTES are
+     * numbered from 0: number[i] is the number of step i of the repair. steps: count of the
+     * numbered steps. writes: number of writes in them. */
     uint32_t *number;
     uint32_t steps, writes;
 };

@@ -4,8 +4,8 @@
  * old entries for the LID by new ones. rounds.c searches the collected dependencies for cycles.
  *
  * Let entry a of switch u lead to switch s, and let b be the entry of s. Then there is a
- * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode says
- * whether a and b can be old or new entries:
+ * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode
+ * (enum fab_transition_mode) says whether a and b can be old or new entries:
  *
  *   - OLD_ONLY: both are old.
  *   - ANY: a and b are each old or new, in all four combinations.
@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word that has the bit for the dependency of `channel` on the channel of port `num` of
- * the next switch, on VL `vl`. */
+/* Returns the word of the bitset of dependencies that has the bit for the dependency of `channel`
+ * on the channel of port `num` of the next switch, on VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {

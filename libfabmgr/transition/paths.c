@@ -80,8 +80,8 @@ static uint32_t sources_at(const struct fab_transition_work *w, uint32_t lid, ui
     return w->graph.owners[sw] - (sw == home ? 1u : 0u);
 }
 
-/* Returns whether an old or new entry for the LID leads neither to a switch nor to the owner of the
- * LID. */
+/* Returns whether any old or new entry for the LID leads neither to a switch nor to the owner of
+ * the LID. */
 static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -112,9 +112,10 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* Pairs can lose their path to a LID while its entries are replaced. If all new paths reach their
- * LIDs, this is possible only for a LID with an entry that drops packets before or after the
- * change, so only such LIDs are returned. Otherwise all waiting LIDs are returned. */
+/* Returns, as a bitset, those waiting LIDs of the block to which pairs can lose their path while
+ * entries are replaced. If all new paths reach their LIDs, pairs can lose their path only to a LID
+ * with an entry that drops packets before or after the change. Otherwise all waiting LIDs are
+ * returned. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

@@ -2,8 +2,8 @@
 /* The state of the computation that makes the steps of a transition. Old entries are those that the
  * switches hold before the transition, and new entries those of the new tables. Present entries are
  * those that the switches hold after the rounds made so far. For the modes ANY and ALONG, in which
- * the entries of a LID are written, see enum fab_transition_mode. Only the .c files of this folder
- * include this header. */
+ * the entries of a LID are written, see enum fab_transition_mode. A pair is a source port and a
+ * destination LID. Only the .c files of this folder include this header. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
@@ -25,9 +25,10 @@ enum fab_transition_progress {
 struct fab_transition_lid {
     /* The switch that delivers packets to the LID; FAB_NONE: no packets are sent to it. */
     uint32_t home;
-    /* Number of pairs that may lose their path while the LID is updated in mode ANY. */
+    /* Number of pairs (source port, this LID) that may lose their path while the LID is updated in
+     * mode ANY. */
     uint32_t loss;
-    /* number of pairs that have no path because the LID is drained */
+    /* number of pairs (source port, this LID) that have no path because the LID is drained */
     uint32_t drained_pairs;
     uint8_t progress; /* enum fab_transition_progress */
     /* Pairs may lose working paths if the LID is updated in mode ANY, but not if it is updated in

@@ -9,17 +9,17 @@
  *
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
  *      Nearly all switches are decided here, without reading the entries of their neighbours;
- *   2. else the shortest path over channels with such labels. If this path is longer than before,
- *      each neighbour that forwards traffic of endports to this switch becomes pending, too: it may
- *      have a shorter path elsewhere;
+ *   2. else the shortest path over channels whose label is the key or greater. If this path is
+ *      longer than before, each neighbour that forwards traffic of endports to this switch becomes
+ *      pending, too: it may have a shorter path elsewhere;
  *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
  *      decided again later. Each neighbour that sends to this switch over a channel whose label is
  *      not lower than the new key becomes pending, too, because the labels of its path would no
  *      longer ascend.
  *
- * A switch without a lower label is marked CUT, and all neighbours that send to it become pending.
- * When every other switch is decided, the CUT switches are tried once more, because they may be
- * able to use paths that the other switches found later.
+ * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
+ * neighbours that send to it become pending. When every other switch is decided, the CUT switches
+ * are tried once more, because they may be able to use paths that the other switches found later.
  *
  * A switch gets only paths on which no switch is pending. Labels ascend along each path, and the
  * switch with the greatest key comes first. So when a switch is decided, all switches further along
@@ -240,7 +240,7 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 struct search {
     const struct fab_repair_candidates *all;
-    /* port id of port 0 of the switch, and the switch's channel in the baseline */
+    /* first: id of port 0 of the switch. before: channel of the switch in the baseline. */
     uint32_t first, before;
     uint16_t best, enough;
     uint32_t channel;

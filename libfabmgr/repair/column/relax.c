@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation finds paths for switches that are connected but found no path.
+ * Relaxation finds paths for CUT switches. Such a switch found no path (column.c), though living
+ * links connect it with the destination.
  *
- * Such a switch finds no path because the labels do not ascend where its paths meet the entries of
- * other switches. So a search finds the best channel of each switch: of all channels with which a
- * path with ascending labels to the LID can begin, the one with the greatest label.
+ * The reason is that the labels do not ascend where its possible paths meet the entries of other
+ * switches. So a search finds the best channel of each switch. Paths to the LID with ascending
+ * labels can begin with several channels of a switch; the best channel is the one with the greatest
+ * label.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
  * of its switch if the switch has none yet, and if the channel leads to a switch whose best channel

@@ -32,8 +32,8 @@ struct compression {
     uint32_t slot[1 << SLOT_BITS];
 };
 
-/* Returns the last position before `at` with the same four bytes as at `at`, or FAB_NONE. Stores
- * `at` as the new last position of these bytes. */
+/* Returns the last position before `at` at which the same four bytes occurred; FAB_NONE: there is
+ * none. Stores `at` as the new last position of these bytes. */
 static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;

@@ -6,16 +6,17 @@
  * is a compressed repair delta. To decode a plan, only the table entries that it changes are read.
  *
  * A maker (struct fab_repair_contingency_maker) computes the contingencies, on any thread and in
- * small steps. It works on a clone of the repair and a version of the tables. The collection
- * (struct fab_repair_contingencies) stores the contingencies. It has one element for each ISL and
- * each switch of the network, and only one thread uses it.
+ * small steps. It works on a clone of the repair and on its own reference to the tables, which
+ * later changes do not affect (base/pages.h). The collection (struct fab_repair_contingencies)
+ * stores the contingencies. The collection has one element for each ISL and each switch of the
+ * network, and only one thread uses it.
  *
  * A state of the repair is the active tables together with the set of dead links. A commit
  * (fab_repair_commit) changes the state, and the number of commits so far identifies it. A plan
  * that was made for an earlier state may still be valid: the commits since then must not have
  * changed the entries that the plan changes, the labels must be the same, and the proof of the plan
  * must succeed with the present tables (stored_plan.c). fab_repair_contingencies_find makes this
- * check. The maker first looks whether the changes since that state touch the plan at all
+ * check. The maker first looks whether the changes since the earlier state touch the plan at all
  * (touched.c), and makes the check only if they do. It computes a contingency anew if its plan
  * fails the check.
  *
@@ -46,10 +47,11 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* The plan can stay valid after further commits, because it uses the labels of the baseline,
-     * and no switch is relabelled. */
+    /* The plan can stay valid after further commits. This is so if the plan uses the set of labels
+     * that the active tables used when it was made, and if neither the active tables nor the plan
+     * relabel a switch. */
     bool lasting;
-    /* hash of the old values of the entries that the plan changes */
+    /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
     uint8_t bytes[]; /* [len] the encoded delta (encode.c) */
 };
@@ -70,8 +72,8 @@ struct fab_repair_contingency {
     /* numbers of endports and switches that the failure separates from the connected component with
      * the most endports */
     uint32_t lost_ends, lost_switches;
-    /* size of the plan: numbers of table entries that change, of LFT blocks and of switches to
-     * write, and of steps of the writes */
+    /* Size of the plan. entries: number of table entries that change. blocks, switches: number of
+     * LFT blocks and of switches to write. steps: number of steps of the writes. */
     uint32_t entries, blocks, switches, steps;
     /* load: number of paths over the channel with the most paths after the repair. Each pair of an
      * endport and a LID of another endport counts as one path. busiest: id of the port at which
@@ -168,11 +170,12 @@ struct fab_repair_contingencies {
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
                                   const struct fab_repair *r); /* returns NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* Returns true if the collection describes the network of the repair `r`. */
+/* Returns true if the collection belongs to the same network as the repair `r`: the same switches,
+ * ISLs and labels. If not, fab_repair_contingencies_adopt may bring it to the network of `r`. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Returns true if fab_repair_contingencies_follow was called for the present state of the repair.
- */
+/* Returns true if the collection was last brought to the present state of the repair `r`
+ * (fab_repair_contingencies_follow). */
 bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
                                       const struct fab_repair *r);
 /* Brings the collection to the present state of the repair. Its contingencies then belong to an
@@ -190,10 +193,10 @@ int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fa
  * ownership of c->plan. */
 void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                   const struct fab_repair_contingency *c);
-/* Records that the stored plan of this element of row[] was rechecked, and is valid for the state
+/* Records that the stored plan of element c->row[row] was rechecked, and is valid for the state
  * `c->commits`. */
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
-/* Frees the stored plan of this element of row[], and keeps its other members. */
+/* Frees the stored plan of element c->row[row], and keeps its other members. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
 /* Return the contingency of the failure of a link or of a switch. A link is named by the id of
  * either of its ports. NULL: the collection does not have it, or it is not computed yet. */

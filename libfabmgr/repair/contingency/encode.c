@@ -3,8 +3,8 @@
  * Encodes and decodes deltas, so that contingency plans take little memory.
  *
  * A number is written with 7 bits per byte, the lowest bits first; signed numbers are zigzag coded.
- * An encoded delta begins with the numbers of its changes, blocks, steps, cut entries and lost
- * entries, the number of its set of labels, and the number of its writes. The writes follow in
+ * An encoded delta begins with the counts of its changes, blocks, steps, cut entries and lost
+ * entries, the index of its set of labels, and the count of its writes. The writes follow in
  * sending order.
  *
  * A write begins with a byte of flags, and the differences of its switch, step and block from those

@@ -18,8 +18,8 @@ static void add(struct fab_repair_delta *d, uint32_t lid, uint32_t sw, uint8_t w
             (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
 }
 
-/* Compares the entries that the two overlays have for one LID. index[] is scratch memory: all
- * elements are FAB_NONE before and after the call. */
+/* Compares the entries that the two overlays have for one LID, and adds those that differ to the
+ * changes of d. index[] is scratch memory: all elements are FAB_NONE before and after the call. */
 static void compare(const struct fab_repair_entry *old, size_t olds,
                     const struct fab_repair_entry *new, size_t news, uint32_t *index,
                     struct fab_repair_delta *d)
@@ -62,8 +62,8 @@ static int list_changes(const struct fab_repair *old, const struct fab_repair *n
     return FAB_OK;
 }
 
-/* Updates the maker's numbers of paths and its record of changes, for a later state with the same
- * baseline. */
+/* Updates the maker for a later state with the same baseline: the number of paths over each channel
+ * (m->load), and the record of table entries that changed (m->touched). */
 static int note_changes(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                         const struct fab_lft *tables)
 {
@@ -77,8 +77,9 @@ static int note_changes(struct fab_repair_contingency_maker *m, const struct fab
     return status;
 }
 
-/* Updates the maker for a state with a new baseline, whose network `m` does not share. All paths
- * are counted again. */
+/* Updates the maker for a state with a new baseline, and so with another network. The paths over
+ * each channel must then be counted again (fab_repair_contingency_prepare). Returns INVAL if the
+ * networks do not agree. */
 static int change_network(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                           const struct fab_lft *tables)
 {

@@ -3,10 +3,10 @@
  * Decides in which order contingencies are computed. First come the failures of links that the
  * caller thinks likely. Failures of switches follow, because they cost most without a plan: at
  * 43,904 endports, a repair takes 50 to 180 ms of processor time for a switch, and 4 to 7 ms for a
- * link. The first of them are the neighbours of the root of the order, because their repairs take
- * two to four times as long as those of other switches. The remaining links come last. Among the
- * switches and among the remaining links, those with the most paths come first, because their
- * failure harms most.
+ * link. The first of these switches are the neighbours of the root (the switch with the highest
+ * position in the order of the labels), because their repairs take two to four times as long as
+ * those of other switches. The remaining links come last. Among the switches and among the
+ * remaining links, those with the most paths come first, because their failure harms most.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +80,9 @@ static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
     }
 }
 
-/* Puts the switches beside the root of the order into the queue, and sets their bits in placed[].
- * The repairs for these switches take the most time (labels/maxima.c). */
+/* Puts the neighbours of the root into the queue, and sets their bits in placed[]. The root is the
+ * switch with the highest position in the order of the labels. The repairs for its neighbours take
+ * the most time (labels/maxima.c). */
 static void put_beside_root(struct fab_repair_contingency_maker *m, uint64_t *placed)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -99,9 +100,9 @@ static void put_beside_root(struct fab_repair_contingency_maker *m, uint64_t *pl
     }
 }
 
-/* Appends to the queue those of the elements first to end - 1 of the collection whose link or
- * switch can fail, if they are not queued yet. The element with the most paths comes first. list[]:
- * scratch memory. */
+/* Appends the elements first to end - 1 of the collection to the queue, except those that are
+ * queued already and links that are dead already. The element with the most paths comes first.
+ * list[]: scratch memory. */
 static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
                          size_t first, size_t end, struct weighted *list)
 {

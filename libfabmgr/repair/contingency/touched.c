@@ -56,7 +56,8 @@ static void add_leading(struct fab_repair_touched *t, const struct fab_lft *lft,
     }
 }
 
-/* Records the LIDs whose entries at any switch lead into links that list_lost found. */
+/* Records the LIDs for which an entry of any switch, in the old or the new tables, leads into a
+ * link that list_lost found. */
 static void add_lost(struct fab_repair_touched *t, const struct fab_repair *old,
                      const struct fab_lft *old_lft, const struct fab_repair *new,
                      const struct fab_lft *new_lft)

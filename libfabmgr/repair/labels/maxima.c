@@ -9,8 +9,8 @@
  *
  * Usually the root is the only maximum. It is a leaf switch in a tree, and the spines of its pod
  * are its neighbours. If one of these spines fails, the core switches of its plane become maxima:
- * they went up to the root through this spine alone. No legal path is left between the switches of
- * this plane above the leaf switches, and the switches of other planes or the leaf switches of the
+ * they went up to the root through this spine alone. Then no legal path is left from the spines and
+ * core switches of this plane to the switches of other planes, nor to the leaf switches of the
  * root's pod. No host sends to a host over such a path. But thousands of entries lose their path,
  * and without this file each of them would be searched for in vain.
  */

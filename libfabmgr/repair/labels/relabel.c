@@ -22,8 +22,8 @@
  *
  * Hence each turn between living links that the old order allowed is still allowed. Therefore the
  * labels of the active tables' paths ascend in the new order, too, and only lost entries have to
- * change. When the link comes back, the old order returns; entries on paths s - y - up drop packets
- * during that change.
+ * change. When the link comes back, the old order returns; entries of paths that lead from s over y
+ * upwards drop packets during that change.
  *
  * A dead link may connect y or s with a switch that is above it in one order and below it in the
  * other. Such a link keeps the direction of the old order. The label of its channel tells over

@@ -7,8 +7,8 @@
  * engine runs. A host that leaves and returns causes no writes, and links that come back get their
  * former entries.
  *
- * Only one thread at a time may use a session. Its owner is the only one that makes new versions of
- * the tables (base/pages.h).
+ * Only one thread at a time may use a session. Only the thread that owns the
+ * session may change the tables; references of other threads keep the old entries (base/pages.h).
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_SESSION_H
 #define LIBFABMGR_REPAIR_SESSION_SESSION_H
@@ -60,7 +60,8 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
                                  uint32_t port);
 /* Applies a delta to the tables that fab_repair_session_tables returns, for which it was computed.
  * If these are a copy that the session owns, also applies the delta to the tables of the target.
- * Other owners of the tables keep their versions. If it returns NOMEM, no entry has changed. */
+ * Other owners of references to the tables do not see the change. If it returns NOMEM, no entry has
+ * changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at

@@ -105,7 +105,7 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
     return slots;
 }
 
-/* Corrects the keys of destination switches that lack a parallel link to an upper switch
+/* Corrects the keys of destination switches that lack one of several parallel uplinks
  * (fab_route_parallel_missing). Their DLIDs cannot all take their slots. So the key becomes the
  * port to the only candidate, or FAB_DECISION_CHOOSE. Returns true if the keys of all destinations
  * of the batch are still FAB_DECISION_SLOTS. */

@@ -115,10 +115,11 @@ struct fab_entry_choice {
     struct fab_dmodk_dest dlids;
 };
 
-/* Returns true if destination switch `dest` lacks some of its parallel uplinks, and has the same
- * rank and the same number of slots as switch s. Packets that leave s by a slot arrive at `dest` by
- * the link in the same slot of `dest`. If that link is missing, they must take another slot;
- * otherwise a remaining parallel link would carry twice the load. */
+/* Returns true if some slots of destination switch `dest` have no link, though parallel links are
+ * usual on its rank, and `dest` has the same rank and the same number of slots as switch s. Packets
+ * that leave s by a slot arrive at `dest` by the link in the same slot of `dest`. If that link is
+ * missing, they must take another slot; otherwise a remaining parallel link would carry twice the
+ * load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
 /* Writes the entries of one switch for all DLIDs of one destination switch, whatever the number of
  * candidates is. */

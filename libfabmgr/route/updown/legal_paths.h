@@ -58,8 +58,8 @@ void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinati
  * fab_route_legal_row_of(ret_paths, n)[s] of ret_paths. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
-/* Returns memory for ret_paths of n switches, which the caller frees with free(); NULL: no memory.
- */
+/* Returns memory for the paths of n switches, which the caller passes as ret_paths and frees with
+ * free(). NULL: no memory. */
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
 /* Returns the first of two arrays that follow the rows of ret_paths in memory. Element s is a

@@ -5,9 +5,10 @@
  *
  * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
  * ranks any two leaves have one, but two spines have none: a path from spine to spine descends and
- * ascends again, which may close a cycle of channel dependencies. Yet switches, aggregation nodes
- * and managers are attached to spines and must be reached. The classic solution, one root and
- * levels below it, makes all spines but one useless for traffic between leaves.
+ * ascends again, which may close a cycle of channel dependencies. Yet the spines themselves must be
+ * reached, and so must aggregation nodes and managers that are attached to them. The classic
+ * solution, one root and levels below it, makes all spines but one useless for traffic between
+ * leaves.
  *
  * This file keeps most of the order. It chooses a leaf and reverses the direction of all links
  * among the leaf and its ancestors (in a tree: all spines). The leaf is then the root, a common

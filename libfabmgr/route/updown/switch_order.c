@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the order for up*|down* routing. Several candidate orders are made, which suit different
- * topologies. Each gets a single root (single_root.c). The order with the shortest legal paths
- * between hosts is used; among equals, the first.
+ * Finds the order for up*|down* routing. Several orders are made, which suit different topologies.
+ * Each is changed so that it has a single root (single_root.c). The order with the shortest legal
+ * paths between hosts is used; among equals, the first.
  *
  * - leaves: switches with hosts have rank 0, and the rank of other switches is their distance from
  *   these. Spines may have hosts, too (a manager, storage), so a switch is no leaf if a neighbour
@@ -11,7 +11,7 @@
  * - levels: ranks fall with the distance from one central switch. This suits rings, tori and
  *   irregular topologies, which have no leaves.
  * - roots: the policy names the root switches, and ranks fall with the distance from them. No other
- *   candidate is tried.
+ *   order is tried.
  *
  * Switches of equal rank are ordered by id, hence by GUID.
  */

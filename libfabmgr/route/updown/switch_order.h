@@ -22,7 +22,7 @@ struct fab_order {
     uint32_t *divider;
     /* text for the operator which says how the order was found */
     const char *origin;
-    /* root switch of the connected component to which switch 0 belongs, or FAB_NONE */
+    /* root switch of the connected component to which the switch with id 0 belongs, or FAB_NONE */
     uint32_t root;
 };
 void fab_route_order_fini(struct fab_order *o);
