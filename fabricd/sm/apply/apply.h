@@ -40,9 +40,9 @@ void sm_repair_forget(struct sm *s);
 /* Takes ownership of the plan of a local repair. Phase sm_phase_program_repair sends its writes.
  * Returns OK or NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
-/* Plans the writes that bring up ISLs. port[count] has the ids of the ports at both ends of these
- * ISLs. In the snapshot, the PortInfo of these ports becomes what the writes will establish.
- * Returns OK or NOMEM. */
+/* Plans the writes that bring up ISLs. port[count] has the ids of the ports at both ends of
+ * these ISLs. The function also sets the PortInfo of these ports in the snapshot to the values
+ * that the writes will establish. Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
 /* Call this function when the first write of a local repair is sent. It emits paths-paused if pairs
  * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
@@ -64,17 +64,16 @@ struct sm_failed_block {
 /* Returns the LFT blocks that switches may lack, because a write failed or was not sent
  * (failed_blocks.c). */
 const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
-/* Frees the plan after a round. A plan can have half a million writes. To free it takes
- * milliseconds, by which it would delay a later local repair. */
+/* Frees the plan after a round. A plan can have half a million writes. If a local repair had to
+ * free it, this would delay the repair by milliseconds. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
 
 /* Publishes the tables and fabric of the model as a view. Returns OK or NOMEM. */
 int sm_publish(struct sm *s);
-/* Publishes the tables and fabric of the model after a local repair. active: by how many links the
- * number of Active links of the fabric changed; negative if links were lost. Returns OK or
- * NOMEM. */
+/* Publishes the tables and fabric of the model after a local repair. active: how many Active
+ * links the fabric has gained; negative if it has lost links. Returns OK or NOMEM. */
 int sm_publish_repair(struct sm *s, int64_t active);
 /* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
@@ -88,16 +87,17 @@ void sm_reroute_record(struct sm *s);
 /* Call this function after the view of a local repair was published. lost: the repair left some
  * switches without a route to each other, so an engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
-/* Call this function when a round begins that an operator requested, or that computes tables for
- * new settings or after an incomplete local repair. It sets s->run.cause, the text that the record
- * of the reroute shows as its cause. */
+/* Call this function when a reroute begins: an operator requested it, the settings changed, or a
+ * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute
+ * shows as its cause. */
 void sm_reroute_begun(struct sm *s);
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 /* ---- rebalance (rebalance.c) ---- */
 
 void sm_rebalance_begun(struct sm *s);
-/* Call this function after every round of any kind. */
+/* Call this function after every round of any kind. It begins the quiet time anew if the fabric
+ * changed, and sets the timer of the next rebalance. */
 void sm_rebalance_ended(struct sm *s, int status);
 void sm_rebalance_postponed(struct sm *s, bool awaited);
 /* Call this function after a trap. It postpones or stops a running rebalance. */
@@ -109,7 +109,8 @@ const char *sm_rebalance_outcome(const struct sm *s);
 /* Sets the timer that starts the background proof QUIET_US (1 s) after the last local repair, if
  * tables of a local repair are not yet proved as a whole. */
 void sm_reproof_prepare(struct sm *s);
-/* Call this function when a round has ended, before the next one is chosen. */
+/* Call this function when a round has ended, before the next one is chosen. If a background
+ * proof was completed during the round, it takes the result. */
 void sm_reproof_round_ended(struct sm *s);
 /* Pauses the running background proof at once, because the processor may be needed to handle a
  * fault. */
@@ -129,8 +130,8 @@ struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again, because subnet.unapproved may have
  * changed. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function when `ctx`, which a caller passed with a change of the baseline, is freed. The
- * done() of this change is then not called. */
+/* Call this function before `ctx` is freed. Changes of the baseline that were requested with
+ * this ctx then do not call their done(). */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

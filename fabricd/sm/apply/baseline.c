@@ -61,8 +61,9 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns what the manager does with a device that is not approved, but that the sweep did not
- * leave out. The manager's own port is never restricted. */
+/* Returns what the manager does with an unapproved device at place `p`, if the sweep has read
+ * it: quarantines or admits it. (Devices that sweeps leave out are excluded.) The manager admits
+ * its own port in any case. */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -168,9 +169,10 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Returns false if an event about this switch port was emitted within the last TELL_EVERY_US.
- * Otherwise notes the time of a new event. If too many events were emitted recently, counts the
- * device in b->untold instead; then only the summary event counts the device. */
+/* Returns true if no event about this switch port was emitted within TELL_EVERY_US, and notes
+ * the time of the new event. If TELL_MOST events about other ports were emitted in this period,
+ * it adds 1 to b->untold instead: the caller then emits no event about this device, and the
+ * summary event counts it. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;

@@ -4,12 +4,13 @@
  * makes the changed baseline and compares the fabric with it, which takes tens of milliseconds in
  * large fabrics. Changes wait in a queue and are made one after the other.
  *
- * The worker begins between two rounds, and counts as a reader of the snapshot (model.readers), so
- * that no round changes what it reads. When it has ended, the loop thread takes over the new
- * baseline and the new list of devices that are not approved. If a round has replaced the list
- * meanwhile, the worker compares again. If rounds replace the list too often, the change is made
- * without a comparison, and a heavy sweep makes the comparison later. The callback done() of a
- * change is called when the change is committed to the database.
+ * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
+ * so that no round changes the snapshot while the task reads it. When it has ended, the loop thread
+ * takes over the new baseline and the new list of devices that are not approved. If a round has
+ * replaced the list meanwhile, the worker compares again. If rounds replace the list too often, or
+ * if a round runs for longer than WAIT_MOST_US, the change is made without a comparison, and a
+ * heavy sweep makes the comparison later. The callback done() of a change is called when the change
+ * is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@
 /* Maximum time that a change waits for the end of a round. */
 #define WAIT_MOST_US 3000000
 #define TRIES_MOST 4 /* maximum number of comparisons for one change */
-/* maximum number of events in one iteration of the loop */
+/* maximum number of events that a change emits in one iteration of the event loop */
 #define EVENTS_A_TURN 64
 /* maximum length of an error message; a longer node name in it is cut */
 #define WRONG_LEN 320
@@ -58,12 +59,14 @@ struct sm_baseline_edit {
     bool computing; /* the worker task runs */
     /* The change is in force, and is being written to the database. */
     bool committing;
-    /* sm_baseline.version of the list of unapproved devices when the comparison began. */
+    /* Value of sm_baseline.version when the task began to compare the fabric with the changed
+     * baseline. If it differs later, a round has replaced the list of unapproved devices
+     * meanwhile. */
     uint64_t version;
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
-    /* number of nodes for which an event was emitted */
+    /* EDIT_DISAPPROVE: number of nodes about which an event was emitted so far */
     uint32_t reported;
     /* The change is committed to the database when store_is_written(mark) is true. */
     uint64_t mark;
@@ -296,8 +299,8 @@ static void report(struct sm *s, const struct sm_baseline_edit *e)
                    .by = e->by);
 }
 
-/* Emits the next events of a change that has one event for each node. Returns whether all events
- * were emitted. */
+/* Emits up to EVENTS_A_TURN further events of a change that needs one event for each node.
+ * Returns whether all of them were emitted. */
 static bool report_nodes(struct sm *s, struct sm_baseline_edit *e)
 {
     uint32_t count = e->kind == EDIT_DISAPPROVE ? e->count : 0;
@@ -385,8 +388,8 @@ static void on_dropped(void *owner, void *ctx)
         edit_free(e);
 }
 
-/* Begins to make the first change of the queue. Returns OK; DENIED; BUSY if no view is published;
- * or NOMEM. */
+/* Begins to make the first change of the queue. Returns OK; DENIED if another manager is master;
+ * BUSY if no view is published; or NOMEM. */
 static int begin(struct sm *s, struct sm_baseline_edit *e)
 {
     static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};

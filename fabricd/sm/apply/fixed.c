@@ -28,7 +28,7 @@ static bool is_linked(const struct fab_fabric *f, uint32_t sw)
     return linked;
 }
 
-/* Copies the known LFT of the switch into element i of *ret. Entries whose contents are not known
+/* Copies the LFT of the switch into row i of ret->entry. Entries that the manager does not know
  * become NO_ROUTE. */
 static void copy_row(const struct fab_observed *o, uint32_t sw, struct sm_fixed *ret, uint32_t i)
 {

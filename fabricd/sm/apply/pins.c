@@ -22,12 +22,12 @@
 
 #define TELL_EVERY_US UINT64_C(600000000)
 
-/* While the worker task runs, it owns all members, except where noted. */
+/* While the worker task runs, it owns all members. */
 struct job {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    /* The nodes that arrived are moved here from struct sm_pins while the task runs. */
+    /* The nodes that arrived. This list is moved here from struct sm_pins while the task runs. */
     struct fab_pins_arrivals arrivals;
     struct fab_pins_input in;
     int status;

@@ -136,8 +136,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* Does not begin the writes of a rebalance if a trap came while its plan was computed.
- * sm_rebalance_yield does nothing in other rounds. */
+/* If a fault came while the plan was computed, a rebalance sends no writes: sm_rebalance_yield
+ * stops it. In other rounds, that function stops nothing. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -535,9 +535,9 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Notes the nodes at which writes of this round failed. A heavy sweep writes to all nodes that need
- * a write. After a heavy sweep, the function therefore forgets all nodes of which no write failed
- * in this round. */
+/* Notes the nodes at which writes of this round failed. A heavy sweep writes to all nodes that
+ * need a write. After a heavy sweep, only the nodes of which a write failed in this round
+ * therefore stay in the list. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -44,7 +44,8 @@
 
 struct sm_reproof_job {
     struct fab_view *view;
-    /* Number of local repairs since the start (sm_reproof.repairs) when the view was published. */
+    /* Value of sm_reproof.repairs when the proof began: the local repairs with later numbers are
+     * not in `view`. */
     uint64_t repairs;
     struct fab_verify_steps *steps;
     struct fab_verdict verdict;
@@ -239,7 +240,7 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
               j->view->generation, good, (double)r->cpu_ns / 1e6);
 }
 
-/* Takes the result of a finished proof. No round may run. */
+/* Takes the result of a finished proof. Must not be called while a round runs. */
 static void finish(struct sm *s)
 {
     struct sm_reproof *r = &s->apply->reproof;

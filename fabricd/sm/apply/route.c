@@ -40,7 +40,7 @@ struct sm_route_job {
     char why[300];
     /* Names of the engines that were passed over, with reasons. */
     char passed[800];
-    /* The tables of an engine that was passed over failed their proof. */
+    /* At least one engine was passed over because its tables failed their proof. */
     bool refuted;
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended, and when its proof ended. */

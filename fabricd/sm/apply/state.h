@@ -17,7 +17,8 @@
  * repair must wait. */
 #define SM_TRANSITION_VISITS 100000000u
 
-/* Position of the running phase: index of the port or switch, and number of its table block. */
+/* Position of a phase that reads tables block by block: index of the port or switch, and number
+ * of its table block. */
 struct sm_scan {
     uint32_t index, block;
 };
@@ -153,7 +154,7 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint32_t quarantined; /* number of quarantined ports in the list */
     /* Hash of the port GUIDs of the quarantined ports; 0: no port is quarantined. */
     uint64_t quarantine;
-    /* enum config_unapproved: value of the setting subnet.unapproved before the last reload. */
+    /* enum config_unapproved: the setting subnet.unapproved when the settings were last read. */
     uint8_t mode;
     /* The time of the last event about each switch port, by a hash of the port, in seconds of the
      * manager's clock. */
@@ -219,9 +220,9 @@ struct sm_apply {
     /* Number of pairs without a path in the active tables because of the entries of silent
      * switches. */
     uint64_t lost_pairs;
-    /* Generation of a local repair after which an engine must compute tables, because the repair
-     * left some switches without a route to each other or would have had to write fixed tables; 0:
-     * none. */
+    /* Generation of the last local repair, if an engine must compute tables after it. The repair
+     * left some switches without a route to each other, or would have had to write fixed tables.
+     * 0: none. */
     uint64_t left_out;
     /* Number of switches whose PortInfo, at the last check, did not show the enforcement of
      * partitions that the switch had acknowledged. */
@@ -274,8 +275,8 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 void sm_repair_seal(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
-/* Moves the delta of the last update of the repair session to *ret, if this update made the active
- * tables. Otherwise *ret is empty. */
+/* Moves the delta of the last update of the repair session to *ret, if the active tables are the
+ * result of this update. Otherwise *ret is empty. */
 void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret);
 void sm_repair_state_fini(struct sm *s);
 
@@ -303,7 +304,8 @@ bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
 
 /* Functions of baseline_edit.c. */
 int sm_baseline_edit_init(struct sm *s); /* returns OK or NOMEM */
-/* Call this function before the worker tasks that read the snapshot are cancelled. */
+/* Frees all changes. Call this function before the worker tasks that read the snapshot are
+ * cancelled. */
 void sm_baseline_edit_fini(struct sm *s);
 
 /* Functions of route.c. */
@@ -395,10 +397,12 @@ void sm_rebalance_report(struct sm *s);
 /* Functions of reproof.c. */
 int sm_reproof_init(struct sm *s); /* returns OK or NOMEM */
 void sm_reproof_fini(struct sm *s);
-/* Call this function when the view of a local repair was published. */
+/* Call this function when the view of a local repair was published. It notes that the tables
+ * need a background proof. */
 void sm_reproof_repaired(struct sm *s);
-/* Call sm_reproof_whole when a round has proved all new tables, and sm_reproof_published when a
- * view was published. */
+/* Call sm_reproof_whole when a round has proved all new tables; a background proof is then not
+ * needed. Call sm_reproof_published when a view was published; it notes that this view has the
+ * proved tables. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);

@@ -225,8 +225,9 @@ void sm_round_postpone(struct sm *s);
 /* Call this function if links failed and no local repair was possible. The next targeted sweep then
  * starts at once, even if traps keep coming. */
 void sm_pace_urgent(struct sm *s);
-/* Returns whether the tables changed so often within seconds that targeted sweeps must wait, and
- * that only links which failed are repaired at once (pace.c). */
+/* Returns true while targeted sweeps must wait, because such sweeps changed the tables several
+ * times within seconds (pace.c). Meanwhile, local repairs handle failed links without delay, but
+ * do not bring back links that returned. */
 bool sm_targets_wait(const struct sm *s);
 /* Returns whether the tables changed several times within seconds, so that one event should sum up
  * many changes. */

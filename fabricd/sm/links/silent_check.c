@@ -161,8 +161,9 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Finds the neighbours of the switch to which a directed route avoids all switches that are being
- * checked. Returns OK or NOMEM. */
+/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach without
+ * any switch that is being checked. paths: directed routes, by node id, that avoid all these
+ * switches; avoid: bitset of these switches. Returns OK or NOMEM. */
 static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
                            const uint64_t *avoid)
 {

@@ -43,7 +43,8 @@
 #define TICK_MOST_US 1000000u
 /* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
 #define STEPS 4096
-/* One call of count_requests stops at the first node after this many ports. */
+/* One call of count_requests handles whole nodes until they have at least this many ports
+ * together, so that it does not block the event loop for long. */
 #define COUNT_PORTS 16384u
 /* Delay from the first difference that was found to the targeted sweep that restores the
  * settings. */
