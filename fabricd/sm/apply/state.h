@@ -220,9 +220,9 @@ struct sm_apply {
     /* Number of pairs without a path in the active tables because of the entries of silent
      * switches. */
     uint64_t lost_pairs;
-    /* Generation of the last local repair, if an engine must compute tables after it. The repair
-     * left some switches without a route to each other, or would have had to write fixed tables.
-     * 0: none. */
+    /* Generation of the last local repair that left some switches without a route to each other,
+     * or that would have had to write fixed tables. An engine must compute new tables after such
+     * a repair. 0: none. */
     uint64_t left_out;
     /* Number of switches whose PortInfo, at the last check, did not show the enforcement of
      * partitions that the switch had acknowledged. */

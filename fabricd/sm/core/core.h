@@ -30,7 +30,7 @@ struct sm_run {
     const struct sm_round *round;
     struct sm_guids suspects; /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
-    /* Time at which the trap came that caused the round; 0: no trap caused it. */
+    /* Manager's clock at the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
     /* The round takes over the result of a background heavy sweep. */
     bool from_background;
@@ -47,7 +47,7 @@ struct sm_run {
     /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
      * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
     uint64_t known_us, computed_us, proved_us;
-    /* Only the counts of nodes and links that this round lost and gained are set. */
+    /* Only some members are set: the numbers of nodes and links that this round lost and gained. */
     struct reroute changed;
 };
 
@@ -61,7 +61,8 @@ struct sm_wiring {
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     /* Returns whether a local repair would handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
-    /* Returns whether a targeted sweep that checks a port probe will soon read this switch. */
+    /* Returns whether the targeted sweep that follows a port probe, to check its result, will
+     * soon read this switch. */
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
     /* The core calls before_choice before it chooses the next round. add_facts sets the members of
@@ -136,7 +137,8 @@ enum sm_request {
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
-    /* Requests a round that writes the current M_Key to ports with another known M_Key. */
+    /* Requests a round that writes the current M_Key to ports that are known to have another
+     * M_Key. */
     SM_REQUEST_KEYS = 32
 };
 /* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
@@ -150,7 +152,7 @@ void sm_request_sweep(struct sm *s);
 /* Requests a heavy sweep that begins within 2 s (HEAVY_LATER_US). Further calls before it begins
  * request no further sweep. */
 void sm_request_heavy_later(struct sm *s);
-/* Requests a targeted sweep of these nodes. GUID 0 is ignored. */
+/* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
 const struct sm_guids *sm_requested_targets(const struct sm *s);
@@ -198,7 +200,7 @@ bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
  * already set. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The next round gets the cause and the trap time of the running round. */
+/* Gives the cause and the trap time of the running round to the next round. */
 void sm_cause_carry_over(struct sm *s);
 
 /* Calls `done` at the end of the next round of this kind, or of another kind that does the same
@@ -213,7 +215,7 @@ void sm_wait_for_background(struct sm *s);
 
 /* Begins the next round if none runs and one is requested. */
 void sm_schedule(struct sm *s);
-/* Starts the running targeted sweep from its beginning, if its phase allows this (struct
+/* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
  * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);
 /* Requests a heavy sweep right after the running targeted sweep, because the targeted sweep could
@@ -226,8 +228,8 @@ void sm_round_postpone(struct sm *s);
  * starts at once, even if traps keep coming. */
 void sm_pace_urgent(struct sm *s);
 /* Returns true while targeted sweeps must wait, because such sweeps changed the tables several
- * times within seconds (pace.c). Meanwhile, local repairs handle failed links without delay, but
- * do not bring back links that returned. */
+ * times within seconds (pace.c). Meanwhile, local repairs route around failed links, but do not
+ * bring back links that returned. */
 bool sm_targets_wait(const struct sm *s);
 /* Returns whether the tables changed several times within seconds, so that one event should sum up
  * many changes. */

@@ -20,8 +20,8 @@
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Which M_Key a device on a directed route answered: the one that the policy demands, the previous
- * one or the listed one. */
+/* The M_Key to which the device at the end of a directed route answered: the one that the policy
+ * demands, the previous one or the listed one. */
 enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
@@ -140,7 +140,7 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 
 /* ---- discovery ------------------------------------------------------------------------------- */
 
-/* The port that was seen at the end of a directed route when this place was last discovered. */
+/* The end of a directed route: the port that was last seen there. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
     /* Id of the port in the snapshot; FAB_NONE: the port is only in model.places. */
@@ -172,9 +172,9 @@ static struct end find_end(const struct sm *s, const struct fab_path *path)
                         .port = port};
 }
 
-/* Returns the listed M_Key of the port at the end of a directed route; 0: none. A route without
- * hops ends at the manager's own port. port_guid: GUID of the port that was last seen at this
- * place; 0: not known. */
+/* Returns the listed M_Key of the port at the end of a directed route; 0: none. port_guid: GUID
+ * of the port that was last seen at the end of the route; 0: not known. A route without hops
+ * ends at the manager's own port. */
 static uint64_t listed_at(const struct sm *s, const struct fab_path *path, uint64_t port_guid)
 {
     return fab_policy_m_key_list_find(s->policy.listed_m_keys,

@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Maximum number of times that faults may postpone a round which takes over a background heavy
- * sweep. Such a round is short, so a fault gains little from postponing it. */
+/* Limit of how often faults may postpone the round that takes over a background heavy sweep.
+ * Such a round is short, so a fault gains little from postponing it. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 /* After this many targeted sweeps, a requested change of M_Keys comes first. A device that rejects

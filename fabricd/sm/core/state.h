@@ -136,7 +136,7 @@ bool sm_is_settling(const struct sm *s);
 /* Functions of pace.c. */
 int sm_pace_init(struct sm *s); /* returns OK or NOMEM */
 void sm_pace_fini(struct sm *s);
-/* Call these functions when a round begins and when it has ended. */
+/* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. */
 void sm_pace_begun(struct sm *s);
 void sm_pace_ended(struct sm *s);
 bool sm_probes_wait(const struct sm *s);
@@ -161,14 +161,15 @@ int sm_runner_init(struct sm *s);
 void sm_runner_fini(struct sm *s);
 void sm_run_start(struct sm *s, enum sm_round_kind kind);
 
-/* Functions of phase_times.c. Call these functions when a phase begins and when it ends. */
+/* Functions of phase_times.c. Call sm_phase_time_begin when a phase begins, and
+ * sm_phase_time_end when it ends. */
 void sm_phase_time_begin(struct sm *s);
 void sm_phase_time_end(struct sm *s);
 
 /* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
-/* Call this function before struct sm is freed. */
+/* Drops all worker tasks of phases. They no longer use struct sm, which can then be freed. */
 void sm_phase_task_orphan(struct sm *s);
 
 #endif

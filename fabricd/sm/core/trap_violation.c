@@ -34,7 +34,7 @@
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
-/* The violations of one key (M_Key, P_Key or Q_Key) at one port. */
+/* What the manager knows about the violations of one key (M_Key, P_Key or Q_Key) at one port. */
 struct row {
     struct sm *sm;
     /* Node GUID of the port, and manager's clock at the last event about it; 0: none yet. */
@@ -43,7 +43,8 @@ struct row {
     /* Source LID of the trap that the manager is confirming. */
     uint16_t lid;
     uint8_t port, key; /* port number, and which key (enum sm_key) */
-    /* reading: a PortInfo request that confirms a trap is in flight */
+    /* used: the row belongs to a port and key. reading: a PortInfo request that confirms a trap
+     * is in flight. */
     bool used, reading;
     /* Directed route of the PortInfo request that is in flight. */
     struct fab_path path;

@@ -17,9 +17,9 @@
  * (libfabmgr/repair/contingency/contingency.h). If an engine computes tables for another fabric,
  * all plans are dropped.
  *
- * The first cases are the links that flapped or had errors, then come the switches, then all other
- * links. If the plans fill the memory that contingency.memory allows, a new plan replaces the plans
- * of later cases.
+ * The order of the cases is: first the links that flapped or had errors, then the switches, then
+ * all other links. If the plans fill the memory that contingency.memory allows, a new plan replaces
+ * the plans of later cases.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,9 +45,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees the memory of one plan: of the cases whose plan is from an earlier state and not yet
- * checked for the present one, the last one loses its plan. Returns false if there is no such
- * case. */
+/* Frees one plan of an earlier state, to make room for a new one. It looks among the cases that
+ * are not yet handled for the present state, beginning at the last one. Returns false if none of
+ * them has a plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -90,8 +90,8 @@ static void take(struct sm *s, struct sm_contingency_job *j)
     j->count = 0;
 }
 
-/* Ends the computation for the present state of the session. The maker stays for the next state,
- * unless the computation failed. */
+/* Ends the computation for the present state of the repair session. Keeps the maker (struct
+ * fab_repair_contingency_maker) for the next state, unless the computation failed. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -165,7 +165,8 @@ static void drop_job(void *owner, void *ctx)
     sm_contingency_job_free(ctx);
 }
 
-/* Gives the worker task the plans that the next cases have from an earlier state of the session. */
+/* Gives the worker task those plans of the next cases that were computed for an earlier state of
+ * the repair session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {

@@ -22,8 +22,8 @@ struct sm_contingency_job {
     bool timed;
     /* The loop thread sets `stop` to a value other than 0 to end the slice. */
     int stop;
-    /* [SLICE_CASES] the plans that the next cases have from an earlier state of the session; NULL:
-     * the case has no such plan */
+    /* [SLICE_CASES] for each of the next cases: its plan from an earlier state of the repair
+     * session; NULL: it has none */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
     /* The state of the session (its number of commits) for which the plan in earlier[] is valid. */
     uint64_t valid_at[SLICE_CASES];

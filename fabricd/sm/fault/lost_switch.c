@@ -45,8 +45,8 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Returns the port to which port `num` of the switch is connected. Returns FAB_NONE if this port
- * does not lead to another switch, or if the probe has already found the link failed. */
+/* Returns the peer of port `num` of the switch `node`. Returns FAB_NONE if port `num` does not
+ * lead to another switch, or if the probe has already found its link failed. */
 static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -57,8 +57,8 @@ static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
     return fab_fabric_port(f, port)->peer;
 }
 
-/* Finds a neighbour of the switch, other than `suspect`, to which the directed route does not lead
- * through the switch. Returns the neighbour's port to the switch, or FAB_NONE. */
+/* Finds a neighbour of the switch `node`, other than `suspect`, whose directed route does not
+ * lead through `node`. Returns the neighbour's port to `node`, or FAB_NONE. */
 static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t suspect)
 {
     const struct sm_model *m = &s->model;
@@ -72,8 +72,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* Notes that a first link of the switch `node` failed, the one to `suspect`. The switch itself may
- * have failed, so another of its neighbours is asked. */
+/* Notes that one link of the switch `node` failed, the link to the switch `suspect`. Because
+ * `node` itself may have failed, the probe will ask another of its neighbours. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;
@@ -121,8 +121,8 @@ bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port)
     return *ret_port != FAB_NONE;
 }
 
-/* Returns whether reads of one of the first suspects are unanswered, apart from suspects that are
- * failed switches. */
+/* Returns whether one of the first suspects has unanswered reads. Suspects that are failed
+ * switches do not count, because they cannot answer. */
 static bool reads_pending(const struct sm *s)
 {
     const struct sm_lost_switches *l = &s->fault->lost;
@@ -180,8 +180,8 @@ bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node)
     return false;
 }
 
-/* Returns whether a port of the suspect that leads to a failed switch was found down, which
- * explains the suspect's trap. */
+/* Returns whether the probe found a port of the suspect down that leads to a failed switch. This
+ * port explains the suspect's trap. */
 static bool is_explained(const struct sm *s, uint32_t suspect)
 {
     const struct fab_fabric *f = s->model.fabric;

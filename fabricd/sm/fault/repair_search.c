@@ -145,8 +145,8 @@ int sm_repair_search_begin(struct sm *s)
 
 /* ---- missing writes -------------------------------------------------------------------------- */
 
-/* Returns whether packets may pass the switch: an ISL is up, and the probe has not found it
- * failed. */
+/* Returns whether packets may pass the switch: at least one of its ISLs is up, and the probe has
+ * not found this ISL failed. */
 static bool forwards(const struct sm *s, uint32_t sw)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -172,9 +172,9 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
  * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe
- * if it brings back no link, keeps the labels of the active tables, and writes no block whose
- * number is that of a missing block. Packets to the LIDs that it changes then meet only entries
- * that the switches hold. */
+ * if it brings back no link, keeps the labels of the active tables, and writes no block with the
+ * number (LID / 64) of a missing block. Packets to the LIDs that it changes then meet only
+ * entries that the switches hold. */
 static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
 {
     uint32_t count;

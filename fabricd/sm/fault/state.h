@@ -43,14 +43,14 @@ struct sm_probe { /* result of a port probe */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] doubt: a switch of which one link failed. other: the port of another neighbour to
-     * this switch, whose state shows whether the switch failed; FAB_NONE: it was read, or there is
-     * none. */
+    /* [doubts] doubt: id of a switch of which one link failed. other: the port of another
+     * neighbour to this switch; the probe reads its state to learn whether the whole switch
+     * failed. FAB_NONE: it was read, or there is no such port. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* For each failed switch: the number of its next port. The probe reads the port of the
-     * neighbour at the other end of the link. */
+    /* [count] for each failed switch: the number of the port whose link is looked at next. The
+     * probe reads the neighbour's port at the other end of this link. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
@@ -80,8 +80,8 @@ struct sm_contingency_state { /* state of contingency.c */
     /* All plans are computed or checked for the state of the repair session with number
      * all.commits. */
     bool complete;
-    /* Number of cases, counted back from the last one, in which a plan to be freed has already been
-     * searched (evict_last). */
+    /* Number of cases in which evict_last has already looked for a plan to free, counted from
+     * the last case */
     size_t searched;
     /* Number of plans of earlier states that were found valid for the present state, all.commits.
      */
@@ -162,21 +162,23 @@ bool sm_lost_switch_give_up(struct sm *s);
 /* Call this function before the first read of a suspect. Returns true if the probe must not read
  * all its ports now, because it is a neighbour of a failed switch. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
-/* Call this function when all suspects were read. When all reads are answered, the probe begins
- * again, with the suspects that sent their trap for another reason than the failed switch. */
+/* Call this function when the probe has sent the reads of all suspects. Once these are answered,
+ * the probe begins again. It then reads the neighbours of failed switches that sent their trap
+ * for another reason. */
 void sm_lost_switch_read_again(struct sm *s);
 /* After the probe has begun again: returns whether it need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
-/* Returns whether the probe need not begin again. */
+/* Returns whether no further reads are needed: sm_lost_switch_next has no port left, and the
+ * probe need not begin again. */
 bool sm_lost_switch_done(const struct sm *s);
 /* Call this function when the unanswered reads are given up. The probe then does not begin
  * again. */
 void sm_lost_switch_stop(struct sm *s);
 
 /* Functions of returned_links.c. */
-/* Returns whether the link of a port may have come back: the snapshot has no link at this port, but
- * had one when the tables of the repair session were computed, and the port is up now. now: its
- * PortInfo, as it was read. */
+/* Returns whether the link of a port may have come back: the snapshot has no link at this port,
+ * but had one when the tables of the repair session were computed, and the port is up now. now:
+ * PortInfo that the probe has read from the port. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
@@ -193,8 +195,8 @@ int sm_returns_verified(struct sm *s);
 /* Gives up the returned links of this probe. A targeted sweep then handles these links. */
 void sm_returns_drop(struct sm *s);
 void sm_returns_fini(struct sm_probe *p);
-/* Returns whether this dead port, an id of the repair session, belongs to a link that came back and
- * was verified. */
+/* Returns whether a failed link came back and was verified. dead: the id, in the repair session,
+ * of a port of this link. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
 /* Returns whether the switches hold the active tables in all LFT blocks that the repair changes.
  * The proof of a repair with returned links assumes this. */
