@@ -117,8 +117,8 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* A switch that fails causes dozens of traps within milliseconds. One change of the tables for
- * all of them is less work, and safer, than one change for each trap. */
+/* A switch that fails causes dozens of traps. One change of the tables for all of them is less
+ * work, and safer, than one change for each trap. */
 void sm_probe_join(struct sm *s)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};

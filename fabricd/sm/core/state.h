@@ -169,7 +169,7 @@ void sm_phase_time_end(struct sm *s);
 /* Functions of phase_task.c. */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
-/* Drops all worker tasks of phases. They no longer use struct sm, which can then be freed. */
+/* Cancels all worker tasks of phases. Call this function before struct sm is freed. */
 void sm_phase_task_orphan(struct sm *s);
 
 #endif

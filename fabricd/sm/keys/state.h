@@ -27,10 +27,10 @@ struct sm_key_slot {
     uint64_t former;
     unsigned sets, asks;
 };
-/* Position of identify.c in the list of ports whose keys are hidden. */
+/* Position of phase "identifying M_Keys" (identify.c): the port whose hidden key it looks for. */
 struct sm_key_ask {
     uint32_t port;
-    /* Which of the keys (current, previous, listed) to try next at `port` (identify.c). */
+    /* Which key (current, previous or listed) the phase tries next at `port`. */
     unsigned key;
 };
 struct sm_keys {
@@ -46,7 +46,7 @@ struct sm_keys {
      * waits. */
     bool overdue;
     struct sm_key_ask ask;
-    /* Some port shows an M_Key that is new to the manager, so it is read a second time
+    /* Some port shows an M_Key that is new to the manager, so this key is read a second time
      * (identify.c). */
     bool doubts;
     /* Runs while ports that rejected the new key must not be asked again. */

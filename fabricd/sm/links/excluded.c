@@ -41,7 +41,8 @@ struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred)
     return x;
 }
 
-/* Adds the link to the snapshot again if both ports are LinkUp without a peer. */
+/* Adds the link to the snapshot again, if the snapshot shows both of its ports as LinkUp and
+ * without a peer. Returns OK or NOMEM. */
 static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
 {
     uint32_t port[2];

@@ -263,8 +263,8 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns whether a link that is down stays excluded when it comes up, because it is isolated or
- * held down. Such a link may come up without a sweep. */
+/* Returns whether the link is down, but counts as excluded, because it is isolated or held down.
+ * It may come up between two sweeps, and routes must not use it then. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
@@ -278,8 +278,8 @@ static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns whether this snapshot shows nothing of an excluded link that was up before. The sweep may
- * have covered other nodes, or a node of the link is gone. */
+/* Returns whether the snapshot does not tell the state of an excluded link that was up before:
+ * the sweep did not read its nodes again, or one of them has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -332,8 +332,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Sets an element of at[] to FAB_NONE if its link must stay in use, because a part of the fabric
- * needs the link or too many links of a switch would be excluded. */
+/* Decides which of the links in at[] (see note_all) are excluded. Sets an element to FAB_NONE if
+ * its link must stay in use, because a part of the fabric needs the link or too many links of a
+ * switch would be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -521,7 +522,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            /* The link is in the list only because it is isolated, and has never flapped. */
+            /* This link is in the list only because it is isolated. It has never flapped. */
             continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

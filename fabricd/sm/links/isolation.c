@@ -8,9 +8,10 @@
  * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
  * in the same list, but only their ports are disabled.
  *
- * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager asks when the
- * isolation is requested, and again in each sweep. If a part of the fabric would be unreachable
- * without an isolated link, the link is reinstated: routes use it as long as it is needed.
+ * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager makes this
+ * decision when the isolation is requested, and again in each sweep. If a part of the fabric would
+ * be unreachable without an isolated link, the link is reinstated: routes use it as long as it is
+ * needed.
  */
 #include <stdio.h>
 #include <stdlib.h>

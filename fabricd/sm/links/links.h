@@ -108,9 +108,9 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
 
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
-/* Call this function when a switch of the snapshot did not answer a request within the time of one
- * try. It starts the check whether the switch is silent. Returns false if it cannot start one; the
- * caller then requests a targeted sweep. */
+/* Call this function when a switch of the snapshot did not answer a request within the time of
+ * one try. It starts the check whether the switch is silent. Returns false if it cannot start
+ * the check; the caller then requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
 uint32_t sm_silent_count(const struct sm *s);

@@ -3,11 +3,11 @@
  * Silent switches: the agent of the switch does not answer, but its neighbours report links to it
  * as up. Such a switch still forwards packets as its tables say, but nobody can change them.
  *
- * The manager keeps a silent switch and what is behind it in the fabric
- * (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch, the
- * manager excludes all links of the switch from the snapshot, so that routes avoid it. Otherwise,
- * for example if hosts are connected to it, its links stay, and each proof uses the tables that it
- * holds (apply/route.c).
+ * The manager keeps a silent switch, and the nodes that are reachable only through it, in the
+ * fabric (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch,
+ * the manager excludes all links of the switch from the snapshot, so that routes avoid it.
+ * Otherwise, for example if hosts are connected to it, its links stay, and each proof uses the
+ * tables that it holds (apply/route.c).
  *
  * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again.
  * This file has the list of silent switches. An entry stays in the list for a while after the
@@ -77,8 +77,8 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Drops the entries of switches that have answered long enough. If the list is still full, drops
- * one entry of a switch that answers. */
+/* Drops the entries of switches that answered again REMEMBERED_US ago. If the list is still
+ * full, drops one entry of a switch that answers. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();
@@ -158,8 +158,8 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 /* ---- excluding the links --------------------------------------------------------------------- */
 
 /* Stores in port[] the ports of a switch whose links are up; port[] has room for 256 ports.
- * Returns their number; 0 if a link leads to an adapter or router, because routes cannot avoid
- * this switch. */
+ * Returns their number; returns 0 if a link leads to an adapter or router, because routes cannot
+ * avoid such a switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;
@@ -226,7 +226,8 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid)
     return r;
 }
 
-/* Excludes the links of a silent switch from a new snapshot if routes can avoid the switch. */
+/* Excludes the links of a silent switch from a new snapshot if routes can avoid the switch;
+ * otherwise does nothing. Returns OK or NOMEM. */
 static int take_one(struct sm *s, struct fab_fabric *f, struct sm_silent *e)
 {
     uint32_t node = fab_fabric_node_by_guid(f, e->guid);

@@ -27,7 +27,7 @@
 #define PATHS_MOST 2
 #define VERDICT_TRIES 4
 
-/* A neighbour of the switch that does not answer. */
+/* A neighbour of the switch that is being checked. */
 struct neighbour {
     /* Directed routes to the neighbour, and over the neighbour to the switch. */
     struct fab_path to_it, over_it;
@@ -42,7 +42,8 @@ struct sm_check {
      * before that, when the check was requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* asked: number of neighbours over which the switch has been asked */
+    /* neighbours: number of elements of neighbour[]; asked: number of those over which the
+     * switch has been asked */
     uint32_t neighbours, asked;
     bool over;
 };

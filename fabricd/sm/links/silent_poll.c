@@ -10,7 +10,8 @@
 #define POLL_US 2000000u
 /* Number of answers in a row after which routes may use a silent switch again. */
 #define ANSWERS_LEAST 2
-/* Maximum number of times that ANSWERS_LEAST doubles, once for each relapse. */
+/* A switch that became silent again needs twice ANSWERS_LEAST answers, after the second relapse
+ * four times as many, and so on. This is the maximum number of doublings. */
 #define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -108,7 +109,8 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    /* Only now, so that one targeted sweep reads all switches that answer again. */
+    /* Starts the next round only after all switches were handled, so that one targeted sweep
+     * reads all switches that answer again. */
     sm_schedule(s);
 }
 

@@ -34,7 +34,8 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    /* Only take the link down, so that it trains again; `enable` is not used. */
+    /* The port is neither enabled nor disabled: the manager takes its link down, so that the
+     * link trains again. */
     bool reset;
     /* The reason if the manager itself requests the change; NULL: an operator requested it. */
     const char *note;
@@ -117,9 +118,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
 /* Functions of isolation.c. */
 /* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
 int sm_isolate_load(struct sm *s);
-/* Call this function after the sweep has set e->out, which says whether the link is excluded from
- * the new snapshot. It emits link-reinstated if routes use the link again although it is isolated.
- * was_out: the former value. */
+/* Call this function after the sweep has set e->out, which says whether the link is excluded
+ * from the new snapshot. It emits link-reinstated if routes use the link again although it is
+ * isolated. was_out: value of e->out before the sweep. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
 /* Ends the isolation of a link if a port of it is now connected to another port. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);

@@ -12,13 +12,15 @@ void sm_multicast_fini(struct sm *s);
 /* Call this function when the model has a new snapshot. Forgets the MFT of a switch that may have
  * been reset. */
 void sm_multicast_swept(struct sm *s);
-/* Call this function after a view was published. */
+/* Call this function after a view was published. It soon updates the multicast trees and the
+ * MFTs. */
 void sm_multicast_changed(struct sm *s);
 /* Call this function when a local repair removed links. It updates the multicast trees 20 ms
  * later. */
 void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
-/* Call this function when another manager may have written MFTs. */
+/* Call this function when another manager may have written MFTs. All MFT blocks then count as
+ * unknown. */
 void sm_multicast_forget(struct sm *s);
 /* Fills in the next request that reads or writes an MFT block. few: fill it in only if at most 64
  * such requests are left. Returns false if it filled in none. */
@@ -36,8 +38,8 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 struct sm_mfts_scan {
     /* Index of the next block to look at, over all switches. */
     uint32_t at;
-    /* Number of switches; greatest number of MLID groups and of blocks (rows) that the MFT of a
-     * switch has. */
+    /* switches: number of switches. groups and rows: number of MLID groups and number of blocks
+     * in the largest MFT. */
     uint32_t switches, groups, rows;
     bool over;
 };

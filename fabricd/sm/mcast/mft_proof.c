@@ -18,8 +18,8 @@
 #include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/size.h"
 
-/* Limit of one worker task: the number of members and MFT blocks that it copies. A task with a
- * single MLID group may copy more. */
+/* Maximum number of members and MFT blocks that are copied for one worker task. For a single
+ * MLID group, more may be copied. */
 #define BATCH 200000u
 
 struct sm_mft_proof {

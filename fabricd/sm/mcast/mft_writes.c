@@ -366,8 +366,8 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
     return count > m->held.count ? count - m->held.count : 0;
 }
 
-/* The search takes a block of each switch in turn, so that requests for consecutive blocks go to
- * different switches and do not wait for each other. */
+/* The search goes from switch to switch after each block. Consecutive requests thus go to
+ * different switches, and do not wait for each other. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number)
 {

@@ -7,7 +7,8 @@
  * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
  * in flight then are cancelled and planned again. A worker task copies the links and ports of the
  * published fabric for the trees (struct fab_mcast_net), because that takes time in proportion to
- * the size of the fabric. The first such task also makes the stored groups and their trees.
+ * the size of the fabric. The first such task also makes the groups that the store has, and their
+ * trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -93,7 +94,8 @@ static void drop_read(struct sm_multicast *m)
     m->read = NULL;
 }
 
-/* Takes the stored groups back from a task that ended without making groups of them. */
+/* If the task should have made the stored groups but failed, moves their data back to m->stored,
+ * for a later task. */
 static void take_back(struct sm_multicast *m, struct reading *x)
 {
     if (!x->makes)

@@ -124,11 +124,11 @@ void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
  * NOMEM. */
 int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
-/* From now on, stores each change of the groups. */
+/* Makes the store keep each change of the groups from now on. */
 void sm_multicast_listen(struct sm *s);
 
 /* Functions of mft_proof.c. */
-/* Copies of tables and members. */
+/* Copies of MFT blocks, and of the members of multicast groups. */
 struct sm_mft_sealed {
     struct fab_blocks tables;
     struct fab_verify_multicast_member *member;
@@ -152,20 +152,22 @@ struct sm_joint_proof {
     struct fab_view *view;
     struct fab_verify_channels *channels;
     uint16_t sls;   /* bitset of the SLs of all groups */
-    bool may_guide; /* a cycle lets the task make a spanning tree */
+    bool may_guide; /* if the task finds a cycle, it may make a spanning tree */
     struct fab_mcast_guide guide;
 };
-/* Call this function before a plan of writes. If the unicast tables are new, all trees have to be
- * proved again. */
+/* Call this function before MFT writes are planned. If the unicast tables have changed, it notes
+ * that all trees must be proved again. */
 void sm_joint_renew(struct sm *s);
 void sm_joint_drop(struct sm_multicast *m);
 /* Adds to the bitset `groups` the MLID groups that are not yet proved together with the unicast
  * tables. */
 void sm_joint_add_open(const struct sm_multicast *m, uint64_t groups[FAB_MFT_GROUPS / 64]);
-/* Fills in the input of the worker task. The task owns m->joint.channels until sm_joint_done. */
+/* Fills in the input of the worker task for a joint proof. The task owns m->joint.channels until
+ * sm_joint_done is called. */
 void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
-/* The worker task calls sm_joint_compute before the proof, and sm_joint_guide after it. Both return
- * NOMEM. */
+/* The worker task calls sm_joint_compute before the proof: it computes the channel dependencies
+ * of the unicast packets. It calls sm_joint_guide after the proof: it makes a spanning tree if
+ * there is a cycle. Both return OK or NOMEM. */
 int sm_joint_compute(struct sm_joint_proof *p);
 int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
 void sm_joint_proof_fini(struct sm_joint_proof *p);

@@ -92,8 +92,9 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
     return p == a->port_count;
 }
 
-/* Makes struct fab_places, the places of all ports, for a new snapshot. If the ports (`same`)
- * and their GUIDs are those of the present snapshot, *ret is another reference to m->places. */
+/* Makes the list of the places of all ports (struct fab_places) for a new snapshot. same: the
+ * new snapshot has the same ids as the present one. If the port GUIDs are the same, too, *ret is
+ * another reference to m->places. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {
@@ -114,9 +115,9 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
-/* Returns whether new tables may pass the verification, which the active tables do not pass. The
- * entries of a silent switch may be the cause, so new tables are worth a try when a silent
- * switch answers again. */
+/* Returns whether the active tables do not pass the verification, but new tables may pass it.
+ * New tables are worth a try when a silent switch answers again, because entries of this switch
+ * may be the cause of the failure. */
 static bool can_do_better(const struct sm_model *m, const struct fab_fabric *now)
 {
     uint32_t i = 0;

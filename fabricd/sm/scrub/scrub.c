@@ -76,9 +76,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Keeps the M_Key violation counters of all ports from the start of this turn and of the previous
- * one. The previous ones are needed because an attribute may have changed after the previous turn
- * read it. */
+/* At the start of a turn, keeps the M_Key violation counters of all ports, and also those from
+ * the start of the previous turn. The older ones are needed because an attribute may have
+ * changed after the previous turn read it. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;
@@ -195,7 +195,8 @@ static bool is_over(const struct sm *s, enum fab_scrub_turn which)
     return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
 }
 
-/* Puts the next attribute of a turn into a slot. Returns false if there is none now. */
+/* Puts the next attribute that a turn reads into a slot. Returns false if the turn reads none
+ * now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -262,7 +263,8 @@ static struct sm_scrub_slot *find_ready(struct sm *s)
     return NULL;
 }
 
-/* Puts attributes into free slots. Returns whether at least one slot was filled. */
+/* Puts the next attributes of both turns into free slots. Returns whether at least one slot was
+ * filled. */
 static bool fill_slots(struct sm *s)
 {
     bool filled = false;

@@ -29,8 +29,8 @@ struct sm_scrub_slot {
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* At the time when the read was sent: start time of the last round, and value of
-     * sm_mfts_epoch. If one of them has changed, the attribute may have changed. */
+    /* Start time of the last round, and value of sm_mfts_epoch, when the read was sent. If one
+     * of them differs at the answer, a write may have changed the attribute meanwhile. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* The value that the read returned. */
@@ -45,8 +45,8 @@ struct sm_scrub_turn {
     struct sm_mfts_scan scan;
     /* The requests of the next turn are being counted. */
     bool counts;
-    /* Number of requests of the next turn that were counted so far. They are those to the nodes
-     * with ids below counted_nodes. */
+    /* Number of requests of the next turn to the nodes with ids below counted_nodes; the other
+     * nodes are not counted yet. */
     uint64_t count;
     uint32_t counted_nodes;
     /* Number of ports of the fabric when the count began. If it changes, the count begins again. */

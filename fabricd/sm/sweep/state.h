@@ -70,7 +70,8 @@ bool sm_background_touched(const struct sm *s, uint64_t guid);
 int sm_sweep_judge(struct sm *s);
 
 /* Functions of duplicate.c. */
-/* Call this function when a sweep found a duplicate GUID that the previous sweep did not find. */
+/* Reports a duplicate GUID that a sweep found, and the previous sweep did not find. place: the
+ * switch port of the device that was left out. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
 /* Compares the former and present places of ports. Returns how many ports moved; ret[] gets the
  * first SM_MOVES of them. */
@@ -79,8 +80,9 @@ uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *no
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* Functions of unresponsive.c. */
-/* Replaces the model's list of unresponsive ports by those that a sweep found. scoped: the sweep
- * did not read all nodes, so entries of ports that it did not read stay. Returns OK or NOMEM. */
+/* Replaces the model's list of unresponsive ports by the list that a sweep found. scoped: the
+ * sweep did not read all nodes; entries of ports that it did not read then stay in the list.
+ * Returns OK or NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 /* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */
