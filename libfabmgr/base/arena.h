@@ -13,7 +13,7 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
-    /* Of the newest block: `used` bytes are in use, and its size is `room` bytes. */
+    /* The newest block has `room` bytes, and callers use the first `used` of them. */
     size_t used, room;
     /* an allocation has failed; callers may check this once, after several allocations */
     bool failed;

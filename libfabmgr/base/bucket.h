@@ -26,7 +26,8 @@ static inline bool fab_base_bucket_has(uint64_t full_us, uint64_t now,
            full_us - now <= rate->each_us * (rate->burst - 1);
 }
 
-/* Takes a token from the bucket. Returns false if the bucket is empty. */
+/* Takes a token from the bucket. Returns false if the bucket is empty. *full_us: the bucket, as the
+ * time at which it will be full again. now: the present time. */
 static inline bool fab_base_bucket_take(uint64_t *full_us, uint64_t now,
                                         const struct fab_bucket_rate *rate)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out when no living version has a page any more, so that its memory can be used again.
+ * Finds out when no living version has a page any more, so that its memory can be used again. A
+ * version is living as long as it has a handle (pages.h).
  *
  * A page is made in one version, and belongs also to the following versions, until one of them
  * replaces it. The versions that have a page are thus consecutive, and it suffices to know the
@@ -10,9 +11,10 @@
  * made after that version, no version has the page any more, and it becomes a spare page. Pages
  * of the first version never become spare pages.
  *
- * A new version begins with the page pointers of the newest one. To save the copy of all pointers,
- * the history keeps the array page[] of an ended version, and the number of the version in which
- * each group of pointers last changed. Only groups that changed after that version are copied.
+ * A new version begins with the page pointers of the newest one. Copying all pointers would take
+ * long. So the history keeps the array page[] of an ended version for the next new version. For
+ * each group of GROUP adjacent pointers it also knows the version in which the group last changed.
+ * Only groups that changed after the ended version are copied.
  *
  * Any thread may end a version: it adds the version to the list `ended`. Only the thread that
  * unshares and edits versions takes versions from this list. When the last version ends, all memory
@@ -64,11 +66,11 @@ struct history {
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
     /* [count] an array of page pointers for the next new version; NULL: none. */
     uint8_t **spare_pointers;
-    /* The pointers in spare_pointers differ from those of `newest` only in groups that changed
-     * after the version with this number. */
+    /* The pointers in spare_pointers differ from those of `newest` only in groups (of GROUP
+     * adjacent pointers) that changed after the version with this number. */
     uint32_t spare_number;
-    /* [number of groups] the value that last_number had when a pointer of the group last
-     * changed. */
+    /* [groups_of] for each group of GROUP adjacent page pointers, the value that last_number had
+     * when one of these pointers last changed. */
     uint32_t *changed;
 };
 
@@ -117,7 +119,7 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
 }
 
 /* Adds a chunk of spare pages. Also enlarges spare[] to hold all pages of the history, so that
- * add_spare never needs memory. */
+ * add_spare never needs memory. Returns OK or NOMEM. */
 static int add_chunk(struct history *h)
 {
     if (make_room(&h->spare, sizeof(*h->spare), h->pages + CHUNK_PAGES, &h->spare_room) != FAB_OK ||
@@ -134,7 +136,7 @@ static int add_chunk(struct history *h)
 }
 
 /* Allocates spare pages in advance, and writes to them, so that the kernel maps their memory now
- * and not when they are needed. */
+ * and not when they are needed. Returns OK or NOMEM. */
 static int prepare_spare(struct history *h)
 {
     while (h->spare_count < h->count / SPARE_SHARE) {
@@ -172,8 +174,8 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
 }
 
 /* Removes the newest version, which has ended. The version before it becomes the newest one.
- * Pages that belonged only to the removed version become spare pages. As this changes the page
- * pointers of `newest`, last_number rises as if a version was added. */
+ * Pages that belonged only to the removed version become spare pages. `newest` now has other page
+ * pointers, so last_number rises as if a version was added. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -255,8 +257,8 @@ static void end_version(struct fab_pages_version *v)
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-/* Makes sure that spare_pointers exist and equal the pointers of the newest version. Groups of the
- * newest version that change later are noted in `changed`. Returns OK or NOMEM. */
+/* Makes sure that spare_pointers exist and equal the page pointers of the newest version. If these
+ * change later, `changed` shows it. Returns OK or NOMEM. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;
@@ -346,7 +348,7 @@ bool fab_base_pages_is_shared(const struct fab_pages *p)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Makes a new version from the newest one. */
+/* Makes a new version from the newest one, and a handle of it in *ret. Returns OK or NOMEM. */
 static int derive(struct history *h, struct fab_pages *ret)
 {
     if (update_spare_pointers(h) != FAB_OK)
@@ -360,7 +362,7 @@ static int derive(struct history *h, struct fab_pages *ret)
     return FAB_OK;
 }
 
-/* Copies an array into a new history. */
+/* Copies the version of handle p into a new history. Returns OK or NOMEM. */
 static int copy(const struct history *h, const struct fab_pages *p, struct fab_pages *ret)
 {
     uint8_t *memory = fab_base_alloc_array(h->count, h->size);

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Both functions return false if the result overflows; *ret is then unspecified. */
+/* fab_base_size_mul and fab_base_size_add return false if the result overflows; *ret is then
+ * unspecified. */
 static inline bool fab_base_size_mul(size_t a, size_t b, size_t *ret)
 {
     return !__builtin_mul_overflow(a, b, ret);

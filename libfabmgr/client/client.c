@@ -224,9 +224,8 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /*
-     * the call was cancelled or failed: reset only its stream, so that the connection stays usable
-     */
+    /* The call was cancelled or failed. Only its stream is reset, so that the connection stays
+     * usable. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)

@@ -37,8 +37,8 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* The functions below return a gRPC status code, and store the same code with a message in
- * *ret_error. INVALID_ARGUMENT: the address is malformed. */
+/* Connects to a server. Like the other functions of this header, returns a gRPC status code, and
+ * stores the same code with a message in *ret_error. INVALID_ARGUMENT: the address is malformed. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
@@ -54,8 +54,8 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
 /* A caller's function that receives each message of a stream. The message is freed when the
  * function returns. The function returns false to cancel the call. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* Makes a call whose replies are a stream, without a time-out; `each` receives each reply.
- * Returns OK if the server has ended the stream, or if `each` returned false. */
+/* Makes a call whose replies are a stream, and passes each reply to `each`. The call has no
+ * time-out. Returns OK if the server has ended the stream, or if `each` returned false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

@@ -4,8 +4,8 @@
  * the range that the specification permits before it is used as an index. The numbers of hops,
  * nodes and ports are limited.
  *
- * LocalPortNum in NodeInfo depends on the port by which a node was reached. When the snapshot is
- * sealed, LocalPortNum gets a value that does not depend on this.
+ * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. When the
+ * snapshot is sealed, LocalPortNum gets a value that does not depend on the route (seal.c).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

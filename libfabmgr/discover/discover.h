@@ -35,15 +35,16 @@ struct fab_discover_config {
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    /* Baseline of approved devices; NULL: every device is accepted. Devices and links between
-     * switches that it does not have at their place are left out, with all devices behind them. The
-     * manager's own port, and the switch to which it is connected, are never left out. */
+    /* Baseline of approved devices; NULL: every device is accepted. The result leaves out devices
+     * that the baseline does not have at their place, links between switches that the baseline
+     * does not have, and all devices behind them. It never leaves out the manager's own port, or
+     * the switch to which this port is connected. */
     struct fab_baseline *baseline;
     /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
      * neighbour reports a link to them as up (keep.c). */
     struct fab_silent *silent;
     /* The last snapshot, or NULL. A heavy sweep takes from it the silent switches, and the nodes
-     * that only they connect. */
+     * that can be reached only through silent switches. */
     const struct fab_fabric *former;
     /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;
@@ -94,9 +95,9 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 /* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Lists the GUIDs of the nodes of which queries are unanswered; a node may be listed several times.
- * The node behind a port can be listed only if the base snapshot has it. Returns the number of
- * entries in guid[], at most `max`. */
+/* Lists the GUID of the queried node for each unanswered query, so a node may be listed several
+ * times. A query for NodeInfo through a port lists the node that the base snapshot has behind this
+ * port, or nothing. Returns the number of entries in guid[], at most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
 /* Makes a snapshot of all nodes that links connect to the manager's port. Call this function
  * only after fab_discover_done has returned true. The caller owns the reference to the snapshot.
@@ -115,12 +116,13 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /
  * `avoid` only if there is no other way. There are also routes to silent switches. */
 int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
                               struct fab_path **ret_paths);
-/* Replaces the directed routes of paths[node_count] that lead over links that the snapshot no
- * longer has. port[2 * i] and port[2 * i + 1] are the ports of such a link; the other links have
- * not changed since the routes were computed. The time is proportional to the number of nodes whose
- * routes change, plus a short check of each other node. If a node lost its route and has none that
- * avoids the silent switches, all routes are searched anew. Returns OK or NOMEM. After NOMEM, nodes
- * may be without a route, but no route leads over a lost link. */
+/* Updates the directed routes paths[node_count] after links were lost: routes over a lost link are
+ * replaced. port[2 * i] and port[2 * i + 1] are the ports of lost link i, which the snapshot no
+ * longer has; all other links must be as they were when the routes were computed. The time is
+ * proportional to the number of nodes whose routes change, plus a short check of each other node.
+ * If a node has no new route that avoids the silent switches, all routes are searched anew.
+ * Returns OK or NOMEM. After NOMEM, nodes may be without a route, but no route leads over a lost
+ * link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 /* Replaces the directed routes of paths[node_count] that lead through a node by routes around it.

@@ -62,7 +62,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Adds a link between two ports, if both are up and have no link. */
+/* Adds a link between two ports to the builder, if both ports are up and have no link there.
+ * Returns OK, or the error of the builder. */
 static int link_up(struct fab_discover *d, const struct known_node *a, uint8_t port_a,
                    const struct known_node *b, uint8_t port_b)
 {
@@ -164,8 +165,8 @@ static bool is_only_behind(const struct fab_discover *d, uint32_t node)
     return true;
 }
 
-/* Takes a node from the last snapshot, links it to those of its neighbours that are known, and adds
- * to `more` the nodes that only it connects. */
+/* Takes a node from the last snapshot, and links it to those of its neighbours that are known. Adds
+ * to `more` the neighbours that can be reached only through kept nodes (is_only_behind). */
 static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
 {
     const struct fab_fabric *f = d->former;
@@ -188,7 +189,8 @@ static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
     return status;
 }
 
-/* Takes a silent switch, and the nodes that only it connects, from the last snapshot. */
+/* Takes a silent switch from the last snapshot, with the nodes that can be reached only through
+ * kept nodes. */
 static int keep_behind(struct fab_discover *d, uint32_t node)
 {
     struct queue more = {0};
@@ -261,7 +263,8 @@ int fab_discover_keep_silent(struct fab_discover *d)
             if (find(d, guid) != NULL || node == FAB_NONE || !is_seen_up(d, node))
                 continue;
             status = keep_behind(d, node);
-            /* The kept switch may be the neighbour of another silent switch. */
+            /* The kept switch may be the neighbour of another silent switch, so all silent switches
+             * are examined once more. */
             more = true;
         }
     }

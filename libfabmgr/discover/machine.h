@@ -47,8 +47,8 @@ struct known_node {
     uint64_t guid, near_guid;
     /* Bitset of the ports of which PortInfo was queried. */
     uint64_t asked[4];
-    /* Bitset of the ports whose link this discovery itself has seen, and not only the base
-     * snapshot. */
+    /* Bitset of the ports with a fresh link: this discovery itself has seen the link. A link that
+     * is known only from the base snapshot is not fresh. */
     uint64_t fresh[4];
     /* Bitset of the ports through which NodeInfo of the node behind them was queried. */
     uint64_t probed[4];
@@ -110,7 +110,8 @@ struct claim {
     /* A copy of the query that returned this NodeInfo. */
     struct query query;
     struct fab_node_info info;
-    /* GUID of the node at which the claimed GUID was last seen. */
+    /* The port behind which a device with this GUID was last seen: node GUID (first_guid) and port
+     * number (first_port). */
     uint64_t first_guid;
     uint8_t first_port;
     /* verify() in contest.c has queued the queries of the place where the GUID was last seen. */
@@ -183,8 +184,9 @@ bool fab_discover_port_has_link(const struct fab_discover *d, const struct known
 /* Removes the link of the port, if it has one. The port at the other end becomes a suspect. Returns
  * OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Returns true if this discovery has seen another link at one of the two ports. b: the node at the
- * other end; NULL: that node is new. */
+/* Returns true if a link from port port_a of node a to port port_b of node b would contradict this
+ * discovery, because it has seen another link at one of these two ports. b == NULL: the node at the
+ * other end is new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this
@@ -192,7 +194,8 @@ bool fab_discover_link_contradicts(const struct fab_discover *d, const struct kn
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
-/* The functions of answer.c return OK or NOMEM, unless their comment names other errors. */
+/* The functions of answer.c that return int return OK or NOMEM, unless their comment names other
+ * errors. fab_discover_query_attr returns the ID of the attribute that a kind of query requests. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);

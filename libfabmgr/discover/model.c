@@ -3,10 +3,10 @@
  * Keeps the nodes, links, and unresponsive ports and nodes of a discovery. The builder (fabric.h)
  * has the snapshot that is being made; this file keeps what discovery needs in addition.
  *
- * A link is called fresh if this discovery has seen it, and not only the base snapshot. If two
- * fresh links contradict each other, discovery reports both: two nodes have the same GUID, or a
- * cable was moved during the sweep. If a fresh link contradicts a link of the base snapshot, the
- * fresh link replaces it.
+ * A link is called fresh if this discovery itself has seen it. A link that is known only from the
+ * base snapshot is not fresh. If two fresh links contradict each other, discovery reports both: two
+ * nodes have the same GUID, or a cable was moved during the sweep. If a fresh link contradicts a
+ * link of the base snapshot, the fresh link replaces it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

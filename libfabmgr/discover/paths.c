@@ -106,9 +106,10 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* ---- links that went ------------------------------------------------------------------------- */
 
-/* A search for new routes to the nodes whose routes led over the lost links, or through the node
- * to avoid. A route leads over a lost link if it begins with the route to the far end of this
- * link. This test cannot find all routes that lead through a silent switch, because the search
+/* A search for new routes after links were lost (fab_discover_paths_without) or when routes must
+ * avoid a node (fab_discover_paths_avoid). It replaces the routes that led over the lost links or
+ * through this node. A route leads over a lost link if it begins with the route to the far end of
+ * this link. This test cannot find all routes that lead through a silent switch, because the search
  * has no route to the switch itself. If the fabric has silent switches, the search therefore
  * follows each route from hop to hop. */
 struct detour {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Divides an export into pieces, and has functions that several formats use. Each file format is
- * that of the programs that read it: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's
+/* Divides an export into pieces, and has functions that several formats use. The file formats are
+ * defined by existing programs: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's
  * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5). */
 #include "libfabmgr/export/export.h"
 

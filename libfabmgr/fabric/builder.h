@@ -20,7 +20,7 @@ struct builder_node {
 
 /* A reference to a node is its index. In a port of the builder, the member `node` is a reference,
  * and `peer` the index of a port. Nodes and ports are in chunks, because enlarging one array of all
- * ports of a large fabric would hold up the loop for milliseconds. */
+ * ports of a large fabric would delay the event loop of the daemon by milliseconds. */
 struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */

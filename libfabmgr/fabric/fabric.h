@@ -3,8 +3,9 @@
  * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
  *
  * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
- * reference is dropped. For a small change, fab_fabric_next makes the next version of a snapshot.
- * The two versions share all nodes and all unchanged pages of ports.
+ * reference is dropped. For a small change, fab_fabric_next makes a new snapshot, called the next
+ * version. It has the same ids, and shares with the old snapshot all nodes and all unchanged pages
+ * of ports.
  *
  * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
  * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
@@ -67,8 +68,8 @@ struct fab_fabric {
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* private: number of versions of the snapshot that share the nodes and the index; NULL: no
-     * other version shares them */
+    /* private: number of snapshots (versions, see fab_fabric_next) that share the nodes and the
+     * index; NULL: only this one has them */
     int *owners;
     int refs; /* private, atomic */
 };
@@ -134,19 +135,20 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
-/* Makes the next version of a snapshot, with the same ids and one reference. The caller may change
- * attributes of ports and switches in the new version, as long as no reader has this version. Only
- * one thread at a time may make and change versions of a snapshot. Returns OK or NOMEM. */
+/* Makes the next version of a snapshot: a new snapshot with the same ids and one reference. The
+ * caller may change the attributes of its ports and switches until it gives the new snapshot to
+ * readers. Only one thread at a time may make and change versions. Returns OK or NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
 /* Makes a copy of the snapshot with one reference. The copy shares nothing with f, and the caller
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Removes the link of `port`, if it has one. f must be a version or copy that no reader has yet.
- * Nodes that become unreachable stay in f and keep their ids. Returns OK or NOMEM. */
+/* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or
+ * fab_fabric_clone, so that no reader has it yet. Nodes that become unreachable stay in f and keep
+ * their ids. Returns OK or NOMEM. */
 int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
-/* Connects two ports that have no link, and sets their PortInfo. f must be a version or copy that
- * no reader has yet. Returns OK or NOMEM. */
+/* Connects two ports that have no link, and sets their PortInfo. f must be new, as for
+ * fab_fabric_remove_link. Returns OK or NOMEM. */
 int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
                         const struct fab_port_info info[2]);
 /* Returns true if f has several references. */
@@ -168,7 +170,8 @@ struct fab_census {
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 
-/* Return the id of the node or port with this GUID; FAB_NONE: there is none. */
+/* fab_fabric_node_by_guid returns the id of the node with this node GUID, fab_fabric_port_by_guid
+ * the id of the port with this port GUID. FAB_NONE: there is none. */
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid);
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid);
 
@@ -178,10 +181,10 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
         (const struct fab_port *)(const void *)f->ports.page[port / FAB_PORT_PAGE];
     return &page[port % FAB_PORT_PAGE];
 }
-/* Returns a port of f that the caller may change; NULL: no memory. f must be a version or copy that
- * no reader has yet. */
+/* Returns a port of f that the caller may change; NULL: no memory. f must be new, as for
+ * fab_fabric_remove_link. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
-/* Changes the PortInfo of a port. f must be a version or copy that no reader has yet. Returns OK or
+/* Changes the PortInfo of a port. f must be new, as for fab_fabric_remove_link. Returns OK or
  * NOMEM. */
 int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info);
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)

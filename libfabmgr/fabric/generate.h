@@ -65,16 +65,16 @@ int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fa
  *
  *   - without cores, there are G * adapters leaves, each with `parallel` links to each of the
  *     `spines` spines;
- *   - with cores, each rail has `spines` spines above its leaves. Spine j of each rail has
- *     `core_parallel` links to each of the `cores` cores of position j. There are adapters * spines
- *     spines and spines * cores cores.
+ *   - with cores, each rail has `spines` spines above its leaves. The spines j of all rails
+ *     share `cores` cores: each of them has `core_parallel` links to each of these cores. There are
+ *     adapters * spines spines and spines * cores cores.
  *
  * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3
  * switches without cores, and at most 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1,
  * spine-001 or rail1-spine-01, and core-001.
  *
- * RANGE: a value is 0 (except cores, spines with one leaf, and core_parallel without cores), a
- * switch has more than 254 ports, or there are more than 2^20 nodes.
+ * RANGE: a switch has more than 254 ports, there are more than 2^20 nodes, or a value is 0. These
+ * values may be 0: cores; core_parallel if cores is 0; spines if there is one leaf.
  */
 struct fab_rail_spec {
     uint32_t servers, adapters, group_size, spines, parallel, cores, core_parallel;

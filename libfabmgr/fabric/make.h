@@ -33,7 +33,8 @@ struct make_name {
 /* Returns the number of decimal digits of `count`, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
-/* Add a node, and return its reference in the builder; FAB_NONE: this or an earlier call failed. */
+/* The next four functions add a node, and return its reference in the builder; FAB_NONE: this or an
+ * earlier call failed. */
 uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);

@@ -24,9 +24,11 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
 /* Writes the fabric so that fab_fabric_text_read and ibsim can load it. *ret_text is malloc'd and
  * NUL-terminated. Returns OK or NOMEM. */
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
-/* Writes the same text in parts. The caller requests parts 0 to fab_fabric_text_parts() - 1 in
- * order, and each part is appended to t. A part has at most one node with its links. */
+
 struct fab_text;
+/* These two functions write the text of fab_fabric_text_write in parts. The caller requests the
+ * parts 0 to fab_fabric_text_parts() - 1 in this order, and each is appended to t. A part has at
+ * most one node with its links. */
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 

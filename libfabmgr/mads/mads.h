@@ -119,11 +119,13 @@ void fab_mads_free(struct fab_mads *m);
  * directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued or
  * in flight. Also returns NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
-/* Sets the source of requests, or removes it (NULL). next() fills *ret, which is zeroed before the
- * call, and returns true; or it returns false if there is no request now. After false, the next
- * call of fab_mads_output calls next() again. next() must not call functions of the session. If
- * fab_mads_submit would refuse the request, the session calls its done() at once with INVAL. */
+/* A source of requests. The function stores the next request in *ret, which is zeroed before the
+ * call, and returns true. It returns false if there is no request now; the next call of
+ * fab_mads_output then calls it again. The function must not call functions of the session. If
+ * fab_mads_submit would refuse the request, the session calls done() of the request at once, with
+ * INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
+/* Sets the source of requests; next == NULL: removes the source. */
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling their done(). Ignores their responses.
  * The source (fab_mads_source) stays set. */

@@ -25,7 +25,7 @@ struct fab_rmpp_config {
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
 
 struct fab_rmpp_sender {
-    /* Headers of every segment: common header and class header. */
+    /* The common header and the class header, which are the same in every segment. */
     uint8_t head[FAB_SA_DATA];
     /* The data to send, owned by the caller and valid until the transfer ends. */
     const uint8_t *data;
@@ -40,8 +40,9 @@ struct fab_rmpp_sender {
     uint8_t abort_status;
     enum fab_rmpp_state state;
 };
-/* Begins a transfer. head: FAB_SA_DATA bytes, the headers of all segments; the sender overwrites
- * the RMPP header. LIMIT: more than 2^24 segments. */
+/* Begins a transfer. head: the first FAB_SA_DATA bytes of a MAD, with all headers. The sender
+ * copies them into each segment, and fills in the RMPP header. LIMIT: the data needs more than 2^24
+ * segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
 /* Returns true and the next MAD to send, a segment or an ABORT. Returns false if there is nothing

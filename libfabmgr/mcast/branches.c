@@ -137,7 +137,8 @@ static bool is_guided(const struct fab_mcast_trees *t, const struct fab_mcast_tr
     return t->guide.switches > 0 && fab_mcast_tree_slot(tree) < t->distances.least;
 }
 
-/* Sets *ret to whether the tree can have a path from the switch to its root. */
+/* Sets *ret to whether the switch has a path to the root of the tree, so that the tree can be
+ * extended to the switch. Returns OK or NOMEM. */
 static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t sw,
                      bool *ret)
 {
@@ -174,8 +175,9 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
     return best;
 }
 
-/* Extends the tree towards the root, from a switch of the tree without a branch to another
- * switch of the tree or to the root. *ret_end is the switch at which the extension ended. */
+/* Adds branches from switch `sw` of the tree towards the root. `sw` must have no branch yet. Stops
+ * at the first switch that was in the tree before, or at the root, and sets *ret_end to this
+ * switch. Returns OK or NOMEM. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -204,7 +206,7 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
 }
 
 /* Adds the switch to the tree, with a branch towards the root if needed. `before`: see
- * fab_mcast_tree_attach. */
+ * fab_mcast_tree_attach. Returns OK or NOMEM. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
 {

@@ -37,7 +37,7 @@ int fab_mcast_net_new(const struct fab_fabric *f,
                       struct fab_mcast_net **ret); /* returns OK or NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
-/* The links in which two nets differ. Both nets have the same port and switch ids. */
+/* The links in which a net differs from another net with the same port and switch ids. */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;

@@ -75,8 +75,8 @@ const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t)
  * the entries are port masks. Blocks that no tree uses any more have only zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
 #define FAB_MCAST_BLOCK_GROUPS 512 /* number of groups of 32 MLIDs */
-/* Adds to the bitset the numbers of the groups of 32 MLIDs whose MFT blocks may have changed
- * since the last call. */
+/* Sets in `set` bit i of each range of 32 MLIDs whose MFT blocks may have changed since the last
+ * call. Range i begins at FAB_MLID_FIRST + 32 * i. Other bits keep their values. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
 /* Returns the number of MLIDs that have members. */

@@ -3,11 +3,12 @@
  * Computes the largest incast at any endport to which an endport can send, as the partitions permit
  * it.
  *
- * Endports with the same P_Keys form one group and are handled together. 11,664 endports of 1,000
- * jobs form about 1,000 groups. The senders of a group are the endports that may send to it: all
- * members of each partition in which the group is a full member, and the full members of each
- * partition in which it is a limited member. An endport in several of these partitions counts once.
- * The result for a group is the largest number of senders of any group that it can send to.
+ * Endports with the same P_Keys form one group and are handled together. If 1,000 jobs on 11,664
+ * endports have a partition each, there are about 1,000 groups. The senders of a group are the
+ * endports that may send to it: all members of each partition in which the group is a full member,
+ * and the full members of each partition in which it is a limited member. An endport in several of
+ * these partitions counts once. The result for a group is the largest number of senders of any
+ * group that it can send to.
  *
  * The exact number of senders requires the union of the members of a group's partitions. Unions are
  * computed until STEPS_MOST steps are used up. For each remaining group, the sum of the members of

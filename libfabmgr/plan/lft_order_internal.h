@@ -51,7 +51,8 @@ struct fab_lft_ordering {
     /* [port_count] the switch to which the port leads, or FAB_LFT_ORDERING_ENDPORT or
      * FAB_LFT_ORDERING_DROPS */
     uint32_t *hop;
-    /* [switch_count] each switch's item of the current block number; FAB_NONE if it has none */
+    /* [switch_count] for each switch, the index of its item of the current block number; FAB_NONE:
+     * it has none */
     uint32_t *slot;
     /* the switches whose entry changes for the current LID; changed_count is their number */
     uint32_t *changed;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes the writes of one LFT block number in all switches that change it. If necessary, a switch's
- * block is written in parts. An item is the block of one switch.
+ * block is written in parts. An item is the block of one switch. Each write has a wave: the writes
+ * of one block number are sent wave by wave, the lowest first.
  *
- * A precedence says that the entry of one switch for a destination must be written before that of
+ * A constraint says that the entry of one switch for a destination must be written before that of
  * another switch (lft_constraints.c). A block has the entries of 64 destinations. For one of them,
  * switch A may have to be written before switch B, and for another one B before A. Then the block
  * of one of the two switches is written in parts: the first part changes some entries, while the
  * others keep their values.
  *
- * Soft precedences avoid paths that go down and then up. All other precedences are strict; those of
+ * Soft constraints avoid paths that go down and then up. All other constraints are strict; those of
  * one destination never form a cycle, so they always leave some entry that can be written. Soft
- * precedences may form a cycle; they are dropped if otherwise no entry could be written. (If there
+ * constraints may form a cycle; they are dropped if otherwise no entry could be written. (If there
  * still were none, which would be an internal error, one item would be written regardless and
  * counted in `unordered`.)
  */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), one group after the other. A
- * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If a
- * switch holds or gets an entry of a group, all its blocks of the group are compared.
+ * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), for one range of 32 LIDs after
+ * the other (`group` in the code). A block has the entries of such a range for 16 ports of a
+ * switch. If a switch holds or gets an entry of the range, all its blocks of the range are
+ * compared.
  *
- * Old and new branches of a LID may form a cycle. To find out, union-find takes each link that an
- * old or new entry of one of its two switches names, and joins these switches. If they were joined
- * before, the link closes a cycle.
+ * Old and new branches of a LID may form a cycle. To find out, union-find goes through all links
+ * that are in the old or new entry of at least one of their two switches, and joins these two
+ * switches. If they were joined before, the link closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -27,12 +28,12 @@ struct cell {
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    /* blocks of the current group of MLIDs, sorted by switch and position */
+    /* blocks of the current range of 32 LIDs, sorted by switch and then by port numbers */
     struct cell *cell;
     size_t cells, room;
     /* [switches] union-find: the parent of each switch; a root is its own parent */
     uint32_t *root;
-    /* [switches] for each unresponsive switch, a bitset of those LIDs of the group for which its
+    /* [switches] for each unresponsive switch, a bitset of those LIDs of the range for which its
      * entries differ from the target; NULL if all switches respond */
     uint32_t *pending;
 };
@@ -96,8 +97,9 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Returns a bitset of those LIDs of the group for which the entries that the switch holds (was)
- * differ from the target (will). If the switch's block is unknown, returns all LIDs. */
+/* Compares the entries of a block: those that the switch holds (was; NULL: unknown) with those of
+ * the target (will; NULL: all zero). Returns a bitset of those of the 32 LIDs whose entries differ;
+ * all LIDs if the switch's entries are unknown. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -152,8 +154,8 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
     return (c->number >> 9) * PORTS_A_BLOCK + bit;
 }
 
-/* Removes new branches that lead into an unresponsive switch, for LIDs for which the entries of
- * that switch differ from the target. */
+/* Removes from c->will the branches of a LID that lead into an unresponsive switch, if the entries
+ * of that switch for this LID differ from the target. */
 static void prune_unresponsive(struct draft *d, struct cell *c)
 {
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
@@ -180,8 +182,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if the MFT block of the switch at the other end of the link also has this link in
- * its mask. The link then counts only at that switch, so that it is not counted twice. */
+/* Returns true if port `num` of switch `to` is in the old or new entry of this switch for the LID.
+ * The link of the port is then joined at this switch, and not once more at the other end. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -198,8 +200,8 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
            names(&d->cell[low], lid, num % PORTS_A_BLOCK);
 }
 
-/* Joins the two switches of each link that this block has in its mask for the LID. Returns true if
- * the two switches of some link were joined already, because the branches then form a cycle. */
+/* Joins the two switches of each link that is in the old or new entry of this block for the LID.
+ * Returns true if the two switches of a link were joined already: the branches form a cycle. */
 static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;
@@ -270,7 +272,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Sets in `set` the bits of those groups of LIDs for which some switch has an entry in b. */
+/* Sets in `set` the bit of each range of 32 LIDs for which a switch has an entry in b. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

@@ -21,7 +21,8 @@
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
-/* number of groups of 32 LIDs; the low 9 bits of a block number are the number of its group */
+/* number of ranges of 32 LIDs (`group` in the code); the low 9 bits of a block number are the
+ * number of its range */
 #define FAB_MFT_GROUPS 512
 
 enum fab_plan_mft_stage { FAB_MFT_READ, FAB_MFT_FIRST, FAB_MFT_SECOND, FAB_MFT_STAGES };
@@ -31,7 +32,7 @@ struct fab_plan_mft_op {
 };
 struct fab_plan_mft {
     struct fab_plan_mft_ops {
-        /* the reads or writes of this stage, sorted by group, switch and position */
+        /* the reads or writes of this stage, sorted by LIDs, then by switch, then by ports */
         struct fab_plan_mft_op *op;
         size_t count, room;
     } stage[FAB_MFT_STAGES];
@@ -45,11 +46,12 @@ struct fab_plan_mft_input {
     /* Bitset of the switches that do not answer; NULL if all answer. No new branch for a LID leads
      * into such a switch if its entries for the LID differ from the target. */
     const uint64_t *unresponsive;
-    /* bitset [FAB_MFT_GROUPS] of the groups of LIDs to plan */
+    /* bitset [FAB_MFT_GROUPS] of the ranges of 32 LIDs to plan */
     const uint64_t *groups;
 };
-/* Plans the reads and writes of the groups in in->groups. A group with unknown blocks gets only
- * reads; the caller plans it again when these are answered. Returns NOMEM. */
+/* Plans the reads and writes for the LIDs in in->groups. For a range of LIDs with unknown blocks,
+ * the plan has only reads; the caller plans this range again when they are answered. Returns NOMEM.
+ */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 

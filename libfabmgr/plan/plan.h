@@ -52,7 +52,7 @@ struct fab_observed_vl_port {
     /* Number of data VLs; 0 if the values of this port are not known. At port 0 of a switch, 0
      * means that the values of all its ports are unknown. */
     uint8_t vls;
-    /* class of the port, by which its VLs are chosen: an index of fab_observed_vls.vl[][] */
+    /* port class, on which the VLs of packets depend: an index of fab_observed_vls.vl[][] */
     uint8_t class;
     /* The VLArbitrationTables of the port are fab_observed_vls.arb[arbitrated - 1]. 0: they are not
      * known. */
@@ -60,7 +60,8 @@ struct fab_observed_vl_port {
 };
 struct fab_observed_vls {
     uint32_t ports;
-    /* [ports] the values of each port by port id; NULL: no values are known */
+    /* [ports] by port id: the values from which the VL tables in the device were computed; NULL:
+     * they are not known for any port */
     struct fab_observed_vl_port *port;
     /* [class of the in port][class of the out port][SL] the VL on which the switch forwards the
      * packet */
@@ -73,8 +74,8 @@ struct fab_observed_vls {
  * or has written them and got the acknowledgement. */
 struct fab_observed {
     struct fab_lft lft;
-    /* bitset of the LFT blocks that are known: bit sw * blocks + block stands for this block of
-     * switch sw */
+    /* bitset of the LFT blocks that are known: bit sw * blocks + b stands for block b of switch
+     * sw */
     uint64_t *known;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
@@ -95,7 +96,8 @@ uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t s
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
 /* Translates the known tables to the ids of another snapshot, by node GUID. Switches that are only
- * in the new snapshot have unknown tables. Returns NOMEM. */
+ * in the new snapshot have unknown tables. top: the highest LID in the LFTs of *ret. Returns
+ * NOMEM. */
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 

@@ -24,8 +24,9 @@
 
 /* Which nodes get pins without an operator's approval. */
 enum fab_pin_mode {
-    /* the first node that shows a name gets the pin, unless the host name is already pinned to
-     * another GUID */
+    /* The first node that shows a name which matches a pattern of the policy. If another GUID is
+     * pinned with the same host name, the node gets a pin only if both appeared within the last
+     * two minutes, as the adapters of one host do. */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* no node: an operator approves every node */
     /* no node: pins are not used, and patterns are compared with the names that nodes show now */
@@ -58,7 +59,7 @@ enum fab_pin_reason {
     FAB_PIN_NEW,
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
-/* A node whose present name an operator has not approved yet. Until then, no pattern matches
+/* A node that shows a name which an operator must approve. Until the approval, no pattern matches
  * this name. */
 struct fab_pin_waiting {
     uint64_t guid;
