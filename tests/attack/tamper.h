@@ -252,8 +252,8 @@ static inline bool is_zero(const uint8_t *data, size_t len)
     return len == 0;
 }
 
-/* Changes an MFT block of a switch in a multicast tree, because a turn over tables reads only
- * blocks that the manager wrote. */
+/* Changes an entry in an MFT block that is not empty. In its short turns, the scrub reads only the
+ * MFT blocks that the manager wrote. */
 static inline struct target change_mft(struct lab *lab, uint8_t data[FAB_SMP_DATA])
 {
     struct target t = {.attr_id = FAB_ATTR_MFT};
@@ -312,7 +312,9 @@ static inline struct target change_vlarb(struct lab *lab, uint8_t data[FAB_SMP_D
 static const struct kind {
     const char *attribute;
     change_fn *change;
-    /* number of turns over LFTs and other tables that may pass until the scrub finds the change */
+    /* Maximum number of short turns of the scrub until it finds the change. A short turn reads the
+     * LFTs and most other tables; the VL tables are read in a long turn, which takes as long as six
+     * short ones. */
     unsigned turns;
 } kinds[] = {
     {"LinearForwardingTable", change_lft, 1}, {"PortInfo", change_port, 1},

@@ -26,10 +26,12 @@ static struct {
     const struct transport_ops *ops;
     /* Transaction ID of the last request that the rogue received. */
     uint32_t rogue_tid;
-    /* Directed route to the victim, or to the rogue. */
+    /* Directed route of the forged responses. It leads to the victim or, with knows_id, to the
+     * rogue. */
     struct fab_path path;
-    /* attack: the rogue guesses transaction IDs. knows_id: the rogue knows the ID, but not the
-     * path. */
+    /* attack: the rogue forges responses to requests that the manager sends to the victim.
+     * knows_id: the rogue knows the transaction ID of the request, but not its path; otherwise it
+     * knows the path, and guesses the ID. */
     bool attack, knows_id;
     uint32_t victim_tid;
     uint64_t forged;
@@ -60,8 +62,9 @@ static void forge(uint32_t tid, const struct fab_path *path)
     rogue.forged++;
 }
 
-/* The rogue guesses transaction IDs: slots near the slot of its own request, with all serial
- * numbers. */
+/* The rogue guesses the transaction ID of the request to the victim, as IDs were made in earlier
+ * versions. It tries the slots (low 20 bits) near the slot in its own ID, with all serial numbers
+ * (upper 12 bits). */
 static void guess(void *ctx)
 {
     (void)ctx;

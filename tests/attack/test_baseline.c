@@ -42,8 +42,9 @@ static void on_made(void *ctx, int status, const char *message)
     made_status = status;
 }
 
-/* Runs until the change is made. The manager waits for the database, which is written in real time,
- * not in the virtual time of the lab. So the loop calls store_flush. */
+/* Runs the loop until the requested change of the baseline has ended. The change waits for the
+ * database, which is written in real time and not in the virtual time of the lab. So this function
+ * calls store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {
@@ -414,8 +415,9 @@ static void approve_with_each_mad(struct lab *lab, const struct fab_mad *head, u
     changes.queued += sm_baseline_take(lab->sm, "tester", count_change, NULL) == FAB_OK;
 }
 
-/* During a sweep, another manager becomes master. At each MAD of this sweep, an operator approves
- * the fabric. Approvals that still wait when this manager becomes standby are denied. */
+/* Another manager becomes master during a sweep. At each MAD of this sweep, an operator approves
+ * the fabric. Such an approval waits for the end of the sweep. If this manager is standby by then,
+ * it denies the approval. */
 START_TEST(changes_end_when_another_manager_is_master)
 {
     struct lab lab;
@@ -688,8 +690,8 @@ START_TEST(a_quarantined_device_reaches_only_the_manager)
 }
 END_TEST
 
-/* If the manager is the only full member of the default partition, quarantined hosts are also
- * limited members of this partition, so that they reach subnet administration as other hosts do. */
+/* If the manager is the only full member of the default partition, quarantined hosts also become
+ * limited members of this partition. They then reach subnet administration as other hosts do. */
 START_TEST(a_restricted_default_partition_stays)
 {
     static const char text[] = "Default=0x7fff: ALL=limited, SELF=full;\n"

@@ -68,8 +68,9 @@ static void on_made(void *ctx, int status, const char *message)
     made_status = status;
 }
 
-/* Runs until the change is made. The manager waits for the database, which is written in real time,
- * not in the virtual time of the lab. So the loop calls store_flush. */
+/* Runs the loop until the requested change of the baseline has ended. The change waits for the
+ * database, which is written in real time and not in the virtual time of the lab. So this function
+ * calls store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {
@@ -329,8 +330,9 @@ static bool is_same(const struct fab_baseline *a, const struct fab_baseline *b)
     return same;
 }
 
-/* Makes the change without a kill. Returns the number of MADs that the manager sent because of it.
- */
+/* Makes the change of this row, and does not kill the manager. Returns the number of MADs that the
+ * manager sent because of the change. *ret_before, *ret_after: the baseline before and after the
+ * change. */
 static uint64_t rehearse(const struct row *row, struct fab_baseline **ret_before,
                          struct fab_baseline **ret_after)
 {

@@ -235,8 +235,8 @@ static void run_rotation(double seconds)
                   k.unknown, k.absent, k.names);
 }
 
-/* Simulates kill -9 after this number of further requests: the manager then writes and sends
- * nothing more. */
+/* Simulates kill -9. The manager can send this number of further requests; then it writes and sends
+ * nothing more, and is stopped. */
 static void kill_after(uint64_t requests)
 {
     wire.most = wire.sends + requests;
@@ -339,8 +339,8 @@ static void run_until_changed(uint32_t devices)
         lab_run_for(&lab, 0.01);
 }
 
-/* Takes a part of the fabric away, or brings it back. what: 0 for the link of a host, 1 for two
- * ISLs, 2 for a whole switch. */
+/* Takes links down, or up again (back). what: 0 for the link of a host, 1 for two ISLs, 2 for all
+ * links of a spine. */
 static void change_fabric(unsigned what, bool back)
 {
     void (*act)(struct lab *, const char *, uint8_t) = back ? lab_relink : lab_unlink;
@@ -359,14 +359,15 @@ static void change_fabric(unsigned what, bool back)
 }
 
 static const struct killed_round {
-    /* Number of devices with the new key at the kill. */
+    /* The manager is killed when at least this number of devices has the new key. */
     int devices;
     int lost, back; /* what goes, what comes back; -1: nothing */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
 
-/* The manager is killed before it sends anything, after the first device, in the middle and after
- * the last device, with other faults each time; MADs are lost all the time. */
+/* The manager is killed several times: before any device has the new key, after the first one,
+ * later, and after the last one. Each time, other links fail or come back. MADs are lost all the
+ * time. */
 START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
 {
     open_scene(lab_leaf_spine(36, 18, 18), true);
@@ -547,7 +548,7 @@ END_TEST
 
 /* ---- a rogue --------------------------------------------------------------------------------- */
 
-/* Sends a device a Set with a wrong key every 20 s. */
+/* Every 20 s, for this number of seconds, sends the device two Sets with wrong CC_Keys. */
 static void attack(const char *name, double seconds)
 {
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};

@@ -110,7 +110,8 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
                   "%s was sent a foreign key", fabric_of(w)->nodes[node].desc);
 }
 
-/* window: maximum number of requests in flight; 0: the limit of the transport. */
+/* Opens a fabric whose ports have derived M_Keys. protection: protection level of the M_Keys.
+ * window: maximum number of requests in flight; 0: the limit of the transport. */
 static void open_watch(struct watch *w, struct fab_builder *builder, uint8_t protection,
                        uint32_t window)
 {
@@ -391,8 +392,8 @@ START_TEST(the_kind_of_key_can_change)
 {
     struct watch w;
     open_watch(&w, lab_leaf_spine(6, 3, 4), 1, 0);
-    /* With subnet.m_key: NUMBER, the manager sends the same key to all devices, so the rogue knows
-     * it. */
+    /* The check of sent keys (on_sent) is off, because with subnet.m_key: NUMBER the manager sends
+     * the same key to all devices. */
     w.lab.sent = NULL;
     use(&w, false, 0x1111);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);

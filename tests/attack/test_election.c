@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and the election of the master (IBA 14.4.1). The rogue claims to be a better
- * manager, requests keys, forges control packets, and delays a manager that starts. All of these
- * attacks but the floods succeeded before trust.c and control.c were written.
+ * manager, requests keys, forges control packets, delays a manager that starts, and sends floods of
+ * packets. All of these attacks but the floods succeeded before trust.c and control.c were written.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager under test is host-0001
  * (leaf-001/1). The other manager, rogue or not, is host-0020 (leaf-005/4).
@@ -529,7 +529,7 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-/* Leaf-006/16, the last host that a search of the ports finds. */
+/* The host at leaf-006/16. Of all ports with IsSM, the manager finds the one of this host last. */
 #define LAST "host-0096"
 
 static void open_many_is_sm(struct lab *lab, bool listed)
@@ -579,7 +579,7 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* the manager was found, although it is neither listed nor known */
+    /* this manager has found the other one, although it is neither listed nor known */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)

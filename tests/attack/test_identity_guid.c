@@ -355,7 +355,8 @@ static void random_attack(uint64_t seed)
         if (claim == 0)
             as.node_guid ^= 0xbad0000; /* the rogue claims only the port GUID */
         if (claim == 1) {
-            /* The rogue claims to be a port of a switch. This port may be in use or not. */
+            /* The rogue claims to be a port of a switch. This port is chosen at random, and may be
+             * in use. */
             as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
             as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts act as subnet managers. With the settings in the group `offenders`, the manager disables
- * the switch port of such a host, but only if the place of the host is proved. Before offenders.c
- * was written, a refused manager continued with IsSM set until an operator disabled its port.
+ * Hosts that act as subnet managers although this manager does not trust them. It emits sm-refused,
+ * and the settings in the group `offenders` can also make it disable the switch port of such a
+ * host. It does so only if it is proved at which port the host is.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * The host that answers as a manager is host-0020 (leaf-005/4). Another rogue is host-0013
@@ -197,8 +197,8 @@ static void isolate_forgers(struct config *c)
     c->offenders.forged_control = CONFIG_OFFENCE_ISOLATE;
 }
 
-/* A return path can be forged, so the manager isolates only a host at whose port it has found a
- * refused manager. */
+/* A return path can be forged. So the manager isolates a host for a forged control packet only if
+ * an untrusted manager answers at the port of this host. */
 START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 {
     open_lab(isolate_forgers);

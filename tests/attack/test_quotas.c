@@ -415,8 +415,8 @@ START_TEST(changing_the_lid_does_not_help)
 }
 END_TEST
 
-/* Sends this number of requests at once, lets one millisecond pass, and returns the number of
- * answers. */
+/* The rogue sends this number of requests at once. Returns the number of answers within one
+ * millisecond. */
 static unsigned count_answers(unsigned requests, uint64_t key)
 {
     scene.answers = 0;
@@ -426,8 +426,8 @@ static unsigned count_answers(unsigned requests, uint64_t key)
     return scene.answers;
 }
 
-/* With a full token bucket, a burst is answered at once. Then the bucket gains a token every
- * 1/requests s. */
+/* While the token bucket is full, a burst of requests is answered at once. Then the bucket gains as
+ * many tokens a second as the quota `requests` says. */
 START_TEST(the_rate_of_requests_is_exact)
 {
     static const struct {
@@ -511,7 +511,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-/* [0] bytes of responses to the rogue that were passed to the kernel, [1] to other hosts. */
+/* bytes of the responses that were passed to the kernel: [0] those to the rogue, [1] those to other
+ * hosts */
 static uint64_t long_bytes[2];
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,

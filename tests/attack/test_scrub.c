@@ -105,7 +105,7 @@ START_TEST(a_changed_key_violation_count_is_named)
             fab_sim_send(lab.sim, lab_node(&lab, ROGUE), 1, lid_of(&lab, t.node), bytes, reply), 1);
     transport_sim_kick(lab.sim_transport);
     data[3] ^= 1;
-    /* The host guesses M_Keys, and the fourth guess is right. */
+    /* after three wrong M_Keys, the host knows the right one and changes the table */
     set(&lab, &t, data);
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     ck_assert_ptr_nonnull(
@@ -144,8 +144,8 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
 }
 END_TEST
 
-/* The host writes 90 LFT entries, P_Keys and PortInfos at once. The manager emits 64 events and a
- * summary. */
+/* The host changes 66 blocks of P_Key tables at once. A turn of the scrub emits at most 64 events,
+ * and a summary of the other differences. */
 START_TEST(many_changes_make_few_events)
 {
     struct lab lab;
@@ -172,7 +172,7 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    /* The first turn of the scrub emits 64 events. Later turns emit the others. */
+    /* The changes can be found in two turns, each of which emits up to 64 events. */
     ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
@@ -197,10 +197,9 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* The reads of VL tables in 6 intervals: the SL-to-VL tables of 6 * 8 * 7 + 3 * 7 * 6 pairs of
-     * switch ports, those of 24 hosts, and at most two blocks of VL arbitration of each of 84
-     * ports.
-     */
+    /* VL tables are read in a turn that takes 6 intervals. It reads the SL-to-VL tables of 6 * 8 *
+     * 7 + 3 * 7 * 6 pairs of switch ports and those of 24 hosts. Of each of 84 ports, it reads at
+     * most two blocks of VL arbitration. */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);
     ck_assert_uint_ge(mads - light, 4 * after.scrub_reads + lanes / 3);

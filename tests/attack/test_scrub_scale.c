@@ -99,9 +99,9 @@ static unsigned of_attribute(const struct batch *b, uint16_t attr_id)
     return n;
 }
 
-/* Checks that there is one write for each change. A P_Key that replaces another one takes two
- * writes. If an SL-to-VL table changed, the tables of all pairs with this port are written; if an
- * arbitration table changed, all arbitration tables of the port are written. */
+/* Checks the number of writes. Each change takes one write, and a change of a P_Key at most two. If
+ * an SL-to-VL table changed, the tables of all pairs with this port are written; if an arbitration
+ * table changed, all arbitration tables of the port are written. */
 static void assert_few_writes(const struct lab *lab, const struct batch *b)
 {
     unsigned sl2vl = of_attribute(b, FAB_ATTR_SL2VL), vlarb = of_attribute(b, FAB_ATTR_VLARB);
@@ -147,9 +147,9 @@ static void find_and_restore(struct lab *lab)
 
 /* ---- the test ---- */
 
-/* Draws random changes that the scrub finds in one turn: with `lanes`, changes of VL tables, which
- * are read in long turns; otherwise changes that the short turns find. So the test waits for few
- * long turns. */
+/* Draws random changes. With `lanes`, all are changes of VL tables, which the scrub finds in one
+ * long turn; otherwise all are changes that it finds in one short turn. So a batch needs at most
+ * one long turn. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

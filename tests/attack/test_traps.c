@@ -275,7 +275,7 @@ static void flood_and_fault(uint16_t trap, const char *from)
     lab_run_for(lab, 3);
     struct sm_status after = status();
     ck_assert_uint_eq(after.traps.received - before.traps.received,
-                      100000 + 2); /* two more traps, because the link has two ends */
+                      100000 + 2); /* the failed link causes two traps, one at each end */
     ck_assert_uint_ge(after.traps.repressed, 99000);
     ck_assert_uint_lt(after.sweeps - before.sweeps, 5);
     ck_assert_uint_eq(stored(newest), kept);
@@ -329,7 +329,7 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_uint_eq(status().traps.repressed, repressed + 9);
     ck_assert_ptr_null(lab_event(lab, "node-removed"));
     lab_await(lab, 1, "node-removed");
-    /* A burst within the limit is no flood. */
+    /* the 40 traps are too few for a trap-flood */
     ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 

@@ -161,7 +161,8 @@ START_TEST(p_keys_and_q_keys_have_events)
 }
 END_TEST
 
-/* Traps can be lost, or suppressed by a flood with the source LID of the device. */
+/* The trap about a wrong key can be lost, or suppressed by a flood with the source LID of the
+ * device. The next sweep then finds that the counter of violations increased. */
 START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
 {
     open_lab();

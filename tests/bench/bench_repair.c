@@ -204,7 +204,8 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* Lists the links that fail: the link of port `fault`, or all links of its switch. */
+/* Lists the links that fail in ret[]: with `all`, all links of the switch that has the port
+ * `fault`, otherwise only the link of this port. Returns their number. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = fab_fabric_port(w->f, fault)->node;
@@ -411,8 +412,8 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        /* all links are back, so the plan fits the present tables, and gets their number of
-         * commits */
+        /* All links are back, so the plan is for the present tables. Only its number of commits is
+         * too old. */
         c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
@@ -441,8 +442,8 @@ enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };
 
 #define READERS 10
 
-/* Makes the next versions of fabric and tables after the failure of a link. Returns the time
- * that this takes, without plan, proof and order of writes. */
+/* Makes the next snapshot of the fabric and the next tables after the failure of a link. Returns
+ * the time that this takes, in us, without the plan, its proof and the order of writes. */
 static double next_version(struct world *w, struct fab_fabric **f, const uint32_t *dead,
                            size_t count)
 {
@@ -464,9 +465,9 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     return took;
 }
 
-/* Measures versions of fabric and tables: ten links fail one after the other, and a reader keeps
- * the versions before each failure until `readers` more links have failed. Prints the times, and
- * the memory at the end. */
+/* Measures snapshots of the fabric and copies of the tables while ten links fail one after the
+ * other. Before each failure, a reader takes a reference to both. It keeps them until `readers`
+ * more links have failed. Prints the times, and the memory at the end. */
 static void run_versions(struct world *w, const uint32_t *port, size_t ports, uint32_t readers)
 {
     struct fab_lft lft[READERS] = {{0}};

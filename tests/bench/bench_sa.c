@@ -35,8 +35,8 @@ static void slow_down(struct fab_fabric *f, uint32_t port)
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
 }
 
-/* Reduces the width of one link between switches, or of every second one. With the second choice,
- * subnet administration must follow each path. */
+/* Reduces the width of one link between switches, or of every second one. If every second one is
+ * slower, subnet administration must follow each path. */
 static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;

@@ -45,8 +45,8 @@ static void measure(int seconds, bool ends)
 
 /* ---- what the manager sends ---- */
 
-/* A request of the first turn of the scrub over the VL tables (a turn reads each table once).
- * The turn has ended when this request is sent again. */
+/* The first request of a turn of the scrub over the VL tables. A turn reads each table once, so it
+ * has ended when the same request is sent again. */
 struct item {
     uint32_t node, mod;
     uint16_t attr_id;

@@ -4,8 +4,8 @@
  * only sends MADs and counts the answers, to measure a server without libumad2sim. Each client is a
  * process. It sends Get(NodeInfo) and Get(PortInfo) along directed routes of 0 to --hops hops (from
  * an adapter, by output ports 1, 2, 3...), and keeps --window requests in flight. IBSIM_SOCKNAME
- * names the server. Prints the seconds, the number of answers, and the number of answers with
- * status 110.
+ * names the server. Prints the seconds, the number of answers, and the number of requests that the
+ * server returned as lost (status 110).
  */
 #include <errno.h>
 #include <getopt.h>

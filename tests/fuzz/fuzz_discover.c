@@ -14,8 +14,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 2 + FAB_SMP_DATA, WINDOW = 16, NODES = 64, PORTS = 2000 };
-/* greatest number of requests that the discovery of this fabric may need; with more it would not
- * end */
+/* maximum number of requests that a discovery of this fabric can need; if it sends more, it will
+ * never end */
 #define QUESTIONS (3 * NODES + 3 * PORTS)
 
 static struct fab_fabric *new_base(void)

@@ -28,7 +28,7 @@ static struct fab_sim *new_sim(void)
 }
 
 /*
- * Uses the bits of `what` that fault() does not use: advances the time, and causes lasting faults.
+ * Causes a fault that lasts, or ends one. what: the kind of fault. Then advances the time.
  */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {

@@ -20,8 +20,9 @@ bool golden_same(const char *path, const char *text);
 /* Writes the path of a file in the source tree into ret[]. file: relative to the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
 
-/* The hash FNV-1a, with which tests shorten long tables to one number. For the first table, `hash`
- * is GOLDEN_HASH. */
+/* The hash FNV-1a, with which tests reduce long tables to one number. The hash of several tables is
+ * computed table by table: `hash` is the result for the table before, or GOLDEN_HASH for the first
+ * one. */
 #define GOLDEN_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t golden_hash(uint64_t hash, const void *bytes, size_t len);
 /* Like golden_hash, for numbers. The hash is the same on machines of any byte order. */

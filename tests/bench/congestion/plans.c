@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenarios. Besides the incasts, endports send by a shift over leaves, which a fat tree
- * without faults carries at full rate, so that any loss of rate is due to congestion. Scenarios
- * without such a shift are compared with the run "alone", which has the same traffic without the
- * incast.
+ * The scenarios. Besides the incasts, endports send by a shift over leaves: each endport sends to
+ * the endport at the same position of the leaf that is k leaves further. A fat tree without faults
+ * carries this shift at full rate, so any loss of rate is due to congestion. Scenarios without such
+ * a shift are compared with the run "alone", which has the same traffic without the incast.
  */
 #include <stdlib.h>
 
@@ -106,9 +106,9 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Adds background flows beside an incast: endports that take no part in the incast send by a
- * shift over leaves to endports that are not its target. Each flow then has links of its own,
- * except for those that the incast uses. Flows that share no link with the incast are left out. */
+/* Adds background flows beside an incast. Endports that take no part in the incast send by a shift
+ * over leaves to endports that are not its target. These flows share links only with the incast. If
+ * there is an incast, flows that share no link with it are left out. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {

@@ -38,7 +38,7 @@ enum role {
     /* a flow that is not part of an incast and uses none of its links */
     FAR,
     SENDER, /* a sender of the incast */
-    /* the only sender of an incast that continues when the other senders stop */
+    /* a sender of an incast that continues when the other senders have stopped */
     LAST,
     ROLES,
 };
