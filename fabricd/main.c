@@ -168,7 +168,7 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* Shows the last important event in the output of `systemctl status`. */
+/* Shows the event in the output of `systemctl status`, if its type is in the list below. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,

@@ -64,8 +64,8 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* Options that this command takes besides those of all commands: their letters in
-     * own_options (main.c). */
+    /* Letters (own_options in main.c) of the options that this command takes, without the options
+     * that all commands take. */
     const char *options;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;

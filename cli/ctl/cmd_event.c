@@ -15,8 +15,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* The columns of `event watch`. Each row is printed at once, so the widths are not known in
- * advance, and the labels must be as wide as the columns. */
+/* The columns of `event watch`. Each row is printed at once, so the widest value of a column is not
+ * known. A column is therefore as wide as its label, which is padded with spaces. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},

@@ -44,7 +44,8 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
 }
 
 /* Returns the representative of the connected component of node n (union-find with path
- * compression). of[n]: another node of the same component. */
+ * compression). of[n]: another node of the same component, or n if n is
+ * the representative. */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The protocol of ibsim and libumad2sim, which is documented only in their sources.
+ * Implements the protocol between ibsim and libumad2sim, with the hub (hub.h) in the place of
+ * ibsim. The protocol is documented only in the sources of both.
  *
  * Control datagrams have 80 bytes, in the byte order of the machine. The number before a field is
  * its offset in bytes:
@@ -9,8 +10,8 @@
  *
  * An answer is the same datagram with other data; type 0 means that the request was refused. A
  * client first sends a connect request. It contains the process id and queue pair of the client,
- * whether the client is an SM, and the name of the node to which the client wants to be attached
- * (32 bytes of text). The answer has the client id and the id of the node. Then the client sends
+ * whether the client is an SM, and the name of a node (32 bytes of text). The client wants to be
+ * attached to this node. The answer has the client id and the id of the node. Then the client sends
  * and receives MADs in datagrams of 288 bytes, in big-endian byte order:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost)
@@ -20,10 +21,10 @@
  *
  * Several clients may be attached to one port. To match an answer with its client, the hub writes
  * the client id into the highest 16 bits of the transaction ID of each request. Requests that no
- * device answers (SMInfo, SA, other classes) and traps go to the client at that port that is an SM.
- * The hub delivers them only if the client has sent a MAD of this class before, because libumad2sim
- * crashes its program on a MAD of a class that the program did not register. SMPs and MADs of the
- * SA class are always delivered.
+ * device answers (SMInfo, SA, other classes), and traps, go to the SM among the clients at the
+ * port. The hub delivers them only if the client has sent a MAD of this class before, because
+ * libumad2sim crashes its program on a MAD of a class that the program did not register. SMPs and
+ * MADs of the SA class are always delivered.
  *
  * libumad2sim has no timers. The hub therefore returns a lost request to its client at once with
  * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
@@ -214,8 +215,9 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Copies the MAD into the packet and delivers the packet. Only the MAD in the packet changes,
- * not its header. Returns the client that received the packet; HUB_CLIENTS: none. */
+/* Copies the MAD into the packet and delivers the packet. The header of the packet (LIDs, queue
+ * pairs, status) stays unchanged. Returns the client that received the packet; HUB_CLIENTS: none.
+ */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};

@@ -111,7 +111,8 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* Sets the computed values of an adapter. An SL without congestion control gets a CCTI_Increase
+/* Sets the computed values in the attribute of an adapter. Returns true if the values were
+ * different before. An SL without congestion control gets a CCTI_Increase
  * of 0, so that its index in the congestion control table (CCTI) stays 0 and it never slows
  * down. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)

@@ -106,8 +106,8 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret);
 
 /* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
- * but not the key. The members of sm_key_status that count ports here count the devices that
- * support congestion control: switches, and ports of adapters. */
+ * but not the key. Some members of sm_key_status count ports. In this result they
+ * count devices that support congestion control: switches, and ports of adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that
@@ -116,8 +116,8 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
  * no device is programmed. Returns DENIED if another manager is master, or if another
  * manager would not learn the new key. Returns BUSY if devices are being programmed, or the last
- * rotation is not complete. Returns EXISTS if devices would be lost and give_up is false. Also
- * returns IO or NOMEM. */
+ * rotation is not complete. Returns EXISTS if give_up is false and some devices may still have the
+ * previous key; the manager would lose access to them. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With
@@ -136,8 +136,8 @@ struct cc_log_status {
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
 /* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on
- * paths to that LID, according to log entries of the last two counter intervals or of the last
- * minute, whichever is longer. */
+ * paths to that LID, according to the recent entries of congestion logs. Recent means the last
+ * minute, or the last two counter intervals if these are longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
 /* Writes the present advice as sentences into ret[]. Returns the number of sentences, at most

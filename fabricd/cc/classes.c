@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the largest incast that each traffic class permits, which is the number of endports that
- * may send in the class. All endports may send in a class without rules, in a class with a rule
- * that does not restrict the sender, and in the default class, which takes every path that no rule
- * matches.
+ * Computes the largest incast that each traffic class permits: the number of endports that may send
+ * in the class. All endports may send in the default class, which has the paths that no rule
+ * matches. All endports may also send in a class without rules, and in a class with a rule that
+ * does not restrict the sender.
  */
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"

@@ -45,8 +45,8 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
 }
 
 /* Stores the digest of the computed settings of a device. If the settings changed, the manager
- * reads the device again, even if it had failed to program it. A device that does not support
- * congestion control is not read again. */
+ * reads the device again, even if an earlier attempt to program the device failed. A device that
+ * does not support congestion control is not read again. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)

@@ -8,9 +8,9 @@
  * has one of the two keys in the file, even if the manager is killed.
  *
  * The rotation is complete when all devices in the fabric have shown the new key, except devices
- * that do not answer. Devices that are absent or do not answer stay in this list of GUIDs. The
- * previous key stays in the file until the next rotation, so that a device that returns with it
- * gets the new key.
+ * that do not answer. Devices that are absent or do not answer stay in the list of GUIDs in the
+ * file. The previous key stays in the file until the next rotation, so that a device that returns
+ * with it gets the new key.
  */
 #include <inttypes.h>
 #include <stdio.h>

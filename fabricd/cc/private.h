@@ -120,7 +120,7 @@ struct cc_keys { /* state of key.c */
      * given up. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
-    /* the member `key` of some device has changed since `due` was last counted */
+    /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
     /* At most KEY_EVENTS events about key violations are emitted in a minute. This is the time in
      * us at which the present minute began. */
@@ -179,8 +179,9 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state if no device is pending, and if since the
- * last such event devices were programmed or the number of devices without settings changed. */
+/* Emits an event with the number of devices in each state. Does so only if no device is pending,
+ * and only if something has changed since the last of these events: devices were programmed, or the
+ * number of devices without settings is different. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */

@@ -431,9 +431,9 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if a file for TLS is not configured, although a TLS address or another file for TLS
- * is. Then path[] is the path of the key that needs the file, such as "listen[1]", and *ret_missing
- * is "cert", "key" or "ca". */
+/* TLS needs three files. Returns true if one of them is not configured, although a TLS address or
+ * another of these files is configured. Then path[] is the path of the key that needs the file,
+ * such as "listen[1]", and *ret_missing is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);

@@ -46,7 +46,7 @@ struct config_sweep {
 };
 
 struct config_flapping {
-    /* a link that goes down this many times within within_s seconds is held down */
+    /* a link is held down if it goes down this many times in a period of within_s seconds */
     uint32_t flaps;
     uint32_t within_s;
     /* First hold-down time in s; it doubles each time the link flaps too often again. 0: no link

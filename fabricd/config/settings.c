@@ -14,6 +14,7 @@
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
 
+/* The type of the values of a setting, and how struct config stores them. */
 enum kind {
     /* unsigned integer of `size` bytes, with a value from `least` to `most` */
     KIND_NUMBER,
@@ -38,7 +39,7 @@ enum kind {
     KIND_NAME,
     /* int32_t: a number, or -1 if the value is the word "auto" */
     KIND_AUTO,
-    /* index of the word in the list `expected` */
+    /* one of the words in setting.expected; stored as the position of the word there, from 0 */
     KIND_CHOICE,
     /* a list or mapping that another source file reads; the row only has `expected` */
     KIND_ELSEWHERE
@@ -53,9 +54,9 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    /* Where the text of the key is. group: byte offset in struct raw of the pointer to the struct
-     * of a mapping, such as `subnet`. from: byte offset in that struct of the pointer to the text.
-     */
+    /* Where struct raw has the value as text. group: byte offset in struct raw of the pointer to
+     * the struct of a mapping, such as `subnet`. from: byte offset in that struct of the pointer to
+     * the text. */
     size_t group, from;
     /* to: byte offset of the member in struct config. size: its size in bytes. */
     size_t to, size;
@@ -420,8 +421,8 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
-/* Finds the word of a KIND_CHOICE setting in `expected`, which lists the accepted words as "one,
- * another or a third". */
+/* Finds the text among the words in s->expected, which has the form "one, another or a third".
+ * Stores the position of the word, from 0. Returns INVAL if the text is none of the words. */
 static int apply_choice(const struct setting *s, const char *text, void *to)
 {
     const char *at = s->expected;
@@ -480,8 +481,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* Returns the text of the key in struct raw. Returns NULL if the configuration file does not have
- * the key, or if another source file reads it. */
+/* Returns the text of the setting's value. Returns NULL if the configuration file does not have
+ * the key, or if another source file reads the value. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

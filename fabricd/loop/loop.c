@@ -67,8 +67,8 @@ struct loop {
 };
 
 struct loop_timer {
-    /* the first member, because timeline_next returns a pointer to it, which is converted to a
-     * pointer to the timer */
+    /* Must be the first member: timeline_next returns a pointer to it, and the loop converts this
+     * pointer to a pointer to the timer. */
     struct timeline_entry entry;
     struct loop *loop;
     struct event *event; /* timer of libevent; NULL in virtual time */

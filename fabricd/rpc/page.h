@@ -20,8 +20,8 @@ struct page_key {
      * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
      * 'C' rules of a class */
     char list;
-    /* only in lists of nodes, ports and links: the key's node is an adapter or router; these
-     * nodes come after all switches */
+    /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
+     * false: to a switch. These lists have all switches first. */
     bool behind;
     /* The number by which the list is sorted: node GUID, LID, sequence number of an event,
      * generation of a reroute, severity of a contingency, ... */

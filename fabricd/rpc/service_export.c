@@ -113,7 +113,7 @@ static void on_numbered(void *ctx)
     exporting_free(x);
 }
 
-/* the worker task still uses `data`; on_numbered frees it */
+/* Does not free `data`, because the worker task still uses it; on_numbered frees it. */
 static void forget_call(struct call *c, void *data)
 {
     (void)c;

@@ -90,9 +90,10 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* The report has the tables of engine number `taken` of the chain. If the configured engine is
- * "auto" and links are missing from the topology, replaces them by the best tables of this and the
- * later engines (fab_study_choose_engine). Returns false if the study has failed or was stopped. */
+/* The report has the tables of engine number `taken` in w->chain. If the configured engine is
+ * "auto" and links are missing from the topology, the later engines in w->chain also make tables
+ * (fab_study_choose_engine). The report then gets the best of all these tables. Returns false if
+ * the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
@@ -175,7 +176,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
 }
 
 /* Repairs the active tables, and makes the report from the repaired tables. Returns false if a
- * local repair is not possible. The new target borrows the LIDs of w->whatif while it is used. */
+ * local repair is not possible. The LIDs in w->whatif are lent to the new target for the repair,
+ * and not freed with it. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

@@ -162,8 +162,9 @@ static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
            fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
 }
 
-/* Returns true if the GUID is that of a device which is or was in the fabric, so that it cannot
- * be an alias GUID. A requester that gives the sa_key may use the GUID of an absent device. */
+/* Returns true if the GUID is the GUID of a device that is in the fabric, or was in it before. Such
+ * a GUID cannot be an alias GUID. A requester that gives the sa_key may use the GUID of an absent
+ * device. */
 static bool is_of_a_device(const void *ctx, uint64_t guid)
 {
     const struct change *c = ctx;

@@ -94,9 +94,9 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     log_clean(text, name, NAME_LEN);
 }
 
-/* Finds the row of the refusals to the port and of the kind in *like. If there is none, copies
- * *like into a free row, or into a row whose last event is older than TELL_AGAIN_US. Returns
- * NULL if there is no such row either. */
+/* Returns the row with the guid, kind and in_all of *like. If there is none, copies *like into a
+ * free row, or else into a row whose last event is older than TELL_AGAIN_US, and returns this row.
+ * Returns NULL if no row can be used. */
 static struct row *find_row(struct sa_quota *q, const struct row *like, uint64_t now)
 {
     struct row *usable = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares, for the attributes that hosts register, the functions that carry out SubnAdmSet and
- * SubnAdmDelete, and the sources of the records that queries return. For this folder only.
+ * Functions for the attributes that hosts register. Some carry out SubnAdmSet and SubnAdmDelete;
+ * others make the records that queries return. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTERED_H
 #define FABRICD_SA_REGISTERED_H

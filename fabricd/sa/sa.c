@@ -3,7 +3,7 @@
  * Handles requests of hosts to the subnet administrator (IBA chapter 15).
  *
  * A Get is answered at once from the published view (libfabmgr/sa). Responses of many records are
- * collected in slices, in turn for each host (table.c), and then sent by RMPP (transfer.c). Sets
+ * collected in parts, in turn for each host (table.c), and then sent by RMPP (transfer.c). Sets
  * and Deletes change what hosts register (registered.c).
  *
  * A sweep does not delay answers, because a published view does not change during a sweep. Before

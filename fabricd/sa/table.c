@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects responses of many records. A response is collected in slices, so that a long response
- * does not delay other work of the loop. The hosts take turns in the order of their LIDs.
+ * Collects responses of many records. A response is collected in parts (slices), so that a long
+ * response does not delay other work of the loop. After each part it is the turn of the next host,
+ * in the order of LIDs.
  *
  * The number of responses in progress and their memory are limited, in all and for each host.
  * Further requests are answered with BUSY. A request is ignored if it repeats a request whose
@@ -15,7 +16,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of records that are examined in a slice, which takes up to 1 ms */
+/* maximum number of records that are examined for a part of a response; this takes up to 1 ms */
 #define SLICE 4096
 
 enum { AT_TID = 8 };
@@ -161,8 +162,8 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* Collects the next slice of a response's records. Returns OK if the response is complete, BUSY
- * if more slices must follow, LIMIT if the responses in progress use too much memory, or NOMEM. */
+/* Collects the next part of a response's records. Returns OK if the response is complete, BUSY
+ * if more parts must follow, LIMIT if the responses in progress use too much memory, or NOMEM. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -216,8 +217,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* Returns the response of which the next slice is collected: the oldest response to the host
- * whose LID follows last_host. The lowest LID follows the highest. */
+/* Returns the response that is collected next: the oldest response to the host whose LID follows
+ * last_host. The lowest LID follows the highest. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files m_key and cc_key of the state directory. m_key has the M_Key of this manager. During
- * and after a rotation it also has the previous M_Key and the ports that may still have that key,
- * so that a rotation survives a kill at any moment. cc_key has the CC_Key in the same form.
+ * and after a rotation it also has the previous M_Key, and the GUIDs of the ports that may still
+ * have the previous key. So a rotation can continue after the manager was killed at any moment.
+ * cc_key has the CC_Key in the same form.
  *
  * The keys are not in the database, so that copies of the database disclose no key.
  */
@@ -51,9 +52,9 @@ struct store_m_key {
 };
 void store_m_key_fini(struct store_m_key *k);
 
-/* Returns the contents of the key file after a change to `key`. `was` are the contents before:
- * the key in it becomes the previous key. The generation is the next number, and the list of
- * ports is empty. */
+/* Returns the contents of the key file after a change to `key`. `was`: the contents before
+ * the change; its current key becomes the previous key. The generation is the next number, and the
+ * list of ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
 /* Sets the list of ports that may have the previous key. Takes over a malloc'd list of GUIDs in

@@ -46,8 +46,8 @@ uint64_t store_last_generation(struct store *s);
 /* The following functions put a copy of a record, or a reference to it, into the queue of the
  * writer thread. If memory runs out, they drop the record and log this. A set of leases replaces
  * the earlier set. Leases of ports that are not in the new set stay reserved until other ports
- * get these LIDs. If the fabric of a view is that of the view before, the writer only computes a
- * hash of it (1-2 ms at 13,000 nodes). */
+ * get these LIDs. If a view has the same nodes, ports and links as the view before, the writer only
+ * computes a hash over them (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 /* Updates the registry of the fabric, and adds a row to table_set. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,

@@ -31,9 +31,9 @@ struct transport_mad {
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
 struct transport;
-/* The receiver of the MADs of one management class of general services. A transport has at most
- * TRANSPORT_TAKERS of them. */
+/* maximum number of management classes with a receiver of their own at a transport */
 #define TRANSPORT_TAKERS 4
+/* The receiver of the MADs of one management class of general services. */
 struct transport_taker {
     uint8_t mgmt_class;
     transport_receive *receive; /* NULL: this entry is unused */

@@ -5,8 +5,9 @@
 
 #include "libfabmgr/sa/context.h"
 
-/* The functions that make the records of one attribute. For each port in q->from, count() returns
- * the maximum number of records of this port, and fill() makes each record. */
+/* The functions that make the records of one attribute. They are called for each port in q->from
+ * (for paths: each source). count() returns the maximum number of records of the port, and fill()
+ * makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
     /* true: component 0 of the record is the LID, by which the query finds the port; only the

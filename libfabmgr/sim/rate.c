@@ -93,7 +93,7 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
     return NULL;
 }
 
-/* Returns true if the snapshot has the width and speed of the link. */
+/* Returns true if the snapshot has a valid width and speed for the port's link. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &fab_fabric_port(s->fabric, port)->info;

@@ -8,8 +8,9 @@
  * A port sends a whole packet as long as any weight is left. Hence only weights of whole packets of
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
  * number of packets of each VL in one cycle of the table, find_round() tries all cycles of up to
- * 100 packets. Of the cycles that fit the table it takes the closest to the shares, and of several
- * equally close ones the shortest. The entries of each VL are spread evenly over the table.
+ * 100 packets. It takes the cycle that fits the table and is closest to the shares; if several
+ * cycles are equally close, it takes the shortest of them. The entries of each VL are spread evenly
+ * over the table.
  *
  * VLs without a class get an entry, too, if the table has room. Otherwise packets that were sent
  * before a change of the SLtoVLMappingTables would wait for ever.

@@ -122,9 +122,9 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* Number of a block that is no P_Key block, but stores two values about the partition enforcement
- * of a port. The entry SET is the enforcement that the manager last set. The entry SEEN is 1 if the
- * port has reported this value since then. */
+/* Number of a block with two values about the partition enforcement of a port; P_Key blocks have
+ * lower numbers. Entry SET is the enforcement that the manager last set. Entry SEEN is 1 if the
+ * port has reported this enforcement since then. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 

@@ -5,9 +5,9 @@
  *
  * Each table owns its memory; _fini of an all-zero table is allowed. Rows of the forwarding table
  * are padded to whole blocks of 64 entries (IBA 14.2.5.10), so that a block can be read and
- * compared without checking where the table ends. A page of FAB_LFT_PAGE entries begins at each
- * multiple of this number; the last page of a row reaches into the next row, but nobody reads that
- * part by this page.
+ * compared without checking where the table ends. A row is divided into pages of FAB_LFT_PAGE
+ * entries. The last page of a row may reach into the next row; readers of that page stop at the end
+ * of their row.
  */
 #include "libfabmgr/target/target.h"
 

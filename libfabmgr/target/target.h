@@ -52,10 +52,10 @@ void fab_target_lids_fini(struct fab_lids *l);
  * Linear forwarding tables of all switches, one row of output ports (or FAB_LFT_NO_ROUTE) for each
  * switch id.
  *
- * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). Later
- * versions are not contiguous: two versions share each page in which they do not differ
- * (base/pages.h). Read them with fab_target_lft_at, _block and _run, and change them with
- * fab_target_lft_set.
+ * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). A changed
+ * version of the tables is not contiguous: it has its own memory only for the pages that differ,
+ * and shares all other pages with the tables from which it was made (base/pages.h). Read tables
+ * with fab_target_lft_at, _block and _run, and change them with fab_target_lft_set.
  */
 struct fab_lft {
     uint32_t switch_count;
@@ -64,8 +64,8 @@ struct fab_lft {
     size_t stride;
     /* number of pages of a switch's table */
     uint32_t row_pages;
-    /* [switch_count][stride] the entries of all switches in one block of memory. NULL if the tables
-     * are a later version, whose entries are only in `pages`. */
+    /* [switch_count][stride] the entries of all switches in one block of memory. NULL: the tables
+     * were made from other tables, and their entries are only in `pages`. */
     uint8_t *entries;
     /* [switch_count][row_pages] the pages of the tables of all switches */
     struct fab_pages pages;
@@ -76,24 +76,25 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
 /* Copies tables into new ones. Returns NOMEM. */
 int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
-/* Copies the entries of switch from_sw to switch to_sw of tables that must be new. Copies only the
- * LIDs that both tables have. */
+/* Copies the entries of switch from_sw to switch to_sw, for the LIDs that both tables have. The
+ * tables `to` must be new and contiguous (to->entries is not NULL). */
 void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
                              uint32_t to_sw);
-/* Returns the same version of the tables for a second owner. From then on, no owner may write rows
- * in place (fab_target_lft_row). */
+/* Returns the tables for a second owner; both owners share the memory. From then on, no owner may
+ * write rows in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
-/* Entries are changed in three steps. fab_target_lft_unshare makes a new version if the present one
- * has other owners. fab_target_lft_own gives the version its own copy of the page that contains the
- * entry. fab_target_lft_set changes the entry. The first two functions return NOMEM. */
+/* An owner changes an entry in three steps. If the tables have other owners, fab_target_lft_unshare
+ * makes this owner a version of its own, which still shares all pages. fab_target_lft_own copies
+ * the page with the entry, unless no other version shares it. fab_target_lft_set changes the entry.
+ * The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
  * Does nothing if there is no memory. */
 void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
-/* Returns the table of a switch, as an array indexed by LID. The tables must be new, because later
- * versions are not contiguous. */
+/* Returns the table of a switch, as an array indexed by LID. The tables must be new and contiguous
+ * (t->entries is not NULL). */
 static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
@@ -147,9 +148,9 @@ struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
 /* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
-/* Makes a version of the target with one reference. The caller may change its tables
- * (fab_target_lft_unshare); everything else is shared with `t`. Only the thread that makes new
- * versions of the tables (base/pages.h) may call this function. Returns NOMEM. */
+/* Makes a target with one reference, which shares its memory with `t`. The caller may change the
+ * forwarding tables of the new target (fab_target_lft_unshare), and nothing else. Only one thread
+ * at a time may call this function for targets that share memory (base/pages.h). Returns NOMEM. */
 int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
 /* Makes a copy that shares no memory with `t`, with one reference. Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);

@@ -27,23 +27,22 @@ struct fab_vls {
     uint8_t count;
     /* number of SLs that paths use: 0 to sls - 1 */
     uint8_t sls;
-    /* The SL of a path is in of_lid or of_pair. If both are NULL, it is 0. */
     uint32_t top; /* highest LID */
     /* [top + 1] the SL of paths to each destination LID; NULL if the SL does not depend on the LID
-     * alone */
+     * alone. If of_lid and of_pair are both NULL, the SL of all paths is 0. */
     uint8_t *of_lid;
     uint32_t switches;
     /* [destination switch][source switch] the SL of paths between two switches; NULL if the SL does
      * not depend on the source */
     uint8_t *of_pair;
-    /* vl[i][o][sl] is the VL on which a switch sends packets of SL `sl` that entered by a port of
-     * class i and leave by a port of class o. Ports to endports and port 0 have class 0. Adapters
-     * send SL `sl` on VL vl[0][0][sl]. */
     uint32_t ports;
-    /* [ports] class by port id; NULL: all ports have class 0 */
+    /* [ports] class of each port, by port id; NULL: all ports have class 0. Ports to endports and
+     * port 0 have class 0. */
     uint8_t *port_class;
     /* number of classes of ports, at least 1 */
     uint8_t classes;
+    /* vl[i][o][sl]: a packet of SL `sl` that enters a switch by a port of class i, and leaves it by
+     * a port of class o, leaves on this VL. Adapters send SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
      * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs

@@ -19,8 +19,9 @@
  * of each of its next switches. If this does not hold, the LIDs may still arrive by paths of
  * different lengths, so the caller walks each LID by itself.
  *
- * The method requires that every switch has LID owners. LID owners send to the LIDs of the batch,
- * so every entry carries traffic, and its dependencies count.
+ * The method requires that every switch has LID owners (ports with LIDs, such as endports). They
+ * send packets to the LIDs of the batch. So packets use the entries of every switch, and the
+ * dependencies of every entry count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -358,8 +359,9 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
 }
 
 /* Returns the representative of the switch that port `num` of `sw` leads to. Returns FAB_NONE if
- * the port leads to no switch. Also returns FAB_NONE if it leads to another switch that the
- * destination switch represents, because the walk would take this switch for the destination. */
+ * the port leads to no switch. Also returns FAB_NONE if the port leads to another switch
+ * whose representative is the destination switch. The walk would otherwise take that switch for the
+ * destination. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {

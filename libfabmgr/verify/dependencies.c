@@ -141,7 +141,7 @@ struct search {
     /* length of the arrays below: the number of ports times the number of VLs, because that is how
      * channels are numbered */
     uint32_t count;
-    /* [count] number of channels that depend on each channel and have not been removed */
+    /* [count] for each channel: number of remaining channels that depend on it */
     uint32_t *predecessors;
     /* [count] whether the channel has not been removed */
     bool *remains;

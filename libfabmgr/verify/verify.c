@@ -20,8 +20,8 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* Returns the lowest id of a port at the switch that has a LID and is not `owner`, the destination.
- */
+/* Among the ports that have a LID and are attached to switch `sw`, returns the one with the lowest
+ * id; `owner`, the destination port, does not count. FAB_NONE: there is no such port. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {

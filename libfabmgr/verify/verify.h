@@ -94,13 +94,15 @@ void fab_verify_verdict_fini(struct fab_verdict *v);
 int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
                             char **ret_text);
 
-/* Follows the path from port id src_port to the destination LID through the LFTs. ret->ports lists
- * the out port ids in order, the source port first. Returns OK, NOMEM, UNREACHABLE or LOOP. After
- * UNREACHABLE and LOOP, *ret holds the part of the path that was followed. */
+/* A path: the ids of the ports by which a packet leaves its nodes, in order, the source port first.
+ */
 struct fab_verify_trace {
     uint32_t *ports;
     uint32_t count;
 };
+/* Follows the path from port id src_port to the destination LID dlid through the LFTs. Returns OK,
+ * NOMEM, UNREACHABLE or LOOP. After UNREACHABLE and LOOP, *ret holds the part of the path that was
+ * followed. */
 int fab_verify_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                      struct fab_verify_trace *ret);
 void fab_verify_trace_fini(struct fab_verify_trace *t);

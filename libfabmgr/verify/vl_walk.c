@@ -150,7 +150,7 @@ void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_ve
 struct column {
     uint32_t lid;
     uint32_t sw; /* the switch that delivers the LID */
-    /* the port of sw that leads to the owner of the LID */
+    /* number of the port of switch `sw` that leads to the owner of the LID */
     uint8_t num;
 };
 

@@ -39,7 +39,7 @@ struct column {
     /* [n] the LFT entry of each switch for the LID */
     const uint8_t *entry;
     uint32_t sw; /* the switch that delivers the LID */
-    /* the port of sw that leads to the owner of the LID */
+    /* number of the port of switch `sw` that leads to the owner of the LID */
     uint8_t num;
 };
 
