@@ -10,10 +10,11 @@
  * node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only NodeDescription
  * for an adapter.
  *
- * Probes have priority over walks. All probes from the switches at one distance are therefore in
- * flight before the walks of the switches found by them begin. A link between two such switches is
- * probed from one side before the walk of the other side finds it, and the second probe is dropped.
- * tests/bench/bench_discover confirms that discovery sends one NodeInfo for each link.
+ * Probes have priority over walks. So the switches at one distance from the manager have sent all
+ * their probes before the walks of the switches one hop farther begin. If a link connects two
+ * switches at the same distance, the walk of one end probes the link first; when the walk of the
+ * other end comes to the link, its probe is dropped. tests/bench/bench_discover confirms that
+ * discovery sends one NodeInfo for each link.
  *
  * A query owns its directed route until it is answered. The route to a node is that of the first
  * probe that found the node. answer.c checks responses, contest.c decides between devices with the
@@ -157,7 +158,8 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* Takes the next item from the queues, without a check whether its answer is still needed. */
+/* Takes the next item from the queues, without a check whether its answer is still needed. Returns
+ * false if the queues are empty. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {

@@ -6,9 +6,8 @@
  *
  * A targeted sweep has the silent switches in its base snapshot, and gets their excluded links back
  * at its start. A heavy sweep takes silent switches from the last snapshot at its end, if at least
- * one neighbour reports a link to the switch as up. It also takes what only silent switches
- * connect: all adapters behind them, and those switches behind them that have no neighbour among
- * the nodes that this discovery reached.
+ * one neighbour reports a link to the switch as up. It also takes nodes behind silent
+ * switches: all adapters, and those switches of which this discovery reached no neighbour.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -260,7 +260,8 @@ static void take_routes(struct detour *d)
     }
 }
 
-/* Computes all routes again, if nodes lost theirs and have none that avoids the silent switches. */
+/* Computes all routes again, if some nodes are still without a route and the fabric has silent
+ * switches. */
 static int search_behind_silent(struct detour *d)
 {
     struct fab_path *anew = NULL;

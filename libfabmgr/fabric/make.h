@@ -39,14 +39,15 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* fab_fabric_make_aggregation_with_guid adds an aggregation node with a given GUID,
- * fab_fabric_make_device any device. m->switches and m->ends do not count these nodes. */
+/* These two functions do the same for an aggregation node with a given GUID, and for any device.
+ * m->switches and m->ends do not count these nodes. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* These functions add a switch or host with any name, such as "torus-0-3". */
+/* These two functions add a switch or host with any name, such as "torus-0-3", and return its
+ * reference in the builder, or FAB_NONE. */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* Adds `count` hosts, at the ports of the switch from port 1 on. Hosts are numbered consecutively

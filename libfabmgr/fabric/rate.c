@@ -58,8 +58,8 @@ static bool is(const char *s, size_t len, const char *name)
     return strlen(name) == len && memcmp(s, name, len) == 0;
 }
 
-/* Finds the width in the text of a rate. *ret_used: the length of the width's name, which is 2 in
- * "4x EDR". */
+/* Finds the width with which the text of a rate begins; NULL: the text has no known width.
+ * *ret_used: the length of the name of the width, which is 2 in "4x EDR". */
 static const struct width *find_width(const char *s, size_t len, size_t *ret_used)
 {
     const char *x = memchr(s, 'x', len);

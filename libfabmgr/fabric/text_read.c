@@ -382,7 +382,8 @@ static int read_line(struct text_reader *r)
     return status == FAB_OK && !s->ended ? fail_cut(r) : status;
 }
 
-/* Checks at the end of the file that each GUID line was followed by its block. */
+/* Checks at the end of the file that each GUID line was followed by its block. Returns OK or
+ * FORMAT. */
 static int check_end(struct text_reader *r)
 {
     for (unsigned type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)

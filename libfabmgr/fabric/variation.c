@@ -4,8 +4,8 @@
  * requested changes.
  *
  * Links are removed in a random order. Some links must stay to keep the fabric connected. They are
- * determined first: they are the spanning forest that Kruskal's algorithm finds in the reverse of
- * this order.
+ * determined first: they are the spanning forest that Kruskal's algorithm finds if it takes the
+ * links in the reverse order.
  *
  * GUIDs are assigned as in make.c. Those of successive planes differ by 2^24, which is more than a
  * fabric of 2^20 nodes needs.

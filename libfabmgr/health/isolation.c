@@ -8,8 +8,8 @@
  * direction may be excluded. The links are considered in the caller's order.
  *
  * The second rule is connectivity. Union-find joins the switches over all links that stay. Then the
- * links that the first rule allows to exclude are considered in reverse order. If a link connects
- * two sets of switches, it is needed and stays.
+ * links that the first rule permits to exclude are considered in reverse order. If a link connects
+ * two sets of switches, it is needed: it is not excluded, and the two sets are joined.
  */
 #include "libfabmgr/health/isolation.h"
 

@@ -61,8 +61,8 @@ int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_t
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Adds a branch to the switch `s` of the tree, which has none yet, through `port`. The switch at
- * the other end of the link must be in the tree. */
+/* Makes the link at `port` the branch of switch `s`. `s` must have no branch yet, and the switch at
+ * the other end of the link must be in the tree. Returns OK or NOMEM. */
 static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_vertex *s, uint32_t port)
 {
@@ -247,7 +247,9 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* Chooses the root: the core switch that has a path to `sw` and is the root of the fewest trees. */
+/* Chooses the root of the tree: the root of `sw` in the guide; without a guide, the core switch
+ * that has a path to `sw` and is the root of the fewest trees; if there is none, `sw` itself.
+ * Returns OK or NOMEM. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

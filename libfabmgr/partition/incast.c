@@ -40,9 +40,8 @@ struct group {
      * that it has counted, so that it counts no endport twice. */
     uint32_t seen;
 };
-/* the group with the most senders in one partition. senders: number of senders of this group.
- * group: number of this group. other: the greatest number of senders of any other group in the
- * partition */
+/* Of the groups in one partition, the group with the most senders. senders: its number of senders.
+ * group: its number. other: the greatest number of senders of any other group in the partition. */
 struct best {
     uint32_t senders, group, other;
 };

@@ -66,7 +66,8 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
  * again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
-/* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have. */
+/* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have.
+ * Returns true if they differ, and then describes the first difference in *ret. */
 bool fab_plan_scrub_blocks_differ(const uint16_t *held, const uint16_t *wanted,
                                   struct fab_scrub_difference *ret);
 
