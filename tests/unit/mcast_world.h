@@ -98,18 +98,18 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* A fabric and its multicast groups. A member is the number of an endport: first come the ports of
- * adapters, then ports 0 of switches. */
+/* A fabric and its multicast groups. A member is the number of an endport: first come ports 0 of
+ * the switches, then the ports of the adapters. */
 struct world {
     /* The fabric without faults, and the fabric with the present faults. */
     struct fab_fabric *whole, *now;
     struct fab_mcast_trees *trees;
     struct fab_prng r;
     uint32_t ends;
-    /* [ends] by member number: port id in the fabric without faults. */
+    /* [ends] port id of each member number, in the fabric without faults */
     uint32_t *end;
-    /* [ends] by member number and group: 1: receives packets; 2: only sends packets; 0: is no
-     * member. */
+    /* [ends] for each member number and group: 1: receives packets; 2: only sends packets; 0: is no
+     * member */
     uint8_t (*member)[GROUPS];
     /* bitset of the ports of failed links, in the fabric without faults */
     uint64_t *dead;
@@ -135,7 +135,8 @@ static inline uint64_t guid_of(const struct world *w, uint32_t end)
     return fab_fabric_port(w->whole, w->end[end])->guid;
 }
 
-/* Returns the id, in the present snapshot, of the switch of an endport, or FAB_NONE. */
+/* Returns the node id of the switch to which an endport is connected. Returns FAB_NONE if there is
+ * none. `port` and the result are ids of the present snapshot. */
 static inline uint32_t switch_of(const struct world *w, uint32_t port)
 {
     if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, fab_fabric_port(w->now, port)->node))
@@ -263,8 +264,8 @@ static inline uint32_t change_member(struct world *w)
     return group;
 }
 
-/* Makes the snapshot that a discovery from the first adapter finds with the present failed
- * links. */
+/* Makes the snapshot that a discovery finds while the links in w->dead have failed. The manager is
+ * at the last adapter. */
 static inline void look(struct world *w)
 {
     struct fab_builder *b = fab_fabric_builder_from(w->whole);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice of the next round as a table: every combination of facts that the scenarios of
- * tests/sim reach, also with other seeds. run_scenarios fails if it reaches a combination that this
- * table does not have.
+ * The expected choice of the next round for many combinations of facts (struct sm_facts): all those
+ * that the scenarios of tests/sim reach, also with other seeds. run_scenarios fails if it reaches a
+ * combination that this table does not have.
  */
 #ifndef TESTS_UNIT_NEXT_ROUND_TABLE_H
 #define TESTS_UNIT_NEXT_ROUND_TABLE_H
 
 #include "fabricd/sm/core/next_round.h"
 
-/* Bits of the facts, in the order of the members of struct sm_facts. */
+/* One bit for each fact, in the order of the members of struct sm_facts. */
 enum {
     KNOWN = 1 << 0,
     SETTLING = 1 << 1,

@@ -148,7 +148,7 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* names the link by either of its ports, because the repair must accept both */
+        /* The repair must accept either port of a link as its name. */
         if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;

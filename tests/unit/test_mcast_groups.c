@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups: joins and leaves with their component masks and selectors; groups that are
- * created and deleted; and multicast LIDs: none is lost, none is used twice, and groups share MLIDs
+ * Multicast groups: joins and leaves with their component masks and selectors, and how groups are
+ * created and deleted. No multicast LID is lost or assigned twice, except that groups share MLIDs
  * when there are too few.
  */
 #include <string.h>
@@ -140,7 +140,8 @@ static const struct {
     uint8_t mtu_selector, mtu, rate_selector, rate, life_selector, life;
     bool fits;
 } selectors[] = {
-    /* the group has MTU 4, rate 7 (40 Gb/s), lifetime 0x12 */
+    /* the group has MTU 4 (the code of 2048 bytes), rate 7 (the code of 40 Gb/s), and lifetime
+     * 0x12 */
     {0x30, FAB_SELECT_EXACTLY, 4, 0, 0, 0, 0, true},
     {0x30, FAB_SELECT_EXACTLY, 5, 0, 0, 0, 0, false},
     {0x30, FAB_SELECT_MORE, 3, 0, 0, 0, 0, true},
@@ -632,8 +633,8 @@ START_TEST(lids_are_shared_when_they_run_short)
 }
 END_TEST
 
-/* Checks that three counts of the MLIDs in use are equal: of groups, of the counters, and of
- * trees. */
+/* Checks that the list of groups, the counters of groups for each MLID, and the trees agree about
+ * which MLIDs are in use. */
 static void judge_lids(const struct world *w)
 {
     uint32_t users[64] = {0};

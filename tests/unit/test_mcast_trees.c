@@ -54,7 +54,7 @@ START_TEST(a_join_moves_its_branch_only)
     struct world w;
     struct fab_blocks before;
     world_init(&w, leaf_spine(6, 3, 4), 1);
-    /* endports: port 0 of 9 switches, then hosts leaf by leaf */
+    /* member numbers: first port 0 of each of the 9 switches, then the 24 hosts, leaf by leaf */
     uint32_t host = w.ends - 24;
     join(&w, host, 0, 1);
     join(&w, host + 4, 0, 1);
@@ -79,8 +79,9 @@ START_TEST(a_join_moves_its_branch_only)
 }
 END_TEST
 
-/* A spine whose MFT is small cannot forward high MLIDs, neither as root of a tree nor in between.
- * Distances are stored for one root and one MLID, and must not be used for others. */
+/* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor on
+ * the way. The distances that avoid such spines are stored for one root and one MLID, and must not
+ * be used for others. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The choice of the next round (fabricd/sm/core/next_round.h): the combinations of facts that
- * scenarios reach, and rules that hold for all combinations. */
+/* The choice of the next round (fabricd/sm/core/next_round.h). Checks the combinations of facts
+ * (struct sm_facts) that scenarios reach, and rules that hold for all combinations. */
 #include <check.h>
 
 #include "next_round_table.h"
@@ -47,8 +47,9 @@ START_TEST(what_scenarios_reach)
 }
 END_TEST
 
-/* A repair waits for no other round. If a sweep is overdue, or no repair is possible, targeted
- * sweeps replace the probes. */
+/* If port probes are requested, they come first, in a local repair (a round of the kind
+ * SM_ROUND_REPAIR). If no local repair is possible, too many switches need probes, or a sweep is
+ * overdue, the manager turns the probes into a targeted sweep instead. */
 START_TEST(probes_come_first)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -71,7 +72,7 @@ START_TEST(nothing_begins_while_traps_settle)
 }
 END_TEST
 
-/* If no fabric is known, only a heavy sweep is useful. */
+/* If the manager knows no fabric yet, it begins only heavy sweeps. */
 START_TEST(an_unknown_fabric_is_swept)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -85,7 +86,8 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* The rules in the order of urgency. The first row whose facts are all true applies. */
+/* The rules in the order of urgency. The first row applies whose `facts` are all true while the
+ * fact `without` is false. */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Versions of an array in pages, compared with plain copies. In random histories, handles are
- * shared, changed and ended in any order, by one thread, and by readers on other threads.
+ * Versions of an array in pages (libfabmgr/base/pages.h), compared with plain copies. Handles refer
+ * to versions. In random histories, handles are shared, changed and ended in any order, by one
+ * thread, and by readers on other threads.
  */
 #include <pthread.h>
 #include <string.h>
@@ -94,8 +95,8 @@ START_TEST(versions_keep_their_contents)
 }
 END_TEST
 
-/* A thousand versions, of which only the last few and an old one have handles. The pages of ended
- * versions are used again. */
+/* Makes a thousand versions. Only the last few and one old version still have handles. The memory
+ * of pages that belong to no version any more is used again. */
 START_TEST(memory_is_that_of_the_living_versions)
 {
     struct fab_pages now = first_version(), old = {0}, ring[4] = {{0}};
@@ -108,9 +109,11 @@ START_TEST(memory_is_that_of_the_living_versions)
         for (size_t i = 0; i < 3; i++)
             fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
     }
-    /* Two chunks of 64 pages are enough: `old` and `now` have no page in common, and the others
-     * differ from `now` in a few pages. Beside the six arrays of page pointers there is a spare
-     * array, and a number for each group of pointers. */
+    /* Memory for pages is allocated in chunks of 64 pages. Two chunks are enough: `old` and `now`
+     * have no page in common, and the four versions in ring[] differ from `now` in a few pages
+     * only. There are six arrays of page pointers, one for each version, and a spare array. The
+     * other two terms are numbers that the history keeps for each page and for each group of
+     * pointers. */
     size_t pointers = PAGES * (sizeof(uint32_t) + 7 * sizeof(uint8_t *) + sizeof(uint32_t));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)2 * 64 * SIZE);
     fab_base_pages_fini(&old);
@@ -122,8 +125,8 @@ START_TEST(memory_is_that_of_the_living_versions)
 END_TEST
 
 /* The pages of the first version may overlap, because the rows of small tables are shorter than a
- * page. If no version has such a page any more, nothing may be written to it, because its end
- * belongs to the next page. */
+ * page. So the memory of such a page must not be used again, even if no version has this page any
+ * more: its last bytes belong to the next page. */
 START_TEST(overlapping_pages_of_the_first_version_stay)
 {
     struct fab_pages now, old;

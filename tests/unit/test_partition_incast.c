@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables:
- * for random partitions, and for typical configurations of sites. The time for 11,664 endports in
- * 1,000 jobs is measured.
+ * for random partitions, and for typical configurations of sites, where each job has a partition of
+ * its own. Also measures the time for 11,664 endports in 1,000 jobs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static uint32_t host(const struct world *w, uint32_t i)
     return fab_fabric_port_id(w->f, w->f->switch_count + i, 1);
 }
 
-/* Makes random tables of at most `most` keys, of this number of partitions. */
+/* Gives each port a random P_Key table of at most `most` keys. The keys are those of the default
+ * partition and of `partitions` partitions, full or limited. */
 static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t partitions)
 {
     uint32_t ports = w->f->port_count, at = 0;
@@ -156,8 +157,8 @@ static struct world site(const char *text)
     return w;
 }
 
-/* Checks, for each host, the largest incast to which it can send. senders: the number of senders,
- * one digit for each host, such as "77733311". */
+/* Checks the size of the largest incast that contains each host as a sender. senders: one digit for
+ * each host, the number of senders of this incast, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);
@@ -169,10 +170,11 @@ static void expect(const char *text, const char *senders)
 
 START_TEST(as_sites_have_them)
 {
-    /* all endports are full members of the default partition, so jobs limit nothing; only the
-     * manager's own port does not count */
+    /* all endports are full members of the default partition, so any endport can send to any other;
+     * only the manager's own port does not count */
     expect("Default=0x7fff: ALL=full; A=1: \"host-0002\", \"host-0003\"=full;", "16666666");
-    /* all endports are limited members, so each endport can communicate only within its job */
+    /* all endports are limited members of the default partition, so each endport can communicate
+     * only within the partition of its job */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0005\"=full, \"host-0006\"=full;",
            "12221111");
@@ -189,7 +191,7 @@ START_TEST(as_sites_have_them)
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0004\"=full, \"host-0005\"=full, \"host-0006\"=full;",
            "14424411");
-    /* the manager's host is also a member of a job */
+    /* the manager's host is also a full member of the partition of a job */
     expect("A=1: \"host-0001\"=full, \"host-0002\"=full, \"host-0003\"=full;", "22211111");
 }
 END_TEST
@@ -215,8 +217,8 @@ static double ms_of(struct world *w)
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
 
-/* Makes jobs of random sizes, `jobs_a_host` for each host, and a default partition with limited
- * members. */
+/* Makes P_Key tables for `jobs` jobs, each with a partition of its own. Each host is a full member
+ * of the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
 static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32_t jobs_a_host)
 {
     uint32_t ports = w->f->port_count, at = 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies on several topology families. Each stored plan must equal the repair that is
- * computed now, write by write and byte by byte. Its figures must equal those that a walk of every
- * path gives. A plan of an earlier state may be returned only if it is still valid.
+ * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families: the
+ * maker computes the plans for all failures, and the collection stores them. Each stored plan must
+ * equal the repair that is computed now, write by write and byte by byte. Its figures must equal
+ * those that a walk of every path gives. A plan of an earlier state may be returned only if it is
+ * still valid.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
@@ -201,7 +203,7 @@ static size_t list_dead(const struct world *w, const struct fab_repair_contingen
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        /* names the link by either of its ports, because the repair must accept both */
+        /* The repair must accept either port of a link as its name. */
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
@@ -428,7 +430,8 @@ static void assert_passes_check(struct world *w, uint32_t row)
         fab_repair_delta_fini(&d);
 }
 
-/* Brings the maker and the collection to the present state, as the manager does. */
+/* Brings the maker and the collection to the present state of the repair, as the manager does after
+ * a commit. */
 static void follow(struct world *w, struct fab_repair_contingency_maker *m, struct keeping *k)
 {
     struct fab_repair *later = NULL;
@@ -531,7 +534,7 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
         all[i] = dead[i];
     size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
-    /* for a switch, there may be no plan, because all its links may already be dead */
+    /* There may be no plan for a switch, because all its links may already be dead. */
     if (!c->is_switch)
         ck_assert(found == FAB_OK || w->all.current == 0 || c->plan == NULL);
     if (found != FAB_OK)
@@ -547,7 +550,8 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     fab_repair_delta_fini(&kept);
 }
 
-/* Checks that the numbers of paths that follow() updates equal those that a new maker counts. */
+/* Checks a maker that has followed changes of the tables, and updated its counts of paths: a new
+ * maker, which counts all paths, must find the same maximum number of paths over a channel. */
 static void assert_load(struct world *w, const struct fab_repair_contingency_maker *m)
 {
     struct fab_repair_contingency_maker *new = NULL;
@@ -665,10 +669,10 @@ static struct fab_repair_contingency_maker *filled(struct world *w)
     return m;
 }
 
-/* Replaces `w` by tables that the engine computes without the given links. The maker and the
- * collection keep their contingencies if the labels of the other links stay the same. If they do
- * not, for example because the missing link changes the order of the switches, all contingencies
- * are computed anew. */
+/* Replaces the tables of `w` by those that the engine computes without the links in dead[]. If the
+ * labels of the other links stay the same, the contingencies in the maker and in the collection
+ * stay. Otherwise, for example because the missing links change the order of the switches, all
+ * contingencies are computed anew. */
 static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
                        struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
                        struct fab_prng *prng, struct keeping *k)
@@ -733,7 +737,7 @@ START_TEST(plans_outlive_new_tables_of_an_engine)
 }
 END_TEST
 
-/* A collection does not take over the contingencies of another fabric. */
+/* The contingencies of one fabric are not kept for the repair of another fabric. */
 START_TEST(other_fabrics_are_not_adopted)
 {
     struct world w = world_of("leaves and spines", leaf_spine(4, 2, 2), "fattree");
@@ -787,7 +791,8 @@ START_TEST(likely_links_come_first)
         ck_assert_msg(is_beside_root(w.repair->network, sw) == (i < 2 + 3),
                       "case %zu: the three spines beside the root are the first switches", i);
     }
-    /* another thread interrupts the computation; a later call computes this contingency */
+    /* *stop is not 0, as if another thread had interrupted the computation; a later call computes
+     * this contingency */
     fab_repair_contingency_stop_at(m, &stop);
     ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
     fab_repair_contingency_stop_at(m, NULL);

@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* Checks which share of single faults can be repaired if no order of the switches fits the tables,
- * so that the labels come from chains of dependencies. The bounds are below the measured shares
- * (with a single set of labels: 0 to 40 %). */
+/* Checks how many single faults can be repaired, in percent, if no order of the switches fits the
+ * tables, so that the labels come from chains of channel dependencies. The bounds are somewhat
+ * below the measured values. With a single set of labels, only 0 to 40 % could be repaired. */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -109,8 +109,9 @@ START_TEST(pairs_of_faults)
 }
 END_TEST
 
-/* A mark of a switch counts only if it has the number of the current column. This number is a
- * counter; after it overflows, marks of earlier columns must not count again. */
+/* While the repair computes the entries for one LID (a column), it notes for each switch in which
+ * column its path length was computed. Column numbers come from a counter of 32 bits. After the
+ * counter overflows, lengths of earlier columns must not count as valid again. */
 START_TEST(the_counter_of_columns_overflows)
 {
     struct fab_prng prng;
@@ -199,8 +200,8 @@ static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reach
     free(used);
 }
 
-/* Compares the sets of maxima with paths that are found link by link, while the links of d->dead
- * are dead. Returns the number of pairs of switches without a path. */
+/* Compares the sets of maxima (doc/glossary.md) with paths that are found link by link, while the
+ * links of d->dead are dead. Returns the number of pairs of switches without a path. */
 static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d)
 {
     struct fab_repair *r = w->repair;
@@ -222,9 +223,9 @@ static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d
     return without;
 }
 
-/* The neighbours of the root of the order connect the root with all other planes. If one of them
- * fails, pairs of hosts lose no path, but some pairs of switches do. The repair must not search for
- * other paths for these pairs. */
+/* Only the spines that are connected to the root of the order lead from the root to the switches of
+ * other planes. If one of these spines fails, pairs of hosts lose no path, but some pairs of
+ * switches do. The repair must not search for other paths for these pairs. */
 START_TEST(spines_beside_the_root_fail)
 {
     struct fab_prng prng;

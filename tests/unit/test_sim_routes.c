@@ -178,7 +178,8 @@ START_TEST(directed_routes_to_a_lid)
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
     ck_assert_int_eq(send_mixed(&x, leaf, ours, ours, none, reply), 1);
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.r.node].guid);
-    /* the request arrives; the spine has no route back to the other node */
+    /* From now on the leaf has no entry for the LID of the spine. So the answer of the manager's
+     * own host cannot reach the spine, but the answer of a host at the other leaf can. */
     set_lft_entry(&x, x.leaf, x.spine + 1, 0xff);
     uint32_t far = x.f->node_count - 1;
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, (uint16_t)(far + 1), whole, reply), 1);

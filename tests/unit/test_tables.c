@@ -53,7 +53,8 @@ START_TEST(a_dump_is_read)
 }
 END_TEST
 
-/* The LIDs of a port need not be consecutive. */
+/* The file may give one port several LIDs that are not consecutive, although IBA demands
+ * consecutive LIDs. The reader accepts this, and finds the first LID of each port. */
 START_TEST(the_first_lid_of_each_port_is_found)
 {
     static const uint32_t first[] = {0, 1, 2, 1, 4, 2, 1, 7};
@@ -299,8 +300,8 @@ START_TEST(missing_entries_are_named)
 }
 END_TEST
 
-/* The file does not have one of the switches, which is correct because no path uses this switch: it
- * has no endports. But the other switches need entries for its own LID. */
+/* The file has no section for switch 2. This is correct, because the switch has no endports, so no
+ * path uses its entries. But the other switches need entries for the LID of switch 2. */
 START_TEST(unused_entries_may_be_missing)
 {
     struct drawing *d = draw_new();

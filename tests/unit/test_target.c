@@ -152,8 +152,9 @@ END_TEST
 
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
-/* Checks the share of a link that IBA 7.6.9 guarantees to VLs in the worst case, per mille. All
- * packets have 4096 bytes, which is a weight of 64. */
+/* fab_target_arb_guarantee returns the share of the link, per mille, that the tables guarantee to
+ * some VLs (the second argument, a bitset) while other VLs (the third) have packets, too (IBA
+ * 7.6.9). Weights count units of 64 bytes, so a packet of 4096 bytes has a weight of 64. */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};
@@ -164,15 +165,16 @@ START_TEST(guarantees_are_those_of_the_tables)
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0); /* VL 2 has no entry */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 2, 4096), 750);
-    /* a packet that has begun is sent completely, so a weight of 65 means two packets */
+    /* a packet that has begun is sent completely, so a weight of 65 permits two packets of 4096
+     * bytes */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 4096), 333);
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 6, 4096), 500);
-    /* If a class has several VLs, the VL with the lowest share may be the only one that has
-     * packets. */
+    /* VLs 0 and 1 belong to one class. Only the VL with the lower guarantee may have packets: VL 1
+     * with one packet of three, so 333 per mille. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 3, 4, 4096), 333);
-    /* with packets of 2048 bytes, a weight of 64 means two packets, and 65 means three */
+    /* with packets of 2048 bytes, a weight of 64 permits two packets, and 65 permits three */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 2048), 400);
-    /* if the limit is 255, high priority takes the whole link while it has packets */
+    /* VLHighLimit 255: the high-priority table takes the whole link while it has packets */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 0);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 5, 4096), 250);
@@ -180,7 +182,7 @@ START_TEST(guarantees_are_those_of_the_tables)
     urgent.limit = 0; /* one packet of each priority in turn */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
-    /* after three times 4096 bytes, one packet of low priority follows */
+    /* VLHighLimit 3: after 3 * 4096 bytes of high priority, one packet of low priority follows */
     urgent.limit = 3;
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 2, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 750);
