@@ -56,7 +56,8 @@ static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_ch
     }
 }
 
-/* Passes tori, meshes and rings to `check`: each torus with and without hosts, and as a mesh. */
+/* Passes grids of each size to `check`: a torus with hosts, a torus without hosts, and a mesh.
+ * Grids of one dimension are rings and rows. */
 static inline void fabric_set_grids(fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
@@ -110,7 +111,7 @@ static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, c
 }
 
 /* Passes dragonflies, a hypercube, HyperX, a full mesh of more than 64 switches, and a fabric with
- * rails to `check`. */
+ * several rails to `check`. */
 static inline void fabric_set_families(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     struct fab_prng prng;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hub of `fabsim serve` with a small fabric and clients, without sockets. */
+/* The hub of `fabsim serve` (cli/sim/hub.h) with a small simulated fabric and with clients, but
+ * without sockets. */
 #ifndef TESTS_UNIT_HUB_LAB_H
 #define TESTS_UNIT_HUB_LAB_H
 

@@ -103,7 +103,8 @@ static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint
     return sealed(b);
 }
 
-/* Returns the number of pairs of switches whose SL differs between `now` and `before`. */
+/* Returns the number of pairs of switches for which the SL of packets differs between the VLs of
+ * `before` and of `now`. */
 static inline uint64_t changed_sls(const struct made *before, const struct made *now)
 {
     uint64_t changed = 0;

@@ -29,8 +29,8 @@ struct world {
     bool lone;
     /* true: the test damages deltas, and checks that the proof detects the damage */
     bool spoiled;
-    /* true: the test computes each plan with all other sets of labels, too, and compares the
-     * plans */
+    /* true: the test also computes each plan with every other set of labels that the repair has,
+     * and compares the plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
     unsigned done, refused, lost, parted, stepped, drained;
@@ -99,9 +99,9 @@ static inline bool is_good(const struct world *w)
     return good;
 }
 
-/* Makes the state of a test with tables of this engine, and takes ownership of f. Ports have the
- * LIDs of their leases. Returns NULL if the engine does not support the fabric, or if the repair
- * finds no labels for its VLs. */
+/* Makes the state of a test, with tables of this engine, and takes ownership of f. Ports get the
+ * LIDs of their leases. Returns NULL if the engine does not support the fabric, if its tables fail
+ * the proof, or if the repair finds no labels for the VLs of the tables. */
 static inline struct world *world_leased(const char *name, struct fab_fabric *f, const char *engine,
                                          const struct fab_lease *leases, size_t lease_count)
 {
@@ -148,7 +148,7 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The repair must accept either port of a link as its name. */
+        /* The list has either port of each link, because the repair must accept both. */
         if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
@@ -174,8 +174,8 @@ static inline struct fab_fabric *with_dead_links(const struct world *w, const bo
 
 /* ---- one moment between writes --------------------------------------------------------------- */
 
-/* Finds, for each switch and LID, whether packets arrive by the tables: ret[switches][top + 1].
- * Returns false if there is a forwarding loop. */
+/* Finds out whether packets from each switch arrive at each LID with these tables. ret:
+ * [switches][top + 1]. Returns false if there is a forwarding loop. */
 static inline bool find_arrivals(const struct world *w, const struct fab_fabric *f,
                                  const struct fab_lft *lft, bool *ret)
 {
@@ -231,9 +231,9 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Applies the writes one by one. in_steps: the order is random within each step; otherwise, among
- * all writes. After each write, all paths that worked before must still work, and there must be no
- * loop and no cycle. Returns NULL, or a text that says what went wrong. */
+/* Applies the writes of a delta one by one, in a random order. in_steps: only the writes of the
+ * same step change places. After each write, all paths that worked before must still work, and
+ * there must be no loop and no cycle. Returns NULL, or a text that says what went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)
@@ -244,7 +244,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
     uint32_t *order = calloc(d->writes + 1, sizeof(*order));
     const char *fault = NULL;
     for (; early < d->writes && d->write[early].early; early++)
-        /* these writes come before the links that return become Active */
+        /* The manager makes these writes before the returning links become Active. */
         put_write(w, &lft, d, &d->write[early]);
     ck_assert(find_arrivals(w, f, &lft, before));
     for (size_t first = early, end; first < d->writes; first = end) {

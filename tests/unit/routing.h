@@ -245,7 +245,8 @@ static inline struct fab_verify_input proof_input(const struct fab_fabric *f,
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = max_hops};
 }
 
-/* Checks that the proof in steps (steps.h) gives the same verdict as the proof in a single call. */
+/* Checks that the proof in steps (libfabmgr/verify/steps.h) gives the same verdict as the proof in
+ * a single call. */
 static inline void assert_steps_agree(const struct fab_verify_input *in,
                                       const struct fab_verdict *want)
 {

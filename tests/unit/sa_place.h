@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view with routes, subnet administration of this view, and requests. */
+/* For tests of subnet administration: routes a fabric, makes a view of it, and sends requests to
+ * the subnet administration of this view. */
 #ifndef TESTS_UNIT_SA_PLACE_H
 #define TESTS_UNIT_SA_PLACE_H
 

@@ -199,7 +199,8 @@ START_TEST(absent_leases_give_way_when_it_gets_tight)
     struct fab_lease leases[] = {{.port_guid = 0xdead, .lid = 1}, {.port_guid = 0xbeef, .lid = 2}};
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0, 0, 0, 0});
     struct result r;
-    /* so only LIDs 1 to 5 are available, for four endports and a switch */
+    /* with this capacity only LIDs 1 to 5 are available, just enough for four endports and a
+     * switch */
     f->switches[0].linear_fdb_cap = 6;
     ck_assert_int_eq(try_assign(f, 0, leases, 2, &r), FAB_OK);
     ck_assert_uint_eq(r.lids.top, 5);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent between a session and a transport that the test implements. */
+/* The agent connects sessions with a transport. In this test, functions of the test stand for the
+ * transport. */
 #include <string.h>
 
 #include "fabricd/agent/agent.h"
@@ -13,7 +14,8 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    /* sent_count: number of MADs sent. busy: number of further sends that the transport refuses. */
+    /* sent_count: number of MADs that the transport accepted. busy: how many of the next sends it
+     * refuses. */
     unsigned sent_count, busy;
     int answers, timeouts, unsolicited;
     struct fab_path path;

@@ -465,7 +465,8 @@ START_TEST(digits_say_numbers)
         const char *text;
         unsigned base;
         uint64_t most, value;
-        /* Expected number of characters read; -1: the number exceeds the limit. */
+        /* Expected number of characters that are read; -1: the value must be refused, because it
+         * exceeds `most`. */
         int used;
     } cases[] = {
         {"1079 ", 10, 1079, 1079, 4},

@@ -196,7 +196,8 @@ END_TEST
 
 static struct chosen lean;
 
-/* the tables that were chosen before must still be there after a failure */
+/* Chooses among the engines while an allocation fails. After the failure, the tables that were
+ * there before must be unchanged. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

@@ -83,7 +83,8 @@ START_TEST(clocks_come_round)
     uint64_t at = log.entry[0].at_us;
     ck_assert_uint_ge(at, 970 * SECOND - 100);
     ck_assert_uint_le(at, 970 * SECOND + 100);
-    /* after the clock has wrapped once more, the entry is not younger */
+    /* The 32-bit clock of the device has wrapped again. The entry is still in the log, and must
+     * keep the time that was computed before. */
     is.time_stamp = 0u - 10 * TICKS;
     (void)read_ca(&log, &is, 5380 * SECOND);
     ck_assert_uint_eq(log.entry[0].at_us, at);

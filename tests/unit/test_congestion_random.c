@@ -209,8 +209,8 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* Checks that the fan-in exceeds no known limit by more than half of it (the fan-in is rounded
- * up). */
+/* Checks the fan-in of each SL. It is rounded up, but must be at most 1.5 times each limit that is
+ * known. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
@@ -290,9 +290,9 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* A larger fan-in can make the increase larger and the timer shorter. Checks that the delay after a
- * mark (increase * timer) lasts at least as long as before. The tolerance is one tick of the
- * timer. */
+/* A larger fan-in can make CCTI_Increase larger and CCTI_Timer shorter. Checks that the delay after
+ * a congestion notification (increase * timer) does not become shorter. The tolerance is one tick
+ * of the timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {

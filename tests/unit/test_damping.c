@@ -69,7 +69,7 @@ START_TEST(hold_downs_double_up_to_the_maximum)
         fab_health_damping_release(&d, fab_health_damping_due(&d));
         ck_assert(!d.held);
         t = d.released_us + rule.max_hold_down_us -
-            1; /* one microsecond before the earlier hold-downs stop to count */
+            1; /* one microsecond before the earlier hold-downs are forgotten */
         ck_assert(!fab_health_damping_is_clear(&d, &rule, t));
     }
 }

@@ -89,7 +89,7 @@ static struct fab_silent *set_of(const uint64_t *guid, uint32_t count)
     return silent;
 }
 
-/* A heavy sweep in which `name` is known to be silent. */
+/* Makes a heavy sweep while the manager knows that the switch `name` is silent. */
 static struct fab_fabric *sweep_without(struct bench *x, const char *name)
 {
     uint64_t guid = guid_of(x, name);

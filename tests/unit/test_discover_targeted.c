@@ -140,7 +140,7 @@ START_TEST(scoped_sees_what_whole_sees)
 }
 END_TEST
 
-/* Swaps pairs of cables: p-q and r-s become p-s and r-q. */
+/* Swaps the ends of pairs of links: p-q and r-s become p-s and r-q. */
 static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *prng,
                                       struct faults *faults, uint32_t moved[2])
 {
@@ -223,8 +223,8 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* only one of the two switches is a suspect; of the other switch, only the port of this link is
-     * read */
+    /* Now only one of the two switches is a suspect. The sweep reads only one port of the other
+     * switch, that of the lost link. */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);
@@ -235,7 +235,7 @@ START_TEST(scoped_asks_little)
 }
 END_TEST
 
-/* Returns the port of a switch by which the route to this switch enters. */
+/* Returns a switch port by which a directed route of `hops` hops enters the switch at its end. */
 static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
 {
     struct fab_path *paths = NULL;

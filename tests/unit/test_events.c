@@ -70,7 +70,7 @@ START_TEST(every_row_is_complete)
 }
 END_TEST
 
-/* The type is the id of an EVENT row with hyphens. */
+/* The type of an event is the id of its EVENT row, with hyphens instead of underscores. */
 START_TEST(types_are_their_ids)
 {
 #define EVENT(id, type, ...) {#id, type},

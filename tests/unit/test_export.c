@@ -100,8 +100,8 @@ START_TEST(each_format)
 }
 END_TEST
 
-/* Three VLs: the SL depends on the destination, packets from an ISL use the next VL, and one host
- * has two VLs. */
+/* Makes tables with three VLs: the SL of a packet depends on its destination, and a packet that
+ * enters a switch by an ISL continues on another VL. The link of one host has only two VLs. */
 START_TEST(lanes)
 {
     struct fab_policy p;

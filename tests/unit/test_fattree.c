@@ -245,8 +245,9 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* Checks that the engine finds at most `wanted` equivalence classes of switches with the same upper
- * ports. It computes the entries of each class only once. */
+/* Checks that the engine forms at most `wanted` equivalence classes of switches. Switches of a
+ * class are connected upwards in the same way, so the engine computes the entries of each class
+ * only once. */
 static void check_classes(const struct fab_tree *t, uint32_t wanted)
 {
     uint32_t count = 0;

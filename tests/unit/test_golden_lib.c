@@ -385,7 +385,8 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     fprintf(w->out, "  repairs, labels by %s\n", fab_repair_label_source(r));
     print_contingencies(w, r, &lft);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        /* Prints repairs with one dead link, then with two, and then with three dead links. */
+        /* Every eighth ISL fails. The first repair has one dead link, the second has two, and later
+         * ones have the last three. */
         if (is_isl(w->f, port) && isls++ % 8 == 0) {
             dead[2] = dead[1];
             dead[1] = dead[0];

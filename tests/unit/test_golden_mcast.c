@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares digests of multicast trees, of plans of MFT writes and of groups with
- * tests/unit/golden/mcast-*.golden. The digests are taken after random joins, leaves and faults
- * from a fixed seed. Other tests check whether trees and groups are correct; this test shows
- * whether they changed. UPDATE_GOLDEN=1 rewrites the files.
+ * Makes random joins, leaves and faults from a fixed seed. Takes digests of the multicast trees, of
+ * the plans of MFT writes and of the groups, and compares them with
+ * tests/unit/golden/mcast-*.golden. Other tests check whether trees and groups are correct; this
+ * test shows whether they changed. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/groups.h"

@@ -216,7 +216,7 @@ static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    /* the repairs of single faults are made, too */
+    /* true: the digests include local repairs of single faults */
     bool repairs;
     bool rooted; /* the last two switches are root switches */
     uint8_t lmc, max_op_vls;

@@ -156,8 +156,8 @@ static void paths(struct place *x, FILE *out)
     }
 }
 
-/* Prints the digests of a fabric, in which the function makes every seventh link slower and the MTU
- * of every ninth port smaller. Frees f. */
+/* Prints the digests of the answers for a fabric. Before that, makes every seventh link slower, and
+ * the MTU of every ninth port smaller. Frees f. */
 static void print_place(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         uint8_t lmc, bool proven)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers of simulated devices, compared with tests/unit/golden/sim.golden: digests of the answers
- * to Gets and Sets of all attributes with values from a fixed seed, of the traps, and of what the
- * devices hold afterwards, without faults and with each kind of fault. Other tests check what must
- * hold of answers; this one notices that answers changed. UPDATE_GOLDEN=1 rewrites the file.
+ * Compares the simulated devices with tests/unit/golden/sim.golden. The file has digests of the
+ * answers to Gets and Sets of all attributes with values from a fixed seed, of the traps, and of
+ * the attributes that the devices have afterwards. It has them without faults and with each kind of
+ * fault. Other tests check whether answers are correct; this test shows whether they changed.
+ * UPDATE_GOLDEN=1 rewrites the file.
  */
 #include <string.h>
 

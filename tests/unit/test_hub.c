@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hub of `fabsim serve`: to which client it delivers each MAD, which control requests it
- * accepts, and that it reports each lost MAD.
+ * The hub of `fabsim serve` connects programs (its clients) with the simulated fabric. Checks to
+ * which client the hub delivers each MAD, which control requests it accepts, and that it reports
+ * each lost MAD.
  */
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
@@ -197,8 +198,8 @@ START_TEST(lost_comes_back)
 }
 END_TEST
 
-/* The answer of another client is lost. The hub notifies the requester, and not the answering
- * client. */
+/* The answer that another client sends is lost. The hub notifies the client that sent the request,
+ * and not the client that sent the answer. */
 START_TEST(lost_answer)
 {
     struct lab x;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of places, and commands of the console, with the hub of `fabsim serve`.
+ * How commands name places in the fabric, and what the commands of the console do, with the hub of
+ * `fabsim serve` (cli/sim/hub.h).
  */
 #include "cli/sim/cmd.h"
 #include "libfabmgr/sim/fault.h"
@@ -69,7 +70,8 @@ START_TEST(console)
 }
 END_TEST
 
-/* A delayed answer is not reported as lost. */
+/* An answer that the simulated fabric delays is delivered later, and the hub does not report it as
+ * lost. */
 START_TEST(late_answers)
 {
     struct lab x;
@@ -93,7 +95,8 @@ START_TEST(late_answers)
 }
 END_TEST
 
-/* A delayed request is not reported as lost at once, but can be lost later. */
+/* The hub does not report a delayed request as lost at once, but only if no answer has come after
+ * HUB_PATIENCE_MS. */
 START_TEST(late_requests)
 {
     struct fab_sim_impairments foul = {.delay = 1, .delay_us = 5000};

@@ -57,7 +57,8 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Checks that no switch has lost more than `share` percent of its links in any direction. */
+/* Checks the limit of each switch separately for its links to lower, to equal and to higher levels:
+ * at most `share` percent of them may be isolated. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {
@@ -176,7 +177,8 @@ START_TEST(never_parts_a_fabric_nor_breaks_the_floor)
 }
 END_TEST
 
-/* Uplinks and downlinks of a switch have separate limits. */
+/* The limit for the uplinks of a switch does not count its downlinks. The switch has four uplinks,
+ * and the limit is 50 %, so two of them may be isolated. */
 START_TEST(a_switch_keeps_its_uplinks)
 {
     struct fab_fabric *f = fat_tree(8, 3, 1);
@@ -207,7 +209,7 @@ START_TEST(a_switch_keeps_its_uplinks)
 }
 END_TEST
 
-/* A link that is excluded and down counts for the limit. */
+/* A link that is excluded and also down counts as lost for the limit of its switch. */
 START_TEST(what_is_down_counts)
 {
     struct fab_fabric *f = fat_tree(8, 2, 1); /* leaves with 4 uplinks */

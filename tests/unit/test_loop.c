@@ -17,7 +17,8 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    /* A count that the tasks of a test lower or set, on the loop thread or on a worker thread. */
+    /* A counter that the tasks of a test decrease or set, on the loop thread or on a worker
+     * thread. */
     atomic_int left;
     int done;
 };

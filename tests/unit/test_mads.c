@@ -380,8 +380,9 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
-/* Two callers have requests in each list of the session. All requests of one caller are cancelled.
- * The other caller still gets its responses, and the slots are used again. */
+/* The session has queued, waiting and in-flight requests of two callers. All requests of one caller
+ * are cancelled. The other caller still gets its responses, and the slots of the cancelled requests
+ * are used again. */
 START_TEST(cancels_those_of_one)
 {
     struct fab_mads *m = session(8, 8);

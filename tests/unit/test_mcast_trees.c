@@ -79,9 +79,9 @@ START_TEST(a_join_moves_its_branch_only)
 }
 END_TEST
 
-/* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor on
- * the way. The distances that avoid such spines are stored for one root and one MLID, and must not
- * be used for others. */
+/* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor as
+ * an inner switch of it. The distances that avoid such spines are stored for one root and one MLID,
+ * and must not be used for others. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };

@@ -45,8 +45,8 @@ static uint32_t host(const struct world *w, uint32_t i)
     return fab_fabric_port_id(w->f, w->f->switch_count + i, 1);
 }
 
-/* Gives each port a random P_Key table of at most `most` keys. The keys are those of the default
- * partition and of `partitions` partitions, full or limited. */
+/* Gives each port a P_Key table of at most `most` random keys. Their base values are 0 to
+ * `partitions`, and their memberships are full or limited. */
 static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t partitions)
 {
     uint32_t ports = w->f->port_count, at = 0;

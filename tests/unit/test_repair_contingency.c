@@ -203,7 +203,7 @@ static size_t list_dead(const struct world *w, const struct fab_repair_contingen
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        /* The repair must accept either port of a link as its name. */
+        /* The list has either port of the link, because the repair must accept both. */
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
