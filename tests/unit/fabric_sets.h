@@ -33,8 +33,9 @@ static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Passes trees of two to four levels with different GUIDs to `check`. Only the first tree is
- * complete. */
+/* Passes trees of two to four levels to `check`, with nodes in random order. The first 12 trees are
+ * complete; in the others, links and switches are missing. From the seventh tree on, nodes have
+ * other GUIDs. */
 static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
                                     void *ctx)
 {

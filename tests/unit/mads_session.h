@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session with its requests and their results, for the tests of the session. */
+/* For tests of the MAD session (libfabmgr/mads/mads.h): a session, its requests, and their
+ * results. */
 #ifndef TESTS_UNIT_MADS_SESSION_H
 #define TESTS_UNIT_MADS_SESSION_H
 

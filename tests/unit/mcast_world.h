@@ -165,8 +165,8 @@ static inline void find_components(const struct world *w, uint32_t *island)
     }
 }
 
-/* Follows a packet from one member. It must reach each receiver that the tree reaches exactly once,
- * and no other port. */
+/* Follows a packet from one member. Each receiver that belongs to the tree must get the packet
+ * exactly once. No other port may get it. */
 static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
 {
     uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A receiver of RMPP, the peer of libfabmgr/mads/rmpp.h: hosts receive the segments that subnet
- * administration sends. A receiver serves one transfer. Its memory grows only with the data that it
- * has received, up to its limit.
+ * An RMPP receiver, the counterpart of the sender in libfabmgr/mads/rmpp.h. In the tests it is a
+ * host that receives the segments of an answer of subnet administration. A receiver serves one
+ * transfer. Its memory grows only with the data that it has received, up to its limit.
  */
 #ifndef TESTS_UNIT_RMPP_RECEIVER_H
 #define TESTS_UNIT_RMPP_RECEIVER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice among engines. No engine is better than the chosen one, whatever the order of
- * discovery. If the first engine reports no flaw of the fabric, engines are not compared. If memory
- * runs out, nothing changes.
+ * The choice among the engines of a chain. The chosen engine must be at least as good as the
+ * others, in any order of discovery. If the first engine reports no flaw of the fabric, engines are
+ * not compared. If memory runs out, nothing changes.
  */
 #include "libfabmgr/study/choose_engine.h"
 

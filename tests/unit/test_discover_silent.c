@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Silent switches in discoveries: they are not queried, and stay in the result with what only they
- * connect, as long as a neighbour reports a link to them as up.
+ * Discovery does not query switches that are known to be silent. They stay in the result, together
+ * with the nodes that only they connect, as long as a neighbour reports a link to them as up.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"

@@ -124,7 +124,8 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
         ck_assert_msg(status == FAB_OK, "%s", fab_base_status_text(status));                       \
         return sealed(b);                                                                          \
     }
-/* Names the tests of one family: of its counts, and of its limits. */
+/* Defines the tests of one family: of its counts (nodes, links, degrees, diameter), and of its
+ * limits. */
 #define FAMILY(name)                                                                               \
     NEW(name)                                                                                      \
     START_TEST(name##_has_its_counts)                                                              \

@@ -142,9 +142,8 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
     check_reach(f, none, out, what);
-    for (size_t i = 0; i < count;
-         /* A link is only needed if its removal disconnects switches. */
-         i++)
+    /* Without a link that has the verdict NEEDED, its two switches would be disconnected. */
+    for (size_t i = 0; i < count; i++)
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));
             fab_base_bits_set(out, cable[i].port);

@@ -122,7 +122,7 @@ START_TEST(trees_and_families)
 }
 END_TEST
 
-/* Engines whose paths do not follow an order of the switches. */
+/* Runs engines whose paths do not follow an order of the switches. */
 START_TEST(topologies_without_levels)
 {
     static const char *const engines[] = {"dor", "dragonfly", "dragonfly+", "dfsssp"};

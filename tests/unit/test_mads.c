@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session, step by step. test_mads_window.c tests the window and whole conversations.
+ * The MAD session (libfabmgr/mads/mads.h), step by step. test_mads_window.c tests the window and
+ * whole conversations.
  */
 #include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
@@ -76,10 +77,9 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         uint8_t bytes[FAB_MAD_SIZE];
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
-        ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes,
-                                 /* A request that the transport returned as failed must not be
-                                  * taken for a request of a device. */
-                                 true));
+        /* The session must not take a request that the transport returned as failed for a request
+         * of a device. */
+        ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, true));
     }
     ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
                              false)); /* malformed: swallowed */

@@ -479,8 +479,8 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
-/* A group counts for the port that created it, until the group is deleted. A membership counts for
- * the port that requested it. */
+/* A group counts towards the limit of the port that created it, until the group is deleted. A
+ * membership counts towards the limit of the port that requested it. */
 START_TEST(ports_are_charged)
 {
     struct world w = world_of(64);

@@ -312,9 +312,9 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Returns whether switch s may use the arc, whatever other alternatives packets take: the arc may
- * follow all arcs by which the chosen paths enter s, and all alternatives of the next switch may
- * follow the arc. */
+/* Returns whether switch s may use the arc as an alternative, whatever alternatives other switches
+ * use. This requires two kinds of dependencies: from all arcs by which the chosen paths enter s on
+ * this arc, and from this arc on all alternatives of the next switch. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -331,9 +331,10 @@ static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return true;
 }
 
-/* Checks that the alternatives of each switch are exactly the arcs that lead to paths of equal
- * length and can be combined freely, and that the chosen arc is one of them. Returns how many arcs
- * of this length cannot be combined. */
+/* Checks the alternatives of each switch, which are the arcs that packets may use in any
+ * combination. They must be exactly the arcs with equal path lengths for which fits() holds, and
+ * the chosen arc must be one of them. Returns the number of arcs with this path length that are no
+ * alternatives. */
 static unsigned check_alternatives(const struct fab_nue *d)
 {
     unsigned unfit = 0;
@@ -351,9 +352,10 @@ static unsigned check_alternatives(const struct fab_nue *d)
     return unfit;
 }
 
-/* Takes ownership of f. Finds the paths to all switches with hosts, and their alternatives: first,
- * the search may add dependencies to the graph; then, it may not. Returns how many arcs could not
- * be combined. */
+/* Takes ownership of f. Finds the paths to all switches with hosts, and then their alternatives
+ * twice: the first time, the search may add channel dependencies; the second time, it may not.
+ * Returns the number of arcs that are no alternatives, although paths over them have the same
+ * length. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;
@@ -405,8 +407,8 @@ START_TEST(alternatives_fit_in_any_combination)
         unfit += find_all_alternatives(
             random_fabric(4 + i % 14, 3 + i % 4, 1, fab_base_prng_next(&prng)));
     ck_assert_uint_gt(unfit, 0);
-    /* A star with more arcs than a word has bits, and a tree in which every shortest path can be
-     * used. */
+    /* In these two trees, all shortest paths can be used in any combination. The spines of the
+     * first have 70 arcs, more than a word of the bitset has bits. */
     ck_assert_uint_eq(find_all_alternatives(leaf_spine(70, 3, 1)), 0);
     ck_assert_uint_eq(find_all_alternatives(fat_tree(4, 3, 1)), 0);
 }

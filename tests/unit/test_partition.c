@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * P_Key tables: which port has which key at which index. A change affects only the ports concerned
- * and writes each block once or twice. After each single write, no two ports can communicate that
- * can communicate neither before nor after the change. The test writes the plans into tables that
+ * and writes each block once or twice. After each single write, two ports can communicate only if
+ * they can also do so before or after the whole change. The test writes the plans into tables that
  * stand for the devices.
  */
 #include <string.h>
@@ -273,8 +273,8 @@ START_TEST(other_ports_see_no_write)
     struct fab_plan plan = plan_of(&w);
     uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
     uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
-    /* Four blocks: of the host and of its switch port, each with the old key and with the new
-     * one. */
+    /* Host 3 moves to another partition. The plan writes four blocks: for the host's port and for
+     * its switch port, one that removes the old key and one that adds the new key. */
     ck_assert_uint_eq(to - from, 4);
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
@@ -345,8 +345,8 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
     return false;
 }
 
-/* Makes the writes of a stage in random order. After each write, no two ports may communicate that
- * can communicate neither before nor after the change. */
+/* Makes the writes of a stage in random order. After each write, two ports may be able to
+ * communicate only if they can also do so before or after the whole change. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {
@@ -427,8 +427,8 @@ START_TEST(enforcing_ports_hold_the_keys_of_endports)
 }
 END_TEST
 
-/* The order of rules about different ports and the order of discovery have no effect. Another
- * snapshot keeps the known tables of ports. */
+/* In a new snapshot, ports can have other ids. What the manager knows about their P_Key tables must
+ * move to the new ids. */
 START_TEST(what_is_known_moves_along)
 {
     struct world w = world_of(leaf_spine(3, 2, 2));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
- * search of the whole fabric, and must lead to their nodes over links that exist. They lead through
- * silent switches only to nodes that have no other route. The same holds for a switch that routes
- * should avoid. */
+ * search of the whole fabric, and must lead to their nodes over links that exist. A route may lead
+ * through a silent switch only if there is no other route to the node. The same applies to a switch
+ * that the caller wants to avoid. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"

@@ -215,7 +215,7 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    /* the other adapters are not in the fabric yet */
+    /* Adapters 2 and 3 are not in the fabric yet: nodes of another type stand in their place. */
     d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH;
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);

@@ -285,9 +285,9 @@ static uint8_t another_port_up(const struct world *w, uint32_t lid)
     ck_abort_msg("a leaf with one cable up");
 }
 
-/* A switch that was cut off returns. Another switch holds an entry that leads into the returning
- * link, and the target has another value for it. Checks that the entry drops packets before the
- * link carries traffic, and that the rest of its block stays unchanged. */
+/* A switch holds an entry that leads into a link, although the target has another port in this
+ * entry. When the link comes up, the plan must first make the entry drop packets. The rest of its
+ * block must stay unchanged. */
 START_TEST(stale_entries_drop_before_links_come_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -385,8 +385,8 @@ START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 }
 END_TEST
 
-/* With in.hold, all entries that lead into links which come up drop packets until these links are
- * Active. */
+/* A link comes up: with in.hold, all entries that lead into this link drop packets until it is
+ * Active, even if the entries are the same before and after. */
 START_TEST(held_entries_drop_although_they_stay)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -427,7 +427,8 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
     fab_plan_fini(&plan);
     in.tune = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* only ports at links of the spine are written */
+    /* Only the ports of ISLs are written: 8 leaves have 4 uplinks each, and each link has 2
+     * ports. */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2);
     fab_plan_fini(&plan);
     world_fini(&w);

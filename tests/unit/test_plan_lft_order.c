@@ -431,7 +431,8 @@ START_TEST(what_will_be_dropped_is_left_first)
 }
 END_TEST
 
-/* Checks that the checks of this file find the faults of a wrong order. */
+/* Makes the writes in a wrong order. The checks of this file must then find loops and lost
+ * paths. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;

@@ -278,8 +278,8 @@ START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        /* writes of SL-to-VL tables of a switch: one for all pairs, then for single in or out
-         * ports, then for single pairs */
+        /* maximum number of writes of SL-to-VL tables for each switch: a first write for all pairs
+         * of ports, then writes for single in or out ports, then writes for single pairs */
         uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -288,8 +288,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
-        /* writes of the VL arbitration tables of all ports, and of the SL-to-VL table of each
-         * endport */
+        /* In addition, there may be a write of the VL arbitration table of each port, and a write
+         * of the SL-to-VL table of each endport. */
         uint32_t writes = settle(&w);
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,

@@ -6,7 +6,8 @@
  */
 #include "tests/unit/qos_world.h"
 
-/* Checks that a VL modulo the engine's number of VLs is the engine's VL. */
+/* Each class uses one set of VLs. A set has as many VLs as the engine uses. Checks that, within its
+ * set, each class has the VLs that the engine chose. */
 static void assert_layout(const struct world *w)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -24,7 +25,8 @@ static void assert_layout(const struct world *w)
 }
 
 /* Makes tables and VLs for f, and checks that both libfabmgr/verify and the slow check accept them.
- * Frees f. */
+ * Frees f. classes: number of traffic classes in addition to the default class. sets: expected
+ * number of sets of VLs that the classes use; 0: any number. */
 static void prove(struct fab_fabric *f, const char *engine, unsigned classes, unsigned sets)
 {
     struct world w = world_of(f, classes);
@@ -162,7 +164,7 @@ START_TEST(vls_out_of_range_are_refused)
                                   .vls = &w.t->vls,
                                   .policy = &w.p,
                                   .max_hops = 64};
-    /* Three VLs are needed, and there are two. */
+    /* The three classes need three VLs, but OperationalVLs 2 permits only VL 0 and VL 1. */
     w.p.max_op_vls = 2;
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     ck_assert_uint_gt(v.beyond, 0);

@@ -182,7 +182,7 @@ END_TEST
  */
 
 #define PEOPLE 200
-/* By number of the subscriber: the last notice that it received. */
+/* the last notice that each subscriber received; the index is the subscriber's number */
 static uint16_t heard[PEOPLE];
 static unsigned gone_count;
 

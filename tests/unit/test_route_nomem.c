@@ -50,7 +50,7 @@ struct job {
     struct fab_fabric *f;
     const char *engine;
     struct fab_policy policy;
-    /* tables that pass the proof, for the later jobs */
+    /* tables that pass the proof, the input of proof and plan */
     struct fab_target *target;
     /* tables whose channel dependencies have a cycle, so that the proof searches for a witness */
     struct fab_target *cyclic;
@@ -160,8 +160,8 @@ static int do_plan(const struct job *j)
     return status;
 }
 
-/* Lets the first allocation of the job fail, then the second, and so on until the job succeeds.
- * There must be at least `at_least` failures. */
+/* Calls work(j) again and again: first its first allocation fails, then its second, and so on until
+ * it succeeds. At least `at_least` calls must fail. */
 static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
 {
     int status = FAB_E_NOMEM;

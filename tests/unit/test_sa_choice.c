@@ -138,8 +138,8 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* After this request, the next request of the same program must be answered as if this one had
-     * not been sent. */
+    /* The path of the request before led to a router. This request is of another kind, and nothing
+     * of the request before may appear in its answer. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,

@@ -245,7 +245,8 @@ START_TEST(tables_can_be_interrupted)
         pauses += r == FAB_E_BUSY;
     } while (r != FAB_E_NOT_FOUND);
     ck_assert_uint_eq(found, 5);
-    /* One pause after each record examined without a match, except the last. */
+    /* With a budget of one record per call, the search pauses after each record that does not
+     * match, except the last. */
     ck_assert_uint_eq(pauses, 11);
     leave(&x);
 }

@@ -47,7 +47,8 @@ static void join_all(struct scene *s, struct fab_prng *prng)
     }
 }
 
-/* Proves the trees. Returns whether they have no cycle with the unicast packets. */
+/* Proves the trees. Returns whether the channel dependencies of multicast and unicast packets
+ * together have no cycle. */
 static bool are_free(struct scene *s)
 {
     struct fab_multicast_verdict v;

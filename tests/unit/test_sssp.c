@@ -23,8 +23,8 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Returns the tables of the engine; NULL if it refuses the fabric, and checks that it gives a
- * reason. */
+/* Returns the tables of the engine. Returns NULL if the engine refuses the fabric; it must then
+ * give a reason. */
 static struct fab_target *routed_or_refused(const char *name, const struct fab_fabric *f,
                                             const struct fab_policy *p, char why[200])
 {

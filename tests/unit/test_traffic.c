@@ -252,9 +252,9 @@ END_TEST
 
 /* ---- what textbooks say ---------------------------------------------------------------------- */
 
-/* The hosts of leaf l are 5l to 5l+4. Three leaves send to host 0 of the first leaf. The victim is
- * a flow from leaf 1 to leaf 2. It shares only an uplink with that incast; the rest of its path is
- * free. */
+/* The hosts of leaf l are 5l to 5l+4. Four hosts of each of the leaves 1, 2 and 3 send to host 0.
+ * The victim is a flow from leaf 1 to leaf 2. It shares the uplink of leaf 1 with this incast; the
+ * rest of its path is free. */
 static void victims(bool controlled, double *ret_victim, double *ret_hot)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -345,7 +345,8 @@ START_TEST(test_becns_that_wait)
     measure(s, 2000 * US, 6000 * US, got);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     printf("# fairness %.3f\n", jain(got, 12));
-    /* the value would be 0.945 if waiting BECNs were lost */
+    /* Jain's fairness index of the 12 flows to host 0; it would be 0.945 if waiting BECNs were
+     * lost */
     ck_assert(jain(got, 12) > 0.99);
     scene_free(s);
 }
@@ -483,8 +484,8 @@ static struct fab_fabric *ring(void)
     return grid((uint32_t[3]){RING, 1, 1}, true, 2);
 }
 
-/* Routes all packets round the ring in one direction. Looks the port to the next switch up, because
- * it need not be port 1. */
+/* Routes all packets round the ring in one direction. The port to the next switch must be looked
+ * up, because it is not always port 1. */
 static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;

@@ -114,10 +114,10 @@ struct world {
     const struct tables *was, *is;
     const struct fab_transition *t;
     struct fab_lft at;
-    /* [switches] number of LID owners at each switch */
+    /* [switches] number of ports with LIDs: the endports of the switch, and its own port 0 */
     uint32_t *owners;
-    /* [switches][top + 1] whether packets from the switch reach the LID: before, after, and during
-     * the transition */
+    /* [switches][top + 1] whether packets from the switch reach the LID: before the transition,
+     * after it, and with the present mixture of tables */
     bool *before, *after, *now;
     uint32_t vls;
     size_t size;      /* ports * VLs */
@@ -396,12 +396,12 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
     ck_assert_uint_eq(was->lids.top, is->lids.top);
     ck_assert_int_eq(fab_transition_make(&in, &t), FAB_OK);
     note(tally, &t);
-    /* If links have failed, the old tables have only a subset of the dependencies of correct
-     * tables, so they have no cycle. But with other SL-to-VL tables they may have one. */
     if (t.verdict == FAB_TRANSITION_NOTHING)
         ck_assert_uint_eq(t.write_count, 0);
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
         ck_assert(t.stale_sls && t.sl_pairs > 0);
+    /* If links have failed, the old tables have only a subset of the dependencies of correct
+     * tables, so they have no cycle. But with other SL-to-VL tables they may have one. */
     if (t.verdict == FAB_TRANSITION_OLD_CYCLE)
         ck_assert(t.unproven_lanes);
     if (t.verdict != FAB_TRANSITION_NOTHING && t.verdict < FAB_TRANSITION_OLD_CYCLE) {

@@ -93,12 +93,12 @@ START_TEST(answers_come_later_and_together)
     for (uint32_t i = 0; i < x.t->window_max; i++)
         ck_assert_int_eq(send_node_info(&x, i), FAB_OK);
     ck_assert_uint_eq(x.received, 0);
-    /* The callback sends again, as a session does. */
+    /* The callback for answers sends new requests, as a session does, until it has sent 5,000. */
     x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
-    ck_assert_uint_lt(x.batches,
-                      30); /* at least 24, because an iteration of the loop delivers 256 */
+    ck_assert_uint_lt(x.batches, 30); /* an iteration of the loop delivers a batch of at most 256
+                                       * answers, so 24 batches are the minimum */
     rig_close(&x);
 }
 END_TEST

@@ -201,7 +201,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
             fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
             damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 8));
-        /* damages the entry in all switches of an equivalence class */
+        /* gives switches 1 and 2 the entry of switch 0, so that they may form an equivalence class
+         * with it */
         if (i % 3 == 0) {
             uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service levels and virtual lanes: what the links have, and what is written to devices. */
+/* Service levels and virtual lanes: how many VLs the links have, and which VL tables the manager
+ * wants in devices. */
 #include "tests/unit/routing.h"
 
 static struct fab_policy defaults(void)
