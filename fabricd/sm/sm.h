@@ -174,13 +174,13 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
  * must defer its work. It is not called after a local repair, which neither adds nor removes an
  * endport and whose writes must not be delayed. fn NULL removes the listener. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Sets the only listener for the notices of devices (IBA 13.4.8.2). The listener is called while
- * this manager is master. Before each call, the manager checks that this kind of device can
+typedef void sm_notice(void *ctx, const struct fab_notice *notice);
+typedef bool sm_notice_wanted(void *ctx);
+/* Sets the only listener `fn` for the notices of devices (IBA 13.4.8.2). The listener is called
+ * while this manager is master. Before each call, the manager checks that this kind of device can
  * issue the notice, and reads PortInfo of the device to confirm its LID. If `wanted` returns
  * false, the manager neither reads PortInfo nor calls the listener. fn NULL removes the
  * listener. */
-typedef void sm_notice(void *ctx, const struct fab_notice *notice);
-typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Fills in SMInfo (IBA 14.2.5.13) of the other subnet managers, as last received, without managers
@@ -314,10 +314,10 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
 /* Returns the multicast groups. They are valid until the caller returns to the loop. NULL: not
  * known yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
-/* Sets the only listener that is called after a multicast group was created and before a group
- * is deleted. The fields of `group` that describe a single member (PortGID, JoinState,
- * ProxyJoin) are 0. fn NULL removes the listener. */
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
+/* Sets the only listener `fn`. It is called after a multicast group was created (made) and before a
+ * group is deleted. The fields of `group` that describe a single member (PortGID, JoinState,
+ * ProxyJoin) are 0. fn NULL removes the listener. */
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* Returns the contents of a block of a switch's MFT: 32 port masks, or NULL if they are not known.
  * `sw` is the switch's id in fab_mcast_trees_net. `number` is the block's number from

@@ -39,9 +39,9 @@ uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held d
 /* Removes the held-down and isolated links from a new snapshot before the model adopts the
  * snapshot. Returns OK or NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
-/* Notes the port state that a port probe found. Returns whether the link of the port is held down
- * (HELD), and whether its state differs from the last one (HELD_CHANGED). */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
+/* Notes whether a port probe found the port up. Returns NOT_HELD if its link is not held down. For
+ * a held-down link, returns HELD, or HELD_CHANGED if the link was in the other state before. */
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns whether the link of this port of the snapshot must stay out of service when it comes up,
  * because it is isolated or held down. */
