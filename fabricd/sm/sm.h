@@ -232,9 +232,9 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
 /* Notes that a link had errors. The link is named by the port at one of its ends. Its contingency
  * plan is among the first that are computed. */
 void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
-/* Copies the entry of a contingency plan to *ret, with node and port ids of the published view.
- * An id becomes FAB_NONE if the node or port has left the fabric. *ret and `row` point to the
- * same plan. */
+/* Copies `row`, which describes a contingency, to *ret. The node and port ids in *ret are those
+ * of the published view; FAB_NONE: the node or port has left the fabric. *ret refers to the same
+ * plan as `row`. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
 /* Returns the contingency plan for the failure of a switch (is_switch), or of the link at a port.

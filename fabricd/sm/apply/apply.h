@@ -16,8 +16,8 @@
 
 int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
-/* Compares the policy with new settings, to find the port settings that change. Call this function
- * before s->policy is replaced. */
+/* Compares s->policy with the policy of new settings. If timers or thresholds of ports differ,
+ * the next plan also writes these. Call this function before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -127,8 +127,9 @@ void sm_pins_attach(struct sm *s);
 /* Returns the baseline of devices, if the settings demand that sweeps leave out devices which the
  * baseline does not approve. NULL: sweeps leave out no device. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
-/* Call this function after the settings were read again, because subnet.unapproved may have
- * changed. */
+/* Call this function after the settings were read again. It requests a heavy sweep if the
+ * setting subnet.unapproved has changed, and sweeps must now leave out other devices than
+ * before. */
 void sm_baseline_reload(struct sm *s);
 /* Call this function before `ctx` is freed. Changes of the baseline that were requested with
  * this ctx then do not call their done(). */

@@ -27,7 +27,8 @@ struct job {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    /* The nodes that arrived. This list is moved here from struct sm_pins while the task runs. */
+    /* When the manager first found each host. This map is moved here from struct sm_pins while
+     * the task runs. */
     struct fab_pins_arrivals arrivals;
     struct fab_pins_input in;
     int status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "planning" computes on a worker thread which writes change the tables that the switches
- * hold into the new tables, and in which order. Phase "programming" sends these writes.
+ * Phase "planning" compares the tables that the switches hold with the new tables. On a worker
+ * thread, it computes the writes for the differences, and a safe order of these writes. Phase
+ * "programming" sends these writes.
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
  * channel dependencies. If the new tables are a repair of the old ones, the labels of the repair

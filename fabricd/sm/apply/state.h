@@ -126,8 +126,8 @@ struct sm_classes {
 struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
     struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
-    /* The time of the last event about each node, by node GUID, in seconds of the manager's clock.
-     * At most FAB_PINS_MAX entries. */
+    /* Maps a node GUID to the time of the last event about this node, in seconds of the
+     * manager's clock. At most FAB_PINS_MAX entries. */
     struct fab_map told;
 };
 /* Input and result of a comparison of the fabric with a baseline of devices. While the worker task
@@ -156,8 +156,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint64_t quarantine;
     /* enum config_unapproved: the setting subnet.unapproved when the settings were last read. */
     uint8_t mode;
-    /* The time of the last event about each switch port, by a hash of the port, in seconds of the
-     * manager's clock. */
+    /* Maps a hash of a switch port to the time of the last event about this port, in seconds of
+     * the manager's clock. */
     struct fab_map told;
     /* Manager's clock at the start of the period in which window_told counts the emitted events; 0:
      * no event yet. */

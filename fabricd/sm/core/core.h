@@ -171,8 +171,8 @@ void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_in
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds switches to the running port probe: those for which a probe was requested shortly after it
- * began. */
+/* Adds to the running port probe the switches for which another probe was requested within 20 ms
+ * (JOIN_US) after its begin. */
 void sm_probe_join(struct sm *s);
 /* Call this function after a trap about this node. It requests a port probe or a targeted sweep. If
  * the running round would use outdated facts after this trap, it interrupts this round.
@@ -193,8 +193,9 @@ void sm_request_retry_reset(struct sm *s);
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes); /* forgets all other nodes */
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
-/* Notes that an event about failed writes names this node. Returns false if such an event named the
- * node before, and no round has written to it without a failure since. */
+/* Notes that an event about failed writes names this node. Returns false if an earlier event has
+ * named the node, and its writes have failed in each round since; a further event is then not
+ * needed. */
 bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is

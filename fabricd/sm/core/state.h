@@ -24,8 +24,8 @@ struct sm_waiter { /* a caller that waits for a round */
     bool running;
 };
 
-/* Token bucket that limits how often the tables change for one kind of reason, such as local
- * repairs (pace.c). */
+/* Token bucket that limits how often the tables change (pace.c). There is one for local repairs
+ * and one for targeted sweeps. */
 struct sm_pace {
     uint64_t full_us; /* token bucket (libfabmgr/base/bucket.h) */
     uint32_t pauses;  /* number of successive pauses */
@@ -146,7 +146,8 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-/* Call this function when a heavy sweep ends. */
+/* Call this function when a heavy sweep ends. If the sweep found changes, the next trap from an
+ * unknown LID may cause a heavy sweep without the doubled delay. */
 void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */

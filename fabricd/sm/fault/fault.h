@@ -10,7 +10,8 @@
 
 int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
-/* Call this function when a round with a port probe and local repair has ended. */
+/* Call this function when a round with a port probe and local repair has ended. It requests the
+ * targeted sweep that checks the result of the probe. */
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether a port probe has read nodes that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds links between switches that come back after a failure. The repair session knows which link
- * each port had when the tables were computed. If a port probe finds that a port whose link had
- * failed is up, it verifies that the same link is back. NodeInfo that is read over the link shows
- * whether the same port is at the other end, and PortInfo of that port shows its state. SwitchInfo
- * of both switches shows whether one of them was reset, and has lost its tables. No sweep is needed
- * for such a link. The local repair removes the link from the list of dead links, and brings it to
- * Active before any table entry leads into it.
+ * each port had when the tables were computed. If the link of a port failed, and a port probe finds
+ * the port up again, the probe verifies that the same link is back. NodeInfo that is read over the
+ * link shows whether the same port is at the other end, and PortInfo of that port shows its state.
+ * SwitchInfo of both switches shows whether one of them was reset, and has lost its tables. No
+ * sweep is needed for such a link. The local repair removes the link from the list of dead links,
+ * and brings it to Active before any table entry leads into it.
  *
  * A targeted sweep handles all other links: links of hosts, links that the baseline does not have,
  * links to a switch that the snapshot does not have or that is cut off, and links that must stay

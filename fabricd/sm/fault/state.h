@@ -146,10 +146,11 @@ bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of lost_switch.c. `suspect` is an index in run.suspects. */
-/* Call this function when the probe has found that the link of this port failed. */
+/* Call this function when the probe has found that the link of this port failed. It finds out
+ * whether the switch at the other end may have failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that the probe must read to learn which switches failed, and which links they
- * had. Returns false if there is none now. */
+/* Finds the next port that the probe must read, to learn which switches failed and which links
+ * these switches had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
  * suspect. */

@@ -69,10 +69,10 @@ struct sm_ha {
     bool announced;
 };
 
-/* Call this function after the SMInfo of all other managers was read. */
+/* Elects the master. Call this function after the SMInfo of all other managers was read. */
 void sm_ha_elect(struct sm *s);
-/* Call this function after a control packet has changed the state of this manager. before: the
- * state before the packet (enum fab_sm_state). */
+/* Call this function after a control packet has changed the state of this manager. It begins the
+ * work of a master or a standby. before: the state before the packet (enum fab_sm_state). */
 void sm_ha_role_changed(struct sm *s, uint8_t before);
 /* Writes this manager's SMInfo to `data`. with_key: include the SM_Key; otherwise it is 0. */
 void sm_ha_own_info(struct sm *s, bool with_key, uint8_t data[FAB_SMP_DATA]);

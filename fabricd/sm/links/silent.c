@@ -226,8 +226,8 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid)
     return r;
 }
 
-/* Excludes the links of a silent switch from a new snapshot if routes can avoid the switch;
- * otherwise does nothing. Returns OK or NOMEM. */
+/* Excludes the links of a silent switch from a new snapshot, if routes can avoid the switch.
+ * Otherwise notes that its links stay in use. Returns OK or NOMEM. */
 static int take_one(struct sm *s, struct fab_fabric *f, struct sm_silent *e)
 {
     uint32_t node = fab_fabric_node_by_guid(f, e->guid);

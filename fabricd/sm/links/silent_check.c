@@ -4,10 +4,10 @@
  * by another route.
  *
  * A phase that gets no answer from a switch within the time of one try calls sm_silent_check. The
- * manager then asks all neighbours of the switch for the PortInfo of their ports to it, and asks
- * the switch for SwitchInfo over the first two neighbours that report their link to it as up. The
- * requests of all checks are sent in parallel, and beside those of the running round. The directed
- * routes of a check avoid all switches that are being checked.
+ * manager then asks all neighbours of the switch for the PortInfo of their ports that lead to the
+ * switch. It asks the switch itself for SwitchInfo, over the first two neighbours that report such
+ * a port as up. The requests of all checks are sent in parallel, and beside those of the running
+ * round. The directed routes of a check avoid all switches that are being checked.
  *
  * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
  * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times

@@ -15,15 +15,15 @@ void sm_multicast_swept(struct sm *s);
 /* Call this function after a view was published. It soon updates the multicast trees and the
  * MFTs. */
 void sm_multicast_changed(struct sm *s);
-/* Call this function when a local repair removed links. It updates the multicast trees 20 ms
- * later. */
+/* Call this function when a local repair removed links. The multicast trees are updated 20 ms
+ * later, unless an update is already due earlier. */
 void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. All MFT blocks then count as
  * unknown. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. few: fill it in only if at most 64
- * such requests are left. Returns false if it filled in none. */
+/* Fills in the next request that reads or writes an MFT block. few: true: fills in a request
+ * only if at most 64 such requests are left. Returns false if it filled in none. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies
@@ -58,8 +58,8 @@ bool sm_mfts_pending(const struct sm *s);
  * it knows none, the block must be zero. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
                     struct fab_scrub_difference *ret);
-/* Notes that the switch holds this MFT block, which was read, so that a block with wrong entries is
- * written again. */
+/* Notes that the scrub has read this MFT block from the switch, so that the switch holds these
+ * entries. The manager then writes the block again if its entries are wrong. */
 void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data);
 
 #endif

@@ -112,8 +112,8 @@ struct sm_multicast {
 /* Functions of multicast.c. */
 /* Sets the timer that soon updates the trees and writes the MFTs, if necessary. */
 void sm_multicast_kick(struct sm *s);
-/* Call this function when a plan of MFT writes was made. status: OK, or why it could not be
- * made. */
+/* Call this function after each try to plan MFT writes. status: OK; or why no plan could be
+ * made, and the function then sets a timer for another try. */
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */

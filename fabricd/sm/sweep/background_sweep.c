@@ -8,8 +8,8 @@
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
  * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
  * during the second pass, and so on until no node was touched. Then a round takes over the result
- * and continues as a heavy sweep (heavy_sweep.c). Only during the last, short pass no node may be
- * touched, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
+ * and continues as a heavy sweep (heavy_sweep.c). It suffices that no node is touched during one
+ * short pass, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
  * passes, or if the round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
