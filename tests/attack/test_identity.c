@@ -98,7 +98,7 @@ static bool has_key(struct lab *lab, uint32_t node, uint16_t wanted)
     return found;
 }
 
-/* Returns whether paths from the node belong to the traffic class. */
+/* Returns whether paths from the node to the manager belong to the traffic class of this test. */
 static bool is_fast(struct lab *lab, uint32_t node)
 {
     const struct fab_fabric *sim = fab_sim_fabric(lab->sim);

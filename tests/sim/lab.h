@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lab for tests of the whole manager in one process: the real sm, agent and sessions on the
- * simulated fabric. Between agent and fabric is a tap, which counts writes and can act as another
- * manager.
+ * A lab for tests of the whole manager in one process. The code of the manager is the real one; the
+ * fabric is simulated. Between the two is a tap (struct lab_tap), which counts writes and can act
+ * as another manager.
  */
 #ifndef TESTS_SIM_LAB_H
 #define TESTS_SIM_LAB_H
@@ -55,7 +55,8 @@ struct lab {
     /* When the manager has sent this number of MADs, the loop calls `interrupt` once. */
     uint64_t interrupt_at;
     void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
-    /* another manager, which answers SubnGet(SMInfo); guid 0: there is none */
+    /* SMInfo of another manager, which answers SubnGet(SMInfo); guid 0: there is no other
+     * manager */
     struct fab_sm_info other;
     uint32_t other_node; /* the node of the other manager */
     bool other_answers;

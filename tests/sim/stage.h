@@ -37,7 +37,7 @@ struct stage {
     struct stage_tap *tap;
     struct stage_summary *summary; /* NULL: no summary is wanted */
     struct sm *sm;
-    /* Only if the scenario has the verb "counters". */
+    /* The performance manager; NULL if the scenario does not have the verb "counters". */
     struct pm *pm;
     /* State directory of the manager; "": it keeps no state. */
     char state_dir[64];

@@ -175,8 +175,8 @@ static void leave(struct world *w, uint32_t port, uint32_t group)
     w->leaves++;
 }
 
-/* Updates the expected members: a port that was absent for too long is no member any more, and a
- * group without full members does not exist. */
+/* Updates the list of expected members. A port that was absent for too long is not a member any
+ * more. A group without full members does not exist. */
 static void learn_members(struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);

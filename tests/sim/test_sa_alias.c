@@ -224,8 +224,8 @@ static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
     return request(from, method, 0, &fab_wire_mc_member_record, mask, &r, ret);
 }
 
-/* Returns whether subnet administration lists this member of the group to a host with the
- * SM_Key. */
+/* Returns whether the port with this GUID is a member of the group. Subnet administration shows
+ * members only to hosts with the SM_Key. */
 static bool is_member(uint64_t guid)
 {
     struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},

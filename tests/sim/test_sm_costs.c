@@ -170,7 +170,7 @@ START_TEST(a_heavy_sweep_asks_for_each_thing_once)
 }
 END_TEST
 
-/* If requested tables are the same as before, nothing is read or written. */
+/* An operator requests new tables. If they are the same as before, nothing is read or written. */
 START_TEST(a_reroute_that_changes_nothing_sends_nothing)
 {
     struct lab lab;

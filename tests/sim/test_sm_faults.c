@@ -496,8 +496,8 @@ static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned la
     sm_schedule(lab->sm);
 }
 
-/* A spine with 36 leaves fails. The probe reads all ports of three leaves, and one port of each
- * other leaf, even if only a few leaves sent a trap. */
+/* A spine with 36 leaves fails, and the traps of 36, 7 or 1 of them arrive. The manager reads all
+ * ports of at most three leaves, and of each other leaf only the port to the spine. */
 START_TEST(asks_neighbours_of_a_lost_switch_only_for_their_links_to_it)
 {
     static const unsigned traps[] = {36, 7, 1};

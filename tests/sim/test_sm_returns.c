@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come back are repaired back: no sweep and no engine runs before the last write, and
- * the tables are those before the failure, byte for byte. Random fabrics lose and regain links at
- * random, and the test judges each write of the manager: in whatever order the writes in flight
- * take effect, no mixture of tables may have a loop or a cycle of channel dependencies, or lose a
- * pair of endports that the manager did not announce.
+ * When links come back, a local repair uses them again. No sweep and no engine runs before the last
+ * write, and the tables are byte for byte those before the failure.
+ *
+ * Random fabrics lose and regain links at random, and the test judges each write of the manager.
+ * Whatever the order in which the unanswered writes take effect, no mixture of tables may have a
+ * loop or a cycle of channel dependencies. No pair of endports may lose its path, unless the
+ * manager announced it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,9 @@
  * The manager changes the tables that switches hold, because of another engine, other root
  * switches, or links and switches that come back. Each time a switch acknowledges a write of a
  * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
- * devices. The mixture must have no loop and no cycle of channel dependencies. No more pairs may be
- * without a path than the event paths-paused announced. Links that are not Active carry no packets.
+ * devices. The mixture must have no loop and no cycle of channel dependencies. Apart from pairs
+ * that had no path before, at most as many pairs may be without a path as the event paths-paused
+ * announced. Links that are not Active carry no packets.
  *
  * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.

@@ -57,8 +57,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Prints the difference between the file and the text, by diff; -F repeats the headings above
- * the changed lines. The lines are diagnostics of TAP (they begin with #). */
+/* Prints the difference between the file and the text by diff, as diagnostics of TAP (lines that
+ * begin with #). The option -F of diff repeats the headings above the changed lines. */
 static void print_diff(const char *path, const char *text)
 {
     char is[] = "/tmp/fabricd-golden-XXXXXX", command[1200];

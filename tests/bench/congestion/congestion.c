@@ -301,7 +301,7 @@ static bool is_chosen(const char *choice, const char *name)
 }
 
 /* Returns true if the scenario is run with these settings. With ZEROS, switches mark no packets, so
- * runs on the smallest fabric are enough. */
+ * the smallest fabric is enough. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;

@@ -32,8 +32,8 @@ void scene_fini(struct scene *s);
 /* ---- plans.c: what is sent ------------------------------------------------------------------- */
 
 enum role {
-    /* a flow that is not part of an incast, but shares a link with one, so it may be a victim
-     * (in runs without an incast: every flow) */
+    /* a flow that is not part of an incast, but shares a link with one, so it may lose rate (in
+     * scenarios without an incast: every flow) */
     BESIDE,
     /* a flow that is not part of an incast and uses none of its links */
     FAR,
