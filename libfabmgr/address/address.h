@@ -37,9 +37,9 @@ struct fab_address_input {
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
  * to the manager's own port. *ret_notes gets the ports whose device has a duplicate or invalid LID,
- * as an array that the caller frees; NULL: there are no such ports. Returns LIMIT if the fabric
- * needs more LIDs than the unicast range or the smallest LinearFDBCap has, even if the LIDs leased
- * to absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
+ * as an array that the caller frees; NULL: there are no such ports. Returns LIMIT if there
+ * are too few unicast LIDs, or too few below the smallest LinearFDBCap of a switch, even if LIDs
+ * that are leased to absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

@@ -4,8 +4,8 @@
  * port of an adapter or router at a switch port, or a link between two switches.
  *
  * Any device can claim any GUID, but no host can change the switch port at which a directed route
- * ends. A device is therefore approved only if both its GUIDs and its switch port are in the
- * baseline.
+ * ends. A device is therefore approved only if the baseline has its node GUID and its port GUID at
+ * this switch port.
  *
  * A baseline is sealed; the functions below make changed copies.
  */

@@ -99,9 +99,9 @@ bool fab_discover_done(const struct fab_discover *d);
  * times. A query for NodeInfo through a port lists the node that the base snapshot has behind this
  * port, or nothing. Returns the number of entries in guid[], at most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
-/* Makes a snapshot of all nodes that links connect to the manager's port. Call this function
- * only after fab_discover_done has returned true. The caller owns the reference to the snapshot.
- * Returns NOT_FOUND if the manager's own node did not respond, or NOMEM. */
+/* Makes a snapshot of all nodes that can be reached over links from the manager's port. Call this
+ * function only after fab_discover_done has returned true. The caller owns the reference to the
+ * snapshot. Returns NOT_FOUND if the manager's own node did not respond, or NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Returns the ports and nodes that have not responded so far, in a fixed order. The array is valid
  * until the next call of a function in this header. */

@@ -221,11 +221,10 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Adds each device that this discovery does not know, although the port to it is up, to the list
- * of unresponsive ports. There can be such devices behind kept nodes: those that did not answer
- * PortInfo before the last snapshot was made, and those that were listed as unresponsive then.
- * Without an entry in the list, no sweep would query the device after the silent switch answers
- * again. */
+/* Adds each port that is up, but behind which this discovery knows no device, to the list of
+ * unresponsive ports. Kept nodes can have such ports: the device behind the port was listed as
+ * unresponsive when the last snapshot was made, or had not answered PortInfo by then. Without an
+ * entry in the list, no sweep would query the device after the silent switch answers again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

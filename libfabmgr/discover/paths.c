@@ -22,8 +22,8 @@ struct search {
      * nodes */
     uint32_t *late;
     uint32_t tail, lates;
-    /* Bitset of nodes through which routes lead only to nodes that have no other route, as with
-     * silent switches; NULL: none. */
+    /* Bitset of nodes that routes avoid like silent switches: a route leads through such a node
+     * only if there is no other way. NULL: none. */
     const uint64_t *avoid;
 };
 

@@ -30,7 +30,7 @@ enum fab_join { /* bits of JoinState in MCMemberRecord */
 struct fab_mcast_member {
     /* GID prefix and GUID of the port's own GID, or of an alias GID of the port. */
     uint64_t gid[2];
-    /* GUID of the port; as an argument, 0 means the GUID in `gid` */
+    /* GUID of the port; if the caller passes 0, the GUID in `gid` is that of the port */
     uint64_t port_guid;
     /* GUID of the port that requested the membership, which counts in the quota of this port; 0:
      * unknown */

@@ -14,8 +14,8 @@ struct fab_mcast_vertex {
      */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
-    /* Sum of the ids of the switches whose branches lead to this switch. If there is only one,
-     * the sum is its id. */
+    /* Sum of the ids of the switches whose branches lead to this switch. If there is only one
+     * such switch, the sum tells which one. */
     uint64_t child_sum;
     uint32_t members; /* number of members at this switch */
 };

@@ -28,8 +28,8 @@ struct fab_scrub_at {
 struct fab_scrub_item { /* an attribute that the scrub reads */
     /* port: the port id, as in struct fab_plan_op; for SL2VL of a switch, the id of its port 0 */
     uint32_t node, port;
-    /* number of the block: of the LFT or P_Key table from 0, of VLArbitrationTable from 1 to
-     * FAB_ARB_BLOCKS */
+    /* number of the block in its table; the numbers begin with 0 in LFTs and P_Key tables, and with
+     * 1 in VLArbitrationTables */
     uint32_t block;
     uint32_t mod; /* attribute modifier */
     uint16_t attr_id;

@@ -24,9 +24,10 @@ const char *fab_policy_congestion_profile_name(uint8_t profile);
 
 /* The values that an operator can set (IBA A10.4.3). */
 enum fab_congestion_value {
-    /* Threshold 0..15 of switch ports that lead to adapters */
+    /* Threshold of switch ports that lead to adapters: 0 (no packet is marked) to 15 (marking
+     * begins at the shortest queue) */
     FAB_CONGESTION_THRESHOLD,
-    /* Threshold 0..15 of switch ports that lead to switches */
+    /* Threshold of switch ports that lead to other switches, 0..15 */
     FAB_CONGESTION_SWITCH_THRESHOLD,
     /* Marking_Rate: 0..65535 packets between two marked packets */
     FAB_CONGESTION_MARKING_RATE,

@@ -107,8 +107,8 @@ struct fab_policy {
     struct fab_policy_congestion congestion;
     struct fab_policy_quotas quotas;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    /* Number of traffic classes that get VLs of their own. A routing engine may use only 1 /
-     * lane_sets of the VLs for each of them. 0 means 1. */
+    /* Number of traffic classes that get VLs of their own. If there are n of
+     * them, a routing engine may use only an n-th of the VLs. 0 means 1. */
     uint8_t lane_sets;
 };
 

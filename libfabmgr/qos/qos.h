@@ -47,7 +47,8 @@ struct fab_qos_report {
  * for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their own
  * in the order of the policy, until no VLs are left. The default class always keeps the VLs that it
  * would have alone. If there is only the default class, *v does not change. Returns RANGE if the
- * engine needs more than `vls` VLs, or if *v was extended already; *v does not change then. */
+ * engine needs more than `vls` VLs, or if *v was extended already. In both cases *v does not
+ * change. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes note number `note` (counted from 0) of the report as a sentence for the operator. */

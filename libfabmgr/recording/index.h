@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of a recording. It has the MADs in order, the request of each answer, and lists of
- * the requests whose contents have the same hash. "Sent" and "received" mean by the manager that
- * was recorded, unless a comment names the replaying manager. For this folder only. */
+ * the requests whose contents have the same hash. A MAD is called sent or received if the
+ * recorded manager sent or received it, unless a comment names the replaying manager. For this
+ * folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 

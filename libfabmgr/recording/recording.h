@@ -78,7 +78,7 @@ struct fab_recording_entry {
     /* For MADs: FAB_MAD_SIZE bytes, which are zero from `len` on. For settings and pinned names:
      * `len` bytes. */
     const uint8_t *bytes;
-    /* Members of entries for leases, disabled ports, pinned names and ends. */
+    /* GUID of the port (leases) or node (disabled ports, pinned names) */
     uint64_t guid;
     uint16_t lid;
     /*
