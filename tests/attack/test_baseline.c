@@ -549,8 +549,8 @@ START_TEST(a_disapproved_device_loses_its_link)
 }
 END_TEST
 
-/* A switch loses its approval, and its hosts are left out with it. The operator approves the switch
- * and then its hosts, and all return. */
+/* A switch loses its approval. Then neither the switch nor its hosts are in the fabric. The
+ * operator approves the switch and then its hosts, and all return. */
 START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;

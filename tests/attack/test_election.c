@@ -296,8 +296,8 @@ START_TEST(only_the_listed_place_reads_the_key)
 }
 END_TEST
 
-/* Forged return paths: through an adapter, to a port that does not exist, and to the manager
- * itself. */
+/* A host forges the return path of its request: a path through an adapter, to a port that does not
+ * exist, or to the manager itself. The manager must not show it the SM_Key. */
 START_TEST(a_forged_return_path_reads_no_key)
 {
     static const uint8_t forged[][6] = {{0, 1, 1, 5, 1, 1}, {0, 9, 9, 9, 9, 9}, {0, 0, 0, 0, 0, 0}};

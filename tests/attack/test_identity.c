@@ -355,7 +355,7 @@ START_TEST(the_adapters_of_a_host_share_its_name)
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
         ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
-        /* an adapter that appears later needs an approval */
+        /* an adapter that appears after this time needs an approval */
         lab_run_for(&lab, 1000);
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);

@@ -142,7 +142,7 @@ START_TEST(a_heavy_sweep_leaves_the_newcomer_out)
     }
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
     ck_assert_uint_eq(lab_count_events(&lab, "duplicate-guid"), 1);
-    /* An honest host at this port gets a LID again. */
+    /* the host shows its own GUIDs again, and gets a LID */
     pretend(&lab, ROGUE, NULL);
     sweep(&lab);
     lab_run_for(&lab, 5);

@@ -101,8 +101,8 @@ static double measure_verify(const struct fab_fabric *f, const struct tables *t)
     return least;
 }
 
-/* Returns the fabric without `faults` of its ISLs, which are chosen at equal distances in the list
- * of ISLs. */
+/* Returns the fabric without some of its ISLs. faults: number of these ISLs; they are chosen at
+ * equal distances in the list of ISLs. */
 static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

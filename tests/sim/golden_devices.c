@@ -406,7 +406,7 @@ static char *changed_fields(const char *now, const char *before)
 }
 
 /* Returns the text that is printed for item i: all its fields, or those that differ from `before`.
- * NULL: no field differs. */
+ * Returns NULL if no field differs. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];

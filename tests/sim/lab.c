@@ -35,7 +35,7 @@ static void count(struct lab *lab, const struct fab_mad *mad)
 }
 
 /* Checks that the reserved bits of the AttributeModifier are 0 (IBA 14.2.5). Simulated devices
- * ignore these bits, but real devices need not. */
+ * ignore these bits, but a real device may refuse the request. */
 static void check_modifier(const struct fab_mad *mad)
 {
     static const struct {

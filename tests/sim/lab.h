@@ -69,7 +69,7 @@ struct lab {
     uint64_t other_m_key;
     /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
     uint64_t m_key_seen;
-    /* The attribute is corrupted in one of this number of answers, on average; 0: in none. */
+    /* On average, one answer in `spoil` has a corrupted attribute; 0: no answer has. */
     uint32_t spoil;
     uint64_t prng; /* for the corruption */
     /* Switch ports with this port number acknowledge partition enforcement, but do not enforce
@@ -96,8 +96,8 @@ void lab_close(struct lab *lab);
 /* Does the same as lab_open, then starts the manager and waits until it is idle. */
 void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state);
 
-/* Runs the event loop until the condition is true. Fails the test if it is still false after
- * `seconds`. */
+/* A condition for lab_run. lab_run runs the event loop until the condition is true, and fails the
+ * test if it is still false after `seconds`. */
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
@@ -114,8 +114,8 @@ unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);
 
-/* Take a link down, or up again. The devices send traps about this. The link is named by one of its
- * ports: the NodeDescription of the node, and the port number. */
+/* lab_unlink takes a link down, lab_relink takes it up again. Devices send traps about this. The
+ * link is named by one of its ports: the NodeDescription of the node, and the port number. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
 /* Exchanges the cables at two ports. No trap reports this. */
@@ -154,8 +154,8 @@ void lab_assert_good(struct lab *lab);
 /* In a copy of the fabric, takes all links down that are not Active at both ends, because such
  * links carry no data. */
 void lab_take_inactive_down(struct fab_fabric *f);
-/* Verifies the tables in the devices by fab_verify. tables: other tables to verify instead, as
- * lab_tables returned them; or NULL. */
+/* Verifies tables by fab_verify. tables: what lab_tables has returned; NULL: the tables that the
+ * devices hold now. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
 /* Returns the fabric with the links of the simulation and the port states of the devices. The
  * caller drops the reference. */

@@ -48,8 +48,7 @@ static size_t end_of(const char *text, unsigned count)
     return (size_t)(at - text);
 }
 
-/* Counts the statements at the beginning of two summaries until the first statement that
- * differs. */
+/* Returns how many statements at the beginning of both summaries are the same in both. */
 static unsigned common(const char *text, const char *other)
 {
     unsigned count = 0;

@@ -92,14 +92,14 @@ int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t 
 int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 void stage_outages_free(struct stage *s);
 
-/* Functions of stage_judge.c. They verify the state of the devices by the simulated cabling,
- * without the nodes that the manager cannot reach and those that do not answer. stage_active and
- * stage_good return false if the state is wrong; why[] gets the reason. */
 struct fab_vls;
 /* Reads the VL tables of the devices. *ret gets their values and the SLs of the manager, by the ids
  * of f (stage_lanes.c). *ret stays unchanged if the manager uses one VL only. Returns false if a VL
  * table of a device is not that of the manager; why[] gets the difference. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
+/* Functions of stage_judge.c. They verify the state of the devices by the simulated cabling,
+ * without the nodes that the manager cannot reach and those that do not answer. stage_active and
+ * stage_good return false if the state is wrong; why[] gets the reason. */
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);
 /* Returns the LIDs and LFTs of the devices; NULL: no memory. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The performance manager together with the whole manager, in virtual time. The tests check which
- * requests it sends, and at which times. Every figure that it returns must equal the figure that
- * the test computes from the simulated devices.
+ * requests the performance manager sends, and at which times. Every figure that it returns must
+ * equal the figure that the test computes from the simulated devices.
  */
 #include <string.h>
 

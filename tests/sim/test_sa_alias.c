@@ -16,7 +16,7 @@
 #include "tests/sim/lab.h"
 
 #define SM_KEY 1
-/* LID of the requesting host, and LID of another host. */
+/* MINE: LID of the host that sends the requests. THEIRS: LID of another host. */
 #define MINE 2
 #define THEIRS 3
 

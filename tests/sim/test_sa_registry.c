@@ -135,9 +135,9 @@ static void join_group(unsigned host, uint64_t low)
         ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56), 0);
 }
 
-/* The host with the LID `from` requests the MulticastForwardingTableRecord of an MFT block. lid: of
- * the switch. block, position: the 32 MLIDs and the 16 ports of the block. Returns false if there
- * is no such record. */
+/* The host with the LID `from` requests the MulticastForwardingTableRecord of one MFT block of a
+ * switch. lid: LID of the switch. block selects 32 MLIDs, and position 16 ports. Returns false if
+ * there is no such record. */
 static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t position,
                        struct fab_wire_mft_record *ret)
 {

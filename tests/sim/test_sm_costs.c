@@ -36,8 +36,8 @@ static struct size begin(struct lab *lab, int number)
     lab_open_virtual(lab, lab_leaf_spine(z.leaves, z.spines, z.hosts), state);
     lab_stop(lab);
     lab->config.sweep.light_interval_s = 10;
-    /* The scrub is off, because it sends MADs all the time. tests/attack/test_scrub.c counts
-     * them. */
+    /* The scrub is off, because it sends MADs all the time. tests/attack/test_scrub.c counts the
+     * MADs of the scrub. */
     lab->config.sweep.scrub_interval_s = 0;
     lab_begin(lab, state);
     sm_start(lab->sm);

@@ -58,8 +58,8 @@ static void judge(struct lab *lab, const struct fab_mad *head)
     fab_verify_verdict_fini(&v);
 }
 
-/* Replaces, in a copy, the tables of one switch after the other in a random order. Returns whether
- * some mixture on the way had a loop or a cycle. */
+/* In a copy of the old tables, replaces the tables of one switch after the other by the new ones,
+ * in a random order. Returns whether one of the mixtures had a loop or a cycle. */
 static bool is_unsafe_at_random(struct lab *lab, struct fab_prng *prng)
 {
     uint32_t count = fab_sim_fabric(lab->sim)->switch_count;

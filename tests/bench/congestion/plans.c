@@ -94,7 +94,7 @@ static void times(struct plan *p, uint64_t us)
     p->end = p->until + (us * US < AFTER ? us * US : AFTER);
 }
 
-/* Returns the numbers 0 to count - 1 in random order. */
+/* Returns the numbers of all endports of the fabric (0 to s->ends - 1) in random order. */
 static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
 {
     uint32_t *order = fab_base_alloc_array(s->ends, sizeof *order);
