@@ -133,10 +133,11 @@ enum fab_repair_mark {
     FAB_MARK_CUT,
 };
 /* The channel by which a switch forwards packets to the current LID. A value that was computed for
- * another LID must not be used. So `at` has the epoch of its LID in its upper half, inverted:
- * values of earlier LIDs are greater, because the epoch increases from one LID to the next. The
- * single comparison `at` <= ~epoch << 32 | label, with the present epoch, is true if the value
- * belongs to the current LID and its label is at most `label`. */
+ * another LID must not be used. So the upper half of `at` is the inverted epoch (number of the
+ * column) for which it was computed: values of earlier LIDs are greater, because the epoch
+ * increases from one LID to the next. The single comparison `at` <= ~epoch << 32 | label, with the
+ * present epoch, is true if the value belongs to the current LID and its label is at most `label`.
+ */
 struct fab_repair_next_hop {
     /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends nowhere, and
      * FAB_REPAIR_DELIVERED at the destination switch. */
@@ -145,8 +146,8 @@ struct fab_repair_next_hop {
     uint32_t num;     /* the channel's port number, or FAB_NONE */
 };
 
-/* A column that is being decided: the entries of all switches for one LID. While no column is being
- * decided, mark[] of every switch is FAB_MARK_NONE. */
+/* A column that is being decided: the entries of all switches for one LID, which comments call the
+ * current LID. While no column is being decided, mark[] of every switch is FAB_MARK_NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;

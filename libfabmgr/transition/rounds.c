@@ -39,8 +39,8 @@ static struct fab_transition_column column(struct fab_transition_work *w, uint32
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* In the loaded LFT block, sets those present entries for the LID that will change to NO_ROUTE, so
- * that they drop packets. */
+/* Sets to NO_ROUTE those present entries for the LID that differ from the new entries, so that they
+ * drop packets. The LID must be in the loaded LFT block. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -229,9 +229,8 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
 
 /* Tries to update the waiting LIDs of the block, one after the other. A LID is updated in this
  * round if the dependencies of its old and new entries close no cycle with the dependencies that
- * are already in the graph. With `only_first`, stops after the first LID that is updated. Returns
- * whether a LID was updated.
- */
+ * were added for other LIDs before. With `only_first`, stops after the first LID that is updated.
+ * Returns whether a LID was updated. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
@@ -403,8 +402,8 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step of this round without writes: sets only `moved` (number of LIDs that the round
- * updates) and lost_pairs. */
+/* Returns a step without writes, in which only `moved` (number of LIDs that this round updates) and
+ * lost_pairs are set. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};

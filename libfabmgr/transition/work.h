@@ -60,7 +60,7 @@ struct fab_transition_work {
     uint8_t *fate;
     uint32_t *stack; /* [n] memory for following paths */
     /* [64][n] for each LID of the loaded block and each switch, in which wave (0, 1, ...) the
-     * switch's entry is written. The writes of a wave are sent when those of the wave before are
+     * switch's entry is written. The writes of a wave are sent when those of the previous wave are
      * acknowledged. */
     uint16_t *wave;
     /* The new tables have a path from every switch to every LID, and every switch has a LID of its
@@ -88,7 +88,7 @@ void fab_transition_load(struct fab_transition_work *w, uint32_t block);
  * as a bitset. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
- * its entries are written in any order, and whether mode ALONG avoids the loss. */
+ * the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
 /* Sets ret_wave[s] of each switch s to the number of changed entries that packets to the LID meet
  * after s on the new path. Switches with a smaller number are written earlier. The LID must be in
