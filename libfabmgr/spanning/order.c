@@ -14,7 +14,8 @@
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-struct rank { /* a channel, and its number: unicast packets pass channels in ascending order */
+/* A channel, and its number. Unicast packets pass channels in the ascending order of numbers. */
+struct rank {
     uint32_t number, channel;
 };
 

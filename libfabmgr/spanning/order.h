@@ -10,7 +10,8 @@ struct fab_spanning_order {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_graph *graph;
     const struct fab_fabric *f;
-    struct fab_verify_deps deps; /* dependencies of unicast packets, and those added later */
+    /* the channel dependencies of unicast packets, and those that fab_spanning_order_add added */
+    struct fab_verify_deps deps;
     /* [channels] Position of each channel in an order in which packets continue only on channels
      * with greater positions. */
     uint32_t *position;

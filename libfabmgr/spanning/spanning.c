@@ -21,7 +21,8 @@
 
 #define ROOTS_MAX 16 /* number of roots that are tried */
 
-struct added { /* a dependency that was added for the tree that is being grown */
+/* A channel dependency that was added for the tree that is being grown. */
+struct added {
     uint32_t channel;
     uint8_t num, vl;
 };
@@ -32,10 +33,13 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
-    uint16_t *classes; /* [n] bitset of the classes of each switch's ports, and of class 0 */
-    uint64_t *ends;    /* bitset of the switches with endports */
-    uint64_t *branch;  /* bitset of the ports at both ends of branches */
-    uint32_t *queue;   /* [n] the switches of the tree that is being grown */
+    /* [n] bitset of the port classes that the ports of each switch have; always includes class 0 */
+    uint16_t *classes;
+    uint64_t *ends; /* bitset of the switches with endports */
+    /* bitset of the ports at both ends of the branches of all trees */
+    uint64_t *branch;
+    /* [n] the switches of the tree that is being grown, the root first */
+    uint32_t *queue;
     struct added *added;
     size_t count, room;
     bool failed; /* memory ran out */
