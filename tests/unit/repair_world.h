@@ -551,9 +551,10 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
         unsigned at_once = 1 + (unsigned)(fab_base_prng_below(prng, 4) == 0) * 2;
         for (unsigned k = 0; k < at_once; k++)
             toggle(w, next, prng, dead * 5 > w->count);
+        /* After a refused repair, the next step begins without dead links. */
         if (change_to(w, next, prng))
             memcpy(w->dead, next, w->count * sizeof(*next));
-        else if (dead > 0) /* the repair was refused, so the next step begins without dead links */
+        else if (dead > 0)
             memset(w->dead, 0, w->count * sizeof(*next));
     }
     memset(next, 0, w->count * sizeof(*next));

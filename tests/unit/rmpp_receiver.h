@@ -17,7 +17,8 @@
 #define RMPP_CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 
 struct rmpp_receiver_config {
-    /* Configuration of the sender, because the receiver waits as long as the sender retries. */
+    /* Configuration of the sender. The receiver needs it, because it waits as long as the sender
+     * retries. */
     struct fab_rmpp_config sender;
     /* Number of segments that the sender may send after the last ACK, at least 1. */
     uint32_t window;
@@ -175,7 +176,7 @@ static inline bool rmpp_receiver_input(struct rmpp_receiver *r, uint64_t now,
     return true;
 }
 
-/* Fails the transfer if no segment arrived for (retries + 1) * timeout_us. */
+/* Fails the transfer if no segment arrived for (retries + 1) * timeout_us microseconds. */
 static inline void rmpp_receiver_expire(struct rmpp_receiver *r, uint64_t now)
 {
     if (r->state == FAB_RMPP_GOING && now >= r->deadline)

@@ -224,9 +224,9 @@ START_TEST(the_order_of_leases_changes_nothing)
         for (uint32_t k = 0; k < 64; k++) {
             uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
             uint64_t guid = k % 3 == 0 ? k + 1 : fab_fabric_port(f, port)->guid;
-            leases[k] = (struct fab_lease){
-                .port_guid = guid, /* some leases are duplicates, some have the same LID */
-                .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
+            /* some leases have the same port GUID, some have the same LID */
+            leases[k] = (struct fab_lease){.port_guid = guid,
+                                           .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
             order[k] = k;
         }
         fab_base_prng_shuffle(&prng, order, 64);

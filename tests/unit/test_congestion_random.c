@@ -309,7 +309,8 @@ static void held_no_shorter(const struct fab_congestion_adapter *was,
 
 typedef void comparison(const struct fab_congestion_adapter *was,
                         const struct fab_congestion_adapter *now);
-/* Calls the function for the settings of each adapter except `except`. */
+/* Compares the settings a with the settings b for each adapter port except `except`. FAB_NONE: for
+ * all adapter ports. */
 static void each(const struct scene *s, const struct fab_congestion *a,
                  const struct fab_congestion *b, uint32_t except, comparison *compare)
 {

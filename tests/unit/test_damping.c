@@ -68,8 +68,8 @@ START_TEST(hold_downs_double_up_to_the_maximum)
         ck_assert_uint_eq(d.hold_down_us, holds[i]);
         fab_health_damping_release(&d, fab_health_damping_due(&d));
         ck_assert(!d.held);
-        t = d.released_us + rule.max_hold_down_us -
-            1; /* one microsecond before the earlier hold-downs are forgotten */
+        /* one microsecond before the earlier hold-downs are forgotten */
+        t = d.released_us + rule.max_hold_down_us - 1;
         ck_assert(!fab_health_damping_is_clear(&d, &rule, t));
     }
 }

@@ -156,7 +156,8 @@ START_TEST(guids_do_not_matter)
 }
 END_TEST
 
-/* A ring on one rail: adapter r of server i sends to adapter r of server i + k. */
+/* The shift on each rail has no conflicts: adapter r of server i sends to adapter r of server i +
+ * k. */
 START_TEST(rails_are_free_of_conflict)
 {
     static const struct fab_rail_spec specs[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop: its statistics of iterations, and background work. */
+/* The event loop of the daemon: its statistics of iterations, and background work. */
 #include "fabricd/loop/loop.h"
 
 #include <check.h>

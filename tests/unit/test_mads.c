@@ -357,8 +357,8 @@ START_TEST(cancel_forgets_everything_quietly)
     }
     fab_mads_output(m, 0, mads[0], &to);
     answer(mads[0], FAB_SMP_BUSY, 0);
-    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE,
-                   false); /* BUSY: the session waits before it tries again */
+    /* after the status BUSY, the session waits before it tries again */
+    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE, false);
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);

@@ -44,8 +44,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
     ck_assert_uint_eq(pump(m, now, wire), 128); /* and not beyond */
     for (uint32_t i = 0; i < 128; i++)
         fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, true);
-    ck_assert_uint_eq(stats_of(m).window,
-                      64); /* 128 losses within one round trip halve the window only once */
+    /* 128 losses within one round trip halve the window only once, from 128 to 64 */
+    ck_assert_uint_eq(stats_of(m).window, 64);
     now += 2;
     for (uint32_t expected = 64; expected < 70; expected++) {
         ck_assert_uint_eq(pump(m, now, wire), expected);

@@ -378,7 +378,8 @@ START_TEST(a_field_counts_only_with_its_component)
 }
 END_TEST
 
-/* A later join must agree with the group in each component that it has. */
+/* A join to an existing group must agree with the group in each component that the request
+ * selects. */
 START_TEST(each_component_of_a_join_is_compared)
 {
     struct world w = world_of(1024);

@@ -159,8 +159,9 @@ START_TEST(nothing_but_the_default_is_limited)
 }
 END_TEST
 
-/* Full membership overrides limited membership, unless both are allowed; then the later rule
- * applies. */
+/* If several rules give a port the same partition, full membership overrides limited membership.
+ * If the policy allows both memberships at the same time, the last rule for the port applies
+ * instead. */
 START_TEST(memberships_add_up)
 {
     struct world w = world_of(leaf_spine(2, 2, 2));
@@ -463,9 +464,9 @@ START_TEST(checking_is_switched_on_before_adapters_only)
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
         if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
-    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in =
-        1; /* the port now holds the value of a port that leads to an adapter; the plan must change
-              it */
+    /* The port of an ISL holds the value of a port that leads to an adapter. The plan must change
+     * it. */
+    fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1;
     struct fab_plan plan = plan_of(&w);
     bool trunk_told = false, guard_told = false;
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {

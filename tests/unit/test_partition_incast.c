@@ -178,7 +178,7 @@ START_TEST(as_sites_have_them)
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0005\"=full, \"host-0006\"=full;",
            "12221111");
-    /* all endports can communicate with a management node */
+    /* host 8 is a management node, with which all endports can communicate */
     expect("Default=0x7fff: ALL=limited, \"host-0008\"=full;"
            "A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;",
            "16666663");

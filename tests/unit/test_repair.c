@@ -28,7 +28,8 @@ START_TEST(sequences_over_every_family)
         unsafe += t.unsafe;
         caught += t.caught;
     }
-    /* the checks must have found wrong orders of writes and damaged entries */
+    /* the checks must have found unsafe orders of writes, and the proof must have found damaged
+     * entries */
     ck_assert_uint_gt(unsafe, 20);
     ck_assert_uint_gt(caught, 500);
 }

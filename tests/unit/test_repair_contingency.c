@@ -270,8 +270,9 @@ static void carry_out(struct world *w, size_t row)
                      FAB_OK);
     fab_repair_commit(w->repair, &w->lft, &d);
     fab_repair_delta_fini(&d);
+    /* The plan is not found again, because it was made for the state before the commit. */
     ck_assert_int_eq(fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d),
-                     FAB_E_NOT_FOUND); /* the plan was made for an earlier state of the repair */
+                     FAB_E_NOT_FOUND);
     fill(w, SIZE_MAX);
     check_all(w, dead[0]);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, NULL, 0, &d, why, sizeof(why)), FAB_OK);

@@ -157,8 +157,8 @@ START_TEST(keys_are_for_the_trusted)
     want(&x, &fab_wire_port_info_record, &q, NULL);
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 0);
-    want(&x, &fab_wire_port_info_record, &q,
-         NAMES("M_Key")); /* the M_Key cannot be found by guessing either */
+    /* A request that selects records by a guessed M_Key must not find them. */
+    want(&x, &fab_wire_port_info_record, &q, NAMES("M_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
     x.req.comp_mask = 0;

@@ -134,7 +134,7 @@ START_TEST(a_turn_reads_each_known_table_once)
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], ports);
     ck_assert_uint_eq(count_tables(&in), 3 * 2 + ports + blocks);
     uint32_t again[ATTRS], few = read_turn(&w, 1, again);
-    /* the turn reads the same attributes in small steps */
+    /* if each call makes fewer steps, the turn reads the same attributes */
     ck_assert_mem_eq(count, again, sizeof count);
     ck_assert_uint_gt(few, 2 * (6 + ports));
     fab_plan_observed_forget(&w.known, 1);
@@ -219,7 +219,7 @@ END_TEST
 struct field {
     const char *name;
     size_t at, size;
-    /* the attribute is not compared at port 0 */
+    /* true: the attribute is not compared at port 0 of a switch */
     bool endports_only;
     bool secret; /* messages do not show the value */
 };

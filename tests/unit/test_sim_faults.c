@@ -245,7 +245,8 @@ START_TEST(silence_and_loss)
     unsigned answered = 0;
     for (unsigned i = 0; i < 1000; i++)
         answered += get(&x, spine, FAB_ATTR_NODE_INFO, 0, data) == 0;
-    /* about a quarter is answered, because losses occur in both directions */
+    /* half of the packets are lost in each direction, so about a quarter of the requests is
+     * answered */
     ck_assert_uint_gt(answered, 150);
     ck_assert_uint_lt(answered, 350);
     lab_free(&x);
@@ -323,8 +324,8 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    /* A MAD has 2288 bits and crosses the link in both directions, so 37 % of the requests are
-     * lost. */
+    /* The bit error rate is 1e-4. A MAD has 2,288 bits on the link, and its answer, too, so 37 % of
+     * the requests get no answer. */
     ck_assert_uint_gt(lost, 310);
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);

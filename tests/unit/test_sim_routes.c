@@ -31,7 +31,7 @@ START_TEST(directed_routes)
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
     ck_assert_uint_eq(reply[4], 0x80); /* the direction bit */
-    ck_assert_uint_eq(reply[6], 0);    /* the hop pointer is back at the start */
+    ck_assert_uint_eq(reply[6], 0);    /* hop pointer: back at the start */
     ck_assert_uint_eq(reply[7], 2);    /* hop count */
     ck_assert_uint_eq(reply[192 + 2], fab_fabric_port(x.f, far)->num); /* return path */
     ck_assert_uint_eq(reply[64 + 36], fab_fabric_port(x.f, far)->num); /* LocalPortNum */

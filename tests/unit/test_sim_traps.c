@@ -244,7 +244,8 @@ START_TEST(is_sm)
 }
 END_TEST
 
-/* SMInfo requests go to the manager, and the answer comes back, by directed route and by LID. */
+/* Sends SMInfo requests to the manager, by directed route and by LID. Checks that the answers
+ * arrive. */
 static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
 {
     struct fab_mad mad = {.mgmt_class = mgmt_class,

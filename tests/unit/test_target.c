@@ -97,7 +97,7 @@ START_TEST(references_are_counted)
 }
 END_TEST
 
-/* Tables of 4 MiB and more are allocated in huge pages. */
+/* Tables of 4 MiB and more are allocated in huge pages. They, too, must begin without any route. */
 START_TEST(large_tables_start_without_routes)
 {
     struct fab_lft t;

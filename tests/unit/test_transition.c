@@ -8,8 +8,9 @@
  * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
  * that are sent during a round are collected in a matrix, which must have no cycle either. After
  * the last write, the dependencies of packets with old and with new SLs together must have no
- * cycle, unless the transition says that they have one (stale_sls). If a transition has several
- * steps, its writes in a single step must cause a cycle that the judge finds.
+ * cycle, unless the transition says that they have one (stale_sls). For transitions with several
+ * steps, the test also makes all writes in any order, without steps. In some of these trials, a
+ * mixture must then have a loop or a cycle.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.

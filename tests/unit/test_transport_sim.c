@@ -97,8 +97,9 @@ START_TEST(answers_come_later_and_together)
     x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
-    ck_assert_uint_lt(x.batches, 30); /* an iteration of the loop delivers a batch of at most 256
-                                       * answers, so 24 batches are the minimum */
+    /* An iteration of the loop delivers a batch of at most 256 answers, so 24 batches are the
+     * minimum. */
+    ck_assert_uint_lt(x.batches, 30);
     rig_close(&x);
 }
 END_TEST

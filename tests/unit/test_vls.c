@@ -26,8 +26,8 @@ START_TEST(the_weakest_isl_counts)
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 2);
     ck_assert(port == trunk || fab_fabric_port(f, port)->peer == trunk);
     ck_assert_uint_eq(fab_target_port_vls(f, &p, trunk), 2);
-    fab_fabric_edit_port(f, trunk)->info.phys_state =
-        FAB_PHYS_POLLING; /* this link is down, so no path uses it */
+    /* now this link is down, so no path uses it, and its VLs do not count */
+    fab_fabric_edit_port(f, trunk)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     p.max_op_vls = 3;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 4);

@@ -12,8 +12,8 @@
 /* SubnGet(PortInfo) of port 7, two hops away, TID 0x1122334455667788, M_Key 0xa1..a8. */
 static const uint8_t directed_get[FAB_MAD_SIZE] = {
     [0] = 0x01,   0x81,         0x01, 0x01, 0x00,
-    0x00,         0x00,         0x02, /* version class version method
-                                         status hop-pointer hop-count */
+    0x00,         0x00,         0x02, /* MAD header: BaseVersion, MgmtClass, ClassVersion, method,
+                                         status, hop pointer, hop count */
     [8] = 0x11,   0x22,         0x33, 0x44, 0x55,
     0x66,         0x77,         0x88, /* TID */
     [16] = 0x00,  0x15,         0x00, 0x00, 0x00,
