@@ -10,10 +10,10 @@
  * node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only NodeDescription
  * for an adapter.
  *
- * Probes have priority over walks. So the switches at one distance from the manager have sent all
- * their probes before the walks of the switches one hop farther begin. If a link connects two
- * switches at the same distance, the walk of one end probes the link first; when the walk of the
- * other end comes to the link, its probe is dropped. tests/bench/bench_discover confirms that
+ * Probes have priority over walks. So discovery sends all probes from the switches at one distance
+ * from the manager before it begins the walks of the switches one hop farther. If a link connects
+ * two switches at the same distance, the walk of one end probes the link first; when the walk of
+ * the other end comes to the link, its probe is dropped. tests/bench/bench_discover confirms that
  * discovery sends one NodeInfo for each link.
  *
  * A query owns its directed route until it is answered. The route to a node is that of the first

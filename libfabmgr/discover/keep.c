@@ -4,10 +4,11 @@
  * silent switch nor the port of a neighbour that leads to it, unless that port is in state Init:
  * the link was then trained again, and the switch may have restarted.
  *
- * A targeted sweep has the silent switches in its base snapshot, and gets their excluded links back
- * at its start. A heavy sweep takes silent switches from the last snapshot at its end, if at least
- * one neighbour reports a link to the switch as up. It also takes nodes behind silent
- * switches: all adapters, and those switches of which this discovery reached no neighbour.
+ * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links
+ * of these switches that the manager excluded. At its end, a heavy sweep takes each silent switch
+ * from the last snapshot, if at least one neighbour reports a link to the switch as up. It also
+ * takes nodes behind silent switches: all adapters, and those switches of which this discovery
+ * reached no neighbour.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -3,9 +3,9 @@
  * The set of silent switches, for discovery. The agent of a silent switch does not answer, although
  * its neighbours report links to it as up. Such a switch still forwards packets as its tables say.
  *
- * The set also has the links of these switches that the manager excluded from its snapshot so that
- * routes avoid them. The set does not change after it was made. Any thread may read it, and it is
- * freed with its last reference.
+ * The manager may have excluded links of these switches from its snapshot, so that routes avoid
+ * them. The set has these links, too. It does not change after it was made. Any thread may read it,
+ * and it is freed with its last reference.
  */
 #ifndef LIBFABMGR_DISCOVER_SILENT_H
 #define LIBFABMGR_DISCOVER_SILENT_H

@@ -7,9 +7,9 @@
  * Link o of group g leads to group h = (g + o) modulo count, where the same link has the number
  * count - o.
  *
- * Link j of a group belongs to its member j % members, so that the numbers of links of any two
- * members differ by at most one. If count - 1 is a multiple of members, all links between two
- * groups would then connect the same two switches. In this case, each round begins one member later
+ * Link j of a group belongs to its member j % members. So all members have equally many links, or
+ * some have one more than the others. But if count - 1 is a multiple of members, all links between
+ * two groups would connect the same two switches. In this case, each round begins one member later
  * than the round before.
  */
 #include "libfabmgr/fabric/groups.h"

@@ -96,8 +96,8 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Reduces d->links to the links that may be removed from the fabric, and drops those that must stay
- * to keep it connected. The order does not change. *ret_free: number of links in d->links
+/* Drops from d->links the links that must stay to keep the fabric connected. The order of the other
+ * links does not change. *ret_free: number of links in d->links
  * afterwards. sets: scratch memory for all switches. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {

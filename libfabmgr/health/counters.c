@@ -5,8 +5,8 @@
  * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
  * clears counters only if the policy allows it. It therefore judges how much a counter rises, never
- * its value. A counter that has stopped no longer rises, so this counter makes the manager call the
- * link neither unhealthy nor recovered.
+ * its value. A counter that has stopped no longer rises, so the manager concludes nothing from it:
+ * neither that the link is unhealthy nor that it has recovered.
  *
  * The default thresholds are those of the threshold file of ibqueryerrors. ibqueryerrors compares
  * them with the counts since the last clearing; the manager compares them with the rise in a

@@ -186,7 +186,8 @@ struct move {
 };
 
 /* Finds the ids of the switches in the new snapshot. Returns false if the LFTs cannot be moved in
- * place, because there are too many switches, or because the order of the switches has changed. */
+ * place, because *m->o has too little space for the switches, or because their order has changed.
+ */
 static bool find_new_ids(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
 {
     uint32_t next = 0;

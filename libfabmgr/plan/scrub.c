@@ -485,10 +485,10 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
            (port.port_state != was->port_state || port.phys_state != was->phys_state);
 }
 
-/* Lets the next plan write the partition enforcement of the port again. Plans assume that a port
- * refused a setting if it reports another enforcement than the manager last set, and do not repeat
- * it. Here, however, another program changed the enforcement. So this function records the present
- * enforcement as the one that the manager last set. */
+/* Lets the next plan write the partition enforcement of the port again. If a port
+ * reports another enforcement than the manager last set, plans assume that the port refused the
+ * setting, and do not repeat it. Here, however, another program changed the enforcement. So this
+ * function records the present enforcement as the one that the manager last set. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {
