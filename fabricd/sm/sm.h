@@ -88,7 +88,8 @@ struct sm_trap_counts {
      * not risen. */
     uint64_t violations_unconfirmed;
 };
-/* The result of a proof of all tables, which uses nothing that an earlier proof has found. */
+/* The result of a proof of all tables. The proof reads only the tables, and relies on no result
+ * of an earlier proof. */
 struct sm_whole_proof {
     /* Generation of the first view with the proved tables; 0: no proof yet. */
     uint64_t generation;

@@ -31,7 +31,7 @@
 #define TRIES_MOST 4 /* maximum number of comparisons for one change */
 /* maximum number of events that a change emits in one iteration of the event loop */
 #define EVENTS_A_TURN 64
-/* maximum length of an error message; a longer node name in it is cut */
+/* maximum length of an error message; long node names in it are cut */
 #define WRONG_LEN 320
 
 enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };

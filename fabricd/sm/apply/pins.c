@@ -50,8 +50,9 @@ void sm_pins_attach(struct sm *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Writes the name of the switch port to which the host is connected: the peer of the first linked
- * port of the node. *ret_port is its port number; 0: no linked port. */
+/* Writes the name of the switch port to which the host is connected: the peer of the first
+ * linked port of the node. *ret_port: number of this switch port; 0: the host has no linked
+ * port. */
 static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_PLACE_LEN],
                        uint8_t *ret_port)
 {

@@ -509,9 +509,9 @@ static bool suspect_awaited(struct sm *s)
     return only_silent;
 }
 
-/* Gives up writes that were not answered within the time of one try, if another fault waits for the
- * end of this round, or if only silent switches have not answered. Otherwise the MAD session
- * continues its retries. */
+/* Called if writes were not answered within the time of one try. Gives them up in two cases:
+ * another fault waits for the end of this round, or only silent switches have not answered.
+ * Otherwise the MAD session continues its retries. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
@@ -591,7 +591,7 @@ static int leave(struct sm *s)
     return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
-/* Phase "programming" of a local repair sends the plan that sm_program_take got. */
+/* Phase "programming" of a local repair sends the writes of the plan that sm_program_take got. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

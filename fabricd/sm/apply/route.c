@@ -36,14 +36,16 @@ struct sm_route_job {
     struct fab_verdict verdict;
     char *witness;
     int status;
-    /* Explanation by the engine that ran last or that was chosen. */
+    /* Message for operators from the engine that ran last or that was chosen, for example why it
+     * failed. */
     char why[300];
     /* Names of the engines that were passed over, with reasons. */
     char passed[800];
     /* At least one engine was passed over because its tables failed their proof. */
     bool refuted;
     uint64_t route_us, verify_us;
-    /* manager's clock when the last engine ended, and when its proof ended. */
+    /* manager's clock when the last engine ended (computed_us), and when the proof of its tables
+     * ended (proved_us) */
     uint64_t computed_us, proved_us;
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;

@@ -41,7 +41,7 @@ struct sm_programming {
     int stage;
     /* LFT writes wait until all SwitchInfo writes (stage SWITCH, plan.h) are answered. */
     bool tables_wait;
-    /* Number of sent LFT writes without an answer for which other writes wait. */
+    /* Number of LFT writes that are sent and not answered, and for which other writes wait. */
     uint32_t awaited;
     /* Manager's clock at the last answer to an LFT write for which other writes wait; 0: none
      * yet. */

@@ -19,7 +19,7 @@ struct sm;
 /* The round ends after this phase, without failure. */
 #define SM_ROUND_OVER 1
 
-/* In which kinds of round a fault may interrupt the running phase. The round is then repeated
+/* Says in which kinds of round a fault may interrupt a phase. The interrupted round is repeated
  * later. */
 enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */

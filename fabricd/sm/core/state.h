@@ -146,8 +146,8 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-/* Call this function when a heavy sweep ends. If the sweep found changes, the next trap from an
- * unknown LID may cause a heavy sweep without the doubled delay. */
+/* Call this function when a heavy sweep ends. If the sweep found changes, the pause between
+ * heavy sweeps that traps from unknown LIDs cause starts again from its minimum. */
 void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */

@@ -46,7 +46,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Returns the id in the snapshot of a port of the repair session. */
+/* Returns the id that a port has in the present snapshot. port: its id in the repair session. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

@@ -15,8 +15,8 @@ struct sm_contingency_job {
      * NULL: the maker has the newest state. */
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
-    /* The maker returns the plans, too, and not only their sizes and loads, because
-     * contingency.memory may have room for plans. */
+    /* The maker returns the plans themselves, because contingency.memory may have room for them.
+     * False: it returns only their sizes and loads. */
     bool keep;
     /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
     bool timed;

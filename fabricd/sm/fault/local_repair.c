@@ -82,8 +82,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Excludes all links of the silent switch at an end of this link from the snapshot, unless they are
- * excluded already. Returns OK or NOMEM. */
+/* Call this function if a silent switch is at one end of this link. It excludes all links of
+ * this switch from the snapshot, unless they are excluded already. Returns OK or NOMEM. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;

@@ -83,8 +83,8 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
     if (l->doubts == SM_LOST_SWITCHES)
         return;
     uint32_t other = find_other_neighbour(s, node, suspect);
-    /* If the switch is next to the manager, all its neighbours may be reached through it. The
-     * directed routes are then computed around it. */
+    /* If `node` is the switch next to the manager, the directed routes to all its neighbours may
+     * lead through it. New directed routes around `node` are then computed. */
     if (other == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
         other = find_other_neighbour(s, node, suspect);
     l->doubt[l->doubts] = node;
@@ -180,8 +180,8 @@ bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node)
     return false;
 }
 
-/* Returns whether the probe found a port of the suspect down that leads to a failed switch. This
- * port explains the suspect's trap. */
+/* Returns whether the suspect has a port to a failed switch, and the probe found this port down.
+ * This explains the suspect's trap. */
 static bool is_explained(const struct sm *s, uint32_t suspect)
 {
     const struct fab_fabric *f = s->model.fabric;

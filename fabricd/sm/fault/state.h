@@ -15,7 +15,7 @@ struct sm_return {
     struct sm_return *next;
     /* Ids of the ports at its ends; the port probe found `port` up. */
     uint32_t port, peer;
-    /* Directed route to the switch of `peer` whose last hop is this link. */
+    /* Directed route over this link to the switch of `peer`. */
     struct fab_path path;
     /* PortInfo as it was read from `port` and from `peer`. */
     struct fab_port_info info[2];

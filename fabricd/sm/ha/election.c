@@ -207,8 +207,8 @@ static void keep_refused(struct sm *s)
     ha->refused_count = kept;
 }
 
-/* Emits an event for each refused manager, unless the previous election reported the same claim
- * (same_claim). */
+/* Emits an event for each refused manager, unless an earlier election has already reported this
+ * manager with the same state, priority and place (same_claim). */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

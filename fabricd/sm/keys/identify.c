@@ -22,7 +22,7 @@
 
 enum { ASK_CURRENT, ASK_PREVIOUS, ASK_LISTED, ASKS };
 
-/* Returns the M_Key of the same port in the published view; 0: not known. */
+/* Returns the M_Key that the published view has for this port; 0: not known. */
 static uint64_t published_key(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric, *old = s->model.view ? s->model.view->fabric : f;

@@ -77,7 +77,8 @@ void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret)
     if (!m->joint.view)
         return;
     if (!m->joint.channels)
-        open_all(m); /* the channel dependencies of trees that were proved before are lost */
+        /* The channel dependencies of the trees that were proved before are lost. */
+        open_all(m);
     ret->view = fab_view_ref(m->joint.view);
     ret->channels = m->joint.channels;
     ret->may_guide = !m->joint.guide_tried;

@@ -38,8 +38,8 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 struct sm_mfts_scan {
     /* Index of the next block to look at, over all switches. */
     uint32_t at;
-    /* switches: number of switches. groups and rows: number of MLID groups and number of blocks
-     * in the largest MFT. */
+    /* switches: number of switches. groups: maximum number of MLID groups in the MFT of a
+     * switch. rows: maximum number of blocks in the MFT of a switch. */
     uint32_t switches, groups, rows;
     bool over;
 };

@@ -131,8 +131,8 @@ int sm_mfts_plan_proved(struct sm *s)
     return r;
 }
 
-/* Plans the writes of all open MLID groups if their trees are proved. Otherwise starts the proof of
- * some of them first. */
+/* Plans the writes of all MLID groups whose MFT blocks may need a write (bitset `open`), if the
+ * trees of these groups are proved. Otherwise first starts the proof of some of them. */
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;

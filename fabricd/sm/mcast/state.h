@@ -37,9 +37,12 @@ struct sm_joint {
     struct fab_verify_channels *channels;
     /* bitset of the MLID groups that are not yet proved together with these unicast tables */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    bool guide_tried; /* a spanning tree was made, or tried, for these unicast tables */
-    bool cycle;       /* a proof with these unicast tables found a cycle */
-    bool deadlock;    /* the last complete proof found a cycle, which an event has reported */
+    /* The manager has made, or tried to make, a spanning tree for these unicast tables. */
+    bool guide_tried;
+    /* A proof with these unicast tables found a cycle. */
+    bool cycle;
+    /* The last complete proof found a cycle, and an event has reported it. */
+    bool deadlock;
     char witness[1024];
 };
 struct sm_multicast {
@@ -151,8 +154,9 @@ void sm_mfts_unprove(struct sm_multicast *m);
 struct sm_joint_proof {
     struct fab_view *view;
     struct fab_verify_channels *channels;
-    uint16_t sls;   /* bitset of the SLs of all groups */
-    bool may_guide; /* if the task finds a cycle, it may make a spanning tree */
+    uint16_t sls; /* bitset of the SLs of all groups */
+    /* If the task finds a cycle, it may make a spanning tree. */
+    bool may_guide;
     struct fab_mcast_guide guide;
 };
 /* Call this function before MFT writes are planned. If the unicast tables have changed, it notes
