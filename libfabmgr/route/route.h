@@ -17,19 +17,19 @@ struct fab_route_input {
     const struct fab_lids *lids;
     /* thread pool, or NULL: compute on the caller's thread */
     const struct fab_pool *pool;
-    /* Output, or NULL. The engine sets *flawed to true if the topology is incomplete, irregular or
-     * unevenly loaded, so that another engine may make better tables. Otherwise *flawed stays
-     * unchanged. */
+    /* Where the engine reports flaws, or NULL. It sets *flawed to true if the topology is
+     * incomplete, irregular or unevenly loaded, so that another engine may make better tables.
+     * Otherwise *flawed stays unchanged. */
     bool *flawed;
 };
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
-    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls, in which the caller has set
-     * all bytes to zero. The caller frees both with fab_target_lft_fini and fab_target_vls_fini.
-     * why[] gets a sentence for the operator. Returns UNSUPPORTED if the engine cannot route the
-     * topology or a port has too few VLs (why[] then names the switch or the link), INVAL if the
-     * LIDs belong to another fabric, or NOMEM. */
+    /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
+     * has set all bytes of *ret_vls to zero. It frees both with fab_target_lft_fini and
+     * fab_target_vls_fini. why[] gets a sentence for the operator. Returns UNSUPPORTED if the
+     * engine cannot route the topology or a port has too few VLs (why[] then names the switch or
+     * the link), INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };
@@ -45,8 +45,8 @@ const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
-    /* the chain was made from "auto"; the manager may then compare the tables of several engines
-     * (libfabmgr/study/choose_engine.h) */
+    /* true: the chain was made from "auto"; the manager may then compare the tables of several
+     * engines (libfabmgr/study/choose_engine.h) */
     bool automatic;
 };
 /* Parses the text of a chain. Returns NOT_FOUND if the name of an engine is unknown or empty (why[]
@@ -55,10 +55,10 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
- * need. *ret_port is a port of an ISL with that smallest number (of several, the one with the
- * lowest port id); FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets
- * leave the fabric there, so no channel depends on these links, and their SLtoVLMappingTables map
- * the engine's VLs to those that the link has. */
+ * need. *ret_port is the port with the lowest id among the ports of ISLs with that smallest number;
+ * FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets leave the fabric
+ * there, so no channel depends on these links, and their SLtoVLMappingTables map the engine's VLs
+ * to those that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

@@ -29,8 +29,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The slack is 1 / SLACK_SHARE of the load that all hosts together cause on the link to one host.
- */
+/* A switch keeps the D-mod-k port if its cost exceeds the least cost by at most the slack. The
+ * slack is 1 / SLACK_SHARE of the load that all hosts together cause on the link to one host. */
 #define SLACK_SHARE 10
 
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
@@ -125,11 +125,12 @@ static void carry_flows(struct fab_balancer *b)
     b->flow[b->shortest->at[0]] = 0;
 }
 
-/* Adds the flow of the hosts at switch `sw` to the loads along its path, and updates the costs of
- * the switches on this path. */
+/* Adds the flow of the hosts at switch `sw` to the loads of all links on its path, and updates the
+ * costs of the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    /* aside[] serves as scratch memory here, because settle_aside() fills it only after this */
+    /* aside[] is free for use as scratch memory here, because settle_aside() fills it only after
+     * all ports are chosen */
     uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
@@ -166,9 +167,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops from switch `sw` to the destination over switches that already have a
- * path. `kind` tells whether the first hop leads down, up or in any direction. Returns FAB_NONE if
- * there is no such path. */
+/* Returns the number of hops of the shortest path from switch `sw` to the destination whose next
+ * switch already has a path. `kind` tells whether the first hop must lead down, up or in any
+ * direction. Returns FAB_NONE if there is no such path. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -194,9 +195,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Gives paths to some of the first `count` switches of aside[], which have none yet. Of all their
- * paths of this kind (first hop down, up or in any direction), the shortest have L hops; all
- * switches with such a path of L hops get one. Returns the number of switches left in aside[]. */
+/* The first `count` switches of aside[] have no paths yet. Finds, for each of them, the length of
+ * its shortest path of this kind (first hop down, up or in any direction). The switches with the
+ * least length get their paths now. Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -265,8 +266,8 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_at(lft, sw, dlid->lid))];
 }
 
-/* Adds the loads that the entries for the DLID (destination LID) cause to load[], or with `add`
- * false, subtracts them. */
+/* Adds the loads that the entries for the DLID (destination LID) cause to load[]. If `add` is
+ * false, subtracts them from load[]. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {
@@ -295,7 +296,7 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if a path of any host to the LID uses a link with more load than `limit`. */
+/* Returns true if the path from any host to the LID uses a link whose load exceeds `limit`. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

@@ -9,17 +9,18 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-/* State of the balancer. cost[] and the arrays after it, except number[], hold values for the LID
- * that was routed last. */
+/* State of the balancer. The arrays cost[], pick[], climbs[], length[], settled[] and aside[] hold
+ * values for the LID that was routed last. */
 struct fab_balancer {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;
-    /* shortest paths to the switch of the current LID, which the caller has found */
+    /* shortest paths to the destination switch of the current LID; the caller finds them before it
+     * routes the LID */
     const struct fab_shortest *shortest;
-    /* what the cost of a port is: if true, the sum of the loads along the rest of the path; if
-     * false, the load of the next link only */
+    /* whether the cost of a port is the sum of the loads along the rest of the path (true), or the
+     * load of the next link only (false) */
     bool whole;
     /* a switch takes the D-mod-k port if the cost of this port exceeds the least cost by at most
      * this slack (in the units of load[]) */
@@ -27,22 +28,23 @@ struct fab_balancer {
     /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
-    /* [n] cost of each switch's path to the destination */
+    /* [n] cost of the path from each switch to the destination (see `whole`) */
     uint64_t *cost;
-    /* [n] the port that the switch uses, as index of the graph's ports */
+    /* [n] the port by which each switch sends to the current LID, as index of the graph's ports */
     uint32_t *pick;
-    /* [n] whether the port pick[] leads up, in the order of up/down routing */
+    /* [n] whether the port pick[] of each switch leads up, in the order of up/down routing */
     bool *climbs;
     /* [n] number of hosts whose packets to the current LID pass through the switch; all 0 while no
      * LID is being routed */
     uint64_t *flow;
-    /* [n] number of hops of each switch's path to the destination */
+    /* [n] number of hops of the path from each switch to the destination */
     uint32_t *length;
     /* [n] whether a path from the switch is already chosen */
     bool *settled;
     /* the switches that are on no shortest path of a host to the current LID */
     uint32_t *aside;
-    /* [port ids of switches] index of each port among the ports of the graph */
+    /* [port ids of switches] index of each port among the ports of the graph, which are only those
+     * that lead to other switches */
     uint32_t *number;
 };
 /* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
@@ -63,7 +65,8 @@ enum fab_balance {
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* These two functions add and subtract the loads that the entries for one LID cause. */
+/* These two functions add the loads that the entries for one LID cause to load[], and subtract
+ * them. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -71,9 +74,9 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
 /* Sets *ret_limit to `percent` percent of the mean load of all ports. Returns true if any port has
  * a higher load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
-/* Reroutes LIDs of hosts at one destination switch, which is destinations->sequence[index], if
- * their paths use a link with more load than `limit`. Removes the load of such a LID and chooses
- * its paths again, because the loads of all other LIDs are known by now. */
+/* Reroutes LIDs of hosts at the destination switch destinations->sequence[index], if their paths
+ * use a link whose load exceeds `limit`. For such a LID, the function removes its load and chooses
+ * its paths again. The choice is better now, because the loads of all other LIDs are known. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

@@ -118,8 +118,8 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
 
 /* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. Ports
  * that lead down qualify if the peer's path only descends. Ports that lead up qualify only if the
- * path of `sw` may ascend. ret[] receives indices into the arrays of ports. Returns the number of
- * candidates. */
+ * path of `sw` may ascend. ret[] receives indices into the arrays of s->ports. Returns the number
+ * of candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -139,8 +139,9 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
     return count;
 }
 
-/* Computes (number / divider) mod count, the index of the D-mod-k candidate, for one number after
- * another. The numbers are mostly consecutive, so that few divisions are needed. */
+/* Computes (number / divider) mod count for one destination number after another. The result is the
+ * index of the D-mod-k candidate. The numbers are mostly consecutive, so that few divisions are
+ * needed. */
 struct cyclic {
     /* divider: how many consecutive numbers have the same candidate; count: number of candidates */
     uint32_t divider, count;
@@ -168,8 +169,8 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
     return w->at;
 }
 
-/* The D-mod-k slots of a switch, among which the DLIDs are distributed. candidate[i] is the index
- * of the candidate port in slot i; -1 if the port of that slot is no candidate for this
+/* The ports of a switch among which D-mod-k distributes the DLIDs (slots). candidate[i] is the
+ * index of the candidate port in slot i; -1 if the port of that slot is no candidate for this
  * destination. */
 struct slots {
     uint32_t count;
@@ -177,9 +178,9 @@ struct slots {
     int16_t candidate[256];
 };
 
-/* Fills the slots of a switch. If its paths lead up, each port that leads up is a slot; so a DLID
- * keeps its port when another port is no candidate for this destination. If its paths lead down,
- * few of the ports are candidates, and only candidates are slots. */
+/* Fills the slots of a switch. If its paths lead up, every port that leads up has a slot, even if
+ * it is no candidate for this destination. So a DLID keeps its port when another port stops being a
+ * candidate. If its paths lead down, only the few candidate ports have slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -194,9 +195,10 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* Returns the slack: by how much the load of a preferred port may exceed the least load. The slack
- * keeps DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved DLID
- * would displace another one. */
+/* Returns the slack: by how much the load of the preferred port may exceed the least load. The
+ * slack keeps DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved
+ * DLID would displace another one. `arriving` is the number of hosts whose packets to the DLID
+ * arrive at the switch. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
@@ -216,9 +218,9 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* Returns the preferred candidate if its load exceeds the least load by at most the slack.
- * Otherwise returns the least-loaded candidate. *least is a lower bound of the loads of the
- * candidates. The function raises *least when it finds a better bound. */
+/* Returns the index `preferred` if the load of this candidate exceeds the least load by at most the
+ * slack. Otherwise returns the index of the least-loaded candidate. *least is a lower bound of the
+ * loads of the candidates. The function raises *least when it finds a better bound. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {

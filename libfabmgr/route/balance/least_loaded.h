@@ -12,8 +12,8 @@
  * that lead down, then the ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
-    /* [n + 1] and [n]: of the ports of switch s, at[s] to mid[s] - 1 lead down, and mid[s] to at[s
-     * + 1] - 1 lead up */
+    /* the ports of switch s that lead down are at[s] to mid[s] - 1, and those that lead up are
+     * mid[s] to at[s + 1] - 1; at[] has n + 1 elements, mid[] has n */
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
@@ -22,17 +22,17 @@ struct fab_updown_ports {
     uint64_t *load;
 };
 
-/* State of the choice of ports, for the destination switch that is being routed. The caller fills
- * column[] for each destination switch, and may read all members. */
+/* State for the choice of ports towards one destination switch. The caller fills column[] for each
+ * destination switch, and may read all members. */
 struct fab_least_loaded {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    /* [n][number of DLIDs in one call] number of hosts whose packets to each DLID arrive at the
-     * switch; all 0 while no destination is being routed */
+    /* [n][DLIDs of one call of fab_route_least_loaded_fill()] number of hosts whose packets to each
+     * DLID arrive at the switch; all 0 between two calls */
     uint32_t *flow;
-    /* [n] lengths of the legal paths to the destination (legal_paths.h) */
+    /* [n] length of the legal path from each switch to the destination (legal_paths.h) */
     uint8_t *column;
     /* [n] switches, the farthest from the destination first */
     uint32_t *far;

@@ -34,8 +34,8 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Sets hops[] of switch `s` and of all switches on the path from it. Returns false if the path does
- * not reach the destination. Uses far[] as scratch memory. */
+/* Follows next[] from switch `s`, and sets hops[] of all switches on this path. Returns false if
+ * the path does not reach the destination. Uses far[] as scratch memory. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;
@@ -83,8 +83,8 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* Lists in ret[] the ports of switch s that lead to its next switch, as indices into the ports of
- * the graph. Returns their number. */
+/* Lists in ret[] the ports of switch s whose links lead to the switch next[s], as indices into the
+ * ports of the graph. Returns their number. */
 static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;

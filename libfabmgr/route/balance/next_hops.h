@@ -11,13 +11,14 @@
 struct fab_next_hops {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
-    /* [n] the next switch after each switch on the path to the destination; the caller fills this
+    /* [n] for each switch, the next switch on its path to the destination; the caller fills this
      * array */
     uint32_t *next;
     uint32_t *hops; /* [n] number of hops to the destination */
     /* [n] switches, the farthest from the destination first */
     uint32_t *far;
-    /* [n] number of hosts whose packets pass through the switch */
+    /* [n] number of hosts whose packets to the destination start at the switch or pass through it
+     */
     uint64_t *flow;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
      * port_slow (rate of the fastest ISL / rate of this ISL) */

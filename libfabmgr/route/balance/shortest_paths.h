@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All shortest paths to one switch, or all shortest legal paths. Internal to libfabmgr/route. */
+/* Finds the shortest paths to one switch, among all paths or among the legal paths (up/down
+ * routing). Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 #define LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 
@@ -19,9 +20,9 @@ struct fab_shortest {
      * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
-    /* [n] whether the switch has hosts, or is on a shortest path from a host */
+    /* [n] whether the switch has hosts, or is on a shortest path from a switch with hosts */
     bool *used;
-    /* number of switches that have a path and whose used[] is false; the destination is not
+    /* number of switches that have a path, but whose used[] is false; the destination is not
      * counted */
     uint32_t unused;
 };
@@ -37,7 +38,7 @@ void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination
  * uses. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
-/* Computes used[] and `unused` from the other members. Only callers that fill in the paths
+/* Computes used[] and `unused` from the other members. Only callers that fill in the other members
  * themselves need this function. */
 void fab_route_shortest_mark_used(struct fab_shortest *shortest);
 

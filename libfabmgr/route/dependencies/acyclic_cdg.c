@@ -117,9 +117,10 @@ static void next_stamp(struct fab_cdg *t)
     }
 }
 
-/* Collects in forward[] the arcs to which dependencies lead from `to`, directly or over other arcs,
- * and that are before `from` in the order. Returns false if `from` is one of them; the dependency
- * would then close a cycle, and *ret_cycle is true. Also returns false if the budget is used up. */
+/* Finds the arcs that can be reached from `to` over dependencies in use. Collects those of them
+ * that are before `from` in the topological order in forward[], and returns true. If it reaches
+ * `from`, the dependency of `from` on `to` would close a cycle; then it sets *ret_cycle to true and
+ * returns false. Also returns false if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {
@@ -150,8 +151,8 @@ static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32
     return true;
 }
 
-/* Collects in backward[] the arcs from which dependencies lead to `from`, and that are after `to`
- * in the order. */
+/* Finds the arcs from which `from` can be reached over dependencies in use. Collects those of them
+ * that are after `to` in the topological order in backward[], and returns their number. */
 static uint32_t search_backward(struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     const struct fab_graph *g = t->g;
@@ -176,10 +177,10 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Gives the arcs of backward[] and forward[] a new order at the positions that these arcs have now;
- * no other arc moves. First come the arcs that lead to the source of the new dependency
- * (backward[]), then the arcs that its target leads to (forward[]). The order within each of the
- * two sets stays. */
+/* Reorders the arcs of backward[] and forward[] among the positions that these arcs have now; no
+ * other arc moves. First come the arcs that lead to the source of the new dependency (backward[]),
+ * then the arcs to which its target leads (forward[]). Within each of the two sets, the order
+ * stays. `forward` and `backward` are the numbers of arcs in the two arrays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

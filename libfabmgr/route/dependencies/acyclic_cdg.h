@@ -23,13 +23,13 @@ struct fab_cdg {
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
-    /* [arcs][words] Two bitsets for each arc. Bit i stands for the dependency on arc i of the next
-     * switch (its slot). used: dependencies in use. forbidden: dependencies that are known to close
-     * a cycle. */
+    /* [arcs][words] Two bitsets for each arc. Bit i stands for the dependency of this arc on arc i
+     * of the switch to which it leads. used: dependencies in use. forbidden: dependencies that are
+     * known to close a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
-    /* number of dependencies that searches for cycles may still follow; when it is 0, a dependency
-     * that needs a search is refused */
+    /* number of dependencies that the searches for cycles may still follow; at 0, dependencies that
+     * need a search are refused */
     uint64_t budget;
     /* The dependencies that were added or forbidden while `logging` was true, newest last, so that
      * fab_route_cdg_undo() can undo them. */
@@ -58,7 +58,7 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
     return arc - t->g->nbr_at[t->tail[arc]];
 }
 /* Returns the dependencies of `arc` that are in use, as a bitset. Bit i stands for arc i of the
- * next switch (its slot). */
+ * switch to which `arc` leads. */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -68,8 +68,8 @@ static inline bool fab_route_cdg_used(const struct fab_cdg *t, uint32_t from, ui
     uint32_t slot = fab_route_cdg_slot(t, to);
     return (fab_route_cdg_used_from(t, from)[slot / 64] >> slot % 64 & 1) != 0;
 }
-/* Returns true if `from` is before `to` in the topological order. The dependency is then in use
- * already, or can be added without a search. */
+/* Returns true if the arc `from` is before the arc `to` in the topological order. Then a dependency
+ * of `from` on `to` is in use already, or can be added without a search. */
 static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     return t->pos[from] < t->pos[to];
@@ -79,7 +79,7 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * (no_memory). If `from` is before `to` in the topological order, this takes O(1) steps; otherwise
  * it takes O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Undoes the newest changes in the log, until only the first `mark` changes are left. */
+/* Undoes the newest changes in the log, until only its first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

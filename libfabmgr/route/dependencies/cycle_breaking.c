@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds and breaks cycles of channel dependencies by a depth-first search. After the search has
- * broken a cycle, it keeps those channels of its stack that come before the first removed
- * dependency, and continues there. A channel is DONE if the search has found no cycle through it.
- * It cannot become part of a cycle later, since dependencies are only removed. */
+/* Finds and breaks cycles of channel dependencies by a depth-first search. The stack of the search
+ * holds a chain of channels, each of which depends on the next. When the search has broken a cycle,
+ * it removes from the stack all channels after the first removed dependency, and continues with the
+ * rest. A channel is DONE if the search has found no cycle through it. It cannot become part of a
+ * cycle later, since dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Finds the weakest dependency of a cycle: the one with the least count. The channels from
+/* Finds the weakest dependency of a cycle: the one that the fewest paths cause. The channels from
  * stack[start] to the top of the stack form the cycle. */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
@@ -100,7 +101,7 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns the next channel on which the top of the stack depends and that is not DONE; `end` if
+/* Returns a channel that is not DONE and on which the top of the stack depends. Returns `end` if
  * there is none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {

@@ -7,8 +7,8 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A channel is named by the index of its out port among the ports of the graph. A channel depends
- * on a channel of the next switch if packets that arrive on the first continue on the second. */
+/* Each channel has the index of its sending port among the ports of the graph. A channel depends on
+ * a channel of the next switch if packets that arrive on the first continue on the second. */
 struct fab_cdg_counts {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;

@@ -47,8 +47,8 @@ static void fini(struct layers *l)
     fab_base_arena_fini(&l->arena);
 }
 
-/* Returns the switch to which the LID is attached, the last one on the paths to it; FAB_NONE: no
- * switch. */
+/* Returns the switch to which the owner of the LID is attached (or the owner itself, if it is a
+ * switch). FAB_NONE: there is no such switch. */
 static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
@@ -90,7 +90,8 @@ static int init(struct layers *l)
     return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);
 }
 
-/* The entries of all switches for one LID (a column of the tables), `step` bytes apart. */
+/* The entries of all switches for one LID (a column of the tables). In memory, the entries of two
+ * consecutive switches are `step` bytes apart. */
 struct column {
     const uint8_t *entry;
     size_t step;
@@ -106,9 +107,9 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for each LID that is attached to a switch. The entries of one LID in different LFTs
- * are far apart in memory, so the function first copies the entries of 64 LIDs at a time into a
- * tile. */
+/* Calls count() for each LID that is attached to a switch. The entries of one LID in the LFTs of
+ * different switches are far apart in memory. So the function first copies the entries of 64 LIDs
+ * at a time into a tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -126,7 +127,7 @@ static void count_all(struct layers *l,
 
 /* ---- units of one LID ------------------------------------------------------------------------ */
 
-/* Adds `change` to the counts of all dependencies that the paths from all switches to a LID cause.
+/* Adds `change` to the count of each dependency that a path from any switch to the LID causes.
  * change: 1, or UINT32_MAX for -1. */
 static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
@@ -166,7 +167,7 @@ static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Adds `change` to the counts of the dependencies that the path from switch `sw` to the LID causes.
+/* Adds `change` to the count of each dependency that the path from switch `sw` to the LID causes.
  * change: 1, or UINT32_MAX for -1. */
 static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
@@ -197,7 +198,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Moves to the next layer the paths to this LID from all switches whose path leads through `sw`. */
+/* Finds the switches whose path to the LID starts at `sw` or leads through it. Moves the paths from
+ * these switches to the LID's switch, for all LIDs of that switch, to the next layer. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

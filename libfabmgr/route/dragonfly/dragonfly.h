@@ -14,7 +14,7 @@ struct dragonfly {
     struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
-    /* some path takes two hops inside one group, because a link of the group is missing */
+    /* true: some path takes two hops inside one group, because a link of the group is missing */
     bool detours;
     char *why;
     size_t why_len;
@@ -48,9 +48,10 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
 /* Returns true if a path from `at` to `dest` may use the link. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
-/* Returns a link from the group of switch `at` to the next group towards `dest`, which is the group
- * of `dest` or a hub. Only links that pass the test suits() count. The search is cyclic and begins
- * at link `number` modulo the number of links. NULL: no link passes the test. */
+/* Returns a global link from the group of switch `at` towards `dest`. It leads to the group of
+ * `dest` or, if no link joins the two groups, to a hub (a group with links to all other groups).
+ * Only links that pass the test suits() count. The search is cyclic and begins at link `number`
+ * modulo the number of links. NULL: no link passes the test. */
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
                                                        uint32_t dest, uint32_t number,
                                                        fab_global_link_test *suits);

@@ -94,8 +94,8 @@ static int list_members(struct search *x)
 
 /* ---- global links ---------------------------------------------------------------------------- */
 
-/* Sets stamp[u] to the position of each switch u in its group. In a dragonfly+, spines and leaves
- * are counted separately. */
+/* Sets stamp[u] to the position of switch u among the switches of its group, for all switches. In a
+ * dragonfly+, spines and leaves are counted separately. */
 static void rank_members(struct search *x)
 {
     const struct fab_groups *s = &x->s;
@@ -106,10 +106,10 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Sorts the `count` links between two groups so that link i leads to the switch at position i
- * (modulo count) of the second group, if there is such a link. Destinations at one switch have
- * consecutive numbers, and these numbers select the links. So they are reached over different
- * links, from all groups. */
+/* Sorts the `count` links from one group to another so that link i leads to the switch at position
+ * i (modulo count) of the second group, if there is such a link. The number of a destination LID
+ * selects the link, and the LIDs at one switch have consecutive numbers. So packets to these LIDs
+ * enter the group over different links. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -153,8 +153,8 @@ static int list_links(struct search *x)
     return FAB_OK;
 }
 
-/* Returns true if switch u has all its links inside its group. In a dragonfly, it has a link to
- * each other switch of the group; in a dragonfly+, to each spine of the group. */
+/* Returns true if no local link of switch u is missing. In a dragonfly, u has a link to each other
+ * switch of the group; in a dragonfly+, to each spine of the group. */
 static bool has_all_local_links(const struct search *x, uint32_t u)
 {
     const struct fab_groups *s = &x->s;
@@ -185,7 +185,8 @@ static int list_pivots(struct search *x)
     return FAB_OK;
 }
 
-/* Returns the lowest group that has no link to group a, or FAB_NONE. */
+/* Returns the group with the lowest number that has no link to group a; FAB_NONE: all groups have
+ * links to group a. */
 static uint32_t first_unlinked(const struct search *x, uint32_t a)
 {
     const struct fab_global_link *link;
@@ -196,8 +197,8 @@ static uint32_t first_unlinked(const struct search *x, uint32_t a)
     return FAB_NONE;
 }
 
-/* Lists the hubs. Returns UNSUPPORTED if fewer than half of the groups are hubs, because the
- * topology is then no dragonfly. */
+/* Lists the hubs, which are the groups with links to all other groups. Returns UNSUPPORTED if fewer
+ * than half of the groups are hubs, because the topology is then no dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -307,9 +308,8 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Finds the group of a switch u that may be a leaf without hosts. If no other switch is in the set
- * of u, and all its neighbours are spines of one other set, returns this other set; otherwise
- * FAB_NONE. */
+/* Switch u has no hosts, but may be a leaf that lost them. If all neighbours of u are spines of one
+ * other group, returns the set of this group; otherwise FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

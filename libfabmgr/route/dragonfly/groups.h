@@ -24,7 +24,7 @@ struct fab_groups {
     uint32_t *all;
     /* [count * count + 1] index in link[] of the first link of each pair of groups */
     uint32_t *at;
-    /* the links from group a to b begin at link[at[a * count + b]] */
+    /* all links between groups; those from group a to group b begin at link[at[a * count + b]] */
     struct fab_global_link *link;
     /* Pivots are switches (in a dragonfly+, leaves) that have all their links inside their group.
      * If a link of the group is missing, paths go around it over a pivot. Each group i has two
@@ -32,14 +32,13 @@ struct fab_groups {
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
-    /* [hubs] groups that are linked to all other groups */
+    /* [hubs] the hubs: the groups with links to all other groups */
     uint32_t *hub;
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };
-/* Both functions below also recognise topologies that lack some links. They return UNSUPPORTED if
- * the topology is of another kind, with a sentence in why[] that names a switch or link, or NOMEM.
- */
+/* Both functions below also recognise topologies that lack some links. They return NOMEM, or
+ * UNSUPPORTED if the topology is of another kind; why[] then names a switch or link. */
 
 /* Finds groups in which all switches are linked to each other, with links between all groups: the
  * dragonfly of Kim et al., ISCA 2008. */
@@ -63,16 +62,19 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
 }
 
 /* Returns the next group on the path from group a to group b. This is b if a link joins a and b.
- * Otherwise it is a hub, a group that is linked to all others; `number` selects one of the hubs. */
+ * Otherwise it is a hub, a group with links to all others. If there are several hubs, `number` (of
+ * the destination LID) selects one. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* Sets *ret to the pivots of group i (see pivot_at) and returns their number. With `out`, these are
- * the pivots for packets that leave the group, otherwise those for packets that enter it or stay in
- * it. If the group has no pivots for packets that leave, returns the others. */
+/* Finds the pivots of group i: the switches over which packets can go around a missing link of the
+ * group, because none of their own local links is missing. With `out`, finds those for packets that
+ * leave the group, otherwise those for packets that enter it or stay in it. If there are none for
+ * packets that leave, finds the others. Sets *ret to the first pivot and returns the number of
+ * pivots. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

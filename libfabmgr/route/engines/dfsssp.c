@@ -40,7 +40,8 @@ struct dfsssp {
 };
 
 /* Handles the result `status` of an assignment of layers. If more than FAB_VLS_MAX layers are
- * needed, sets *count to FAB_VLS_MAX + 1 and returns OK. */
+ * needed (LIMIT), sets *count to FAB_VLS_MAX + 1 and returns OK, so that the engine tries other
+ * layers. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -73,7 +74,7 @@ static int find_by_pair(struct dfsssp *d)
                : ret;
 }
 
-/* Sets up `count` SLs and VLs. The layer of each path becomes its SL. */
+/* Sets up `count` SLs and as many VLs. Each path uses the SL with the number of its layer. */
 static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
@@ -90,8 +91,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries combinations of paths and layers, one after the other, until the available VLs suffice. The
- * first combination balances the link loads best; the last one needs the fewest VLs. */
+/* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
+ * The first choice balances the link loads best; the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {

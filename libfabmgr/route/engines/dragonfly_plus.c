@@ -87,8 +87,9 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns a pivot that is linked to spine `at`: a leaf that sends the packets up again, to another
- * spine. */
+/* Returns a pivot that is linked to spine `at`: a leaf with links to all spines of the group, which
+ * sends the packets up again to another spine. With `out`, the packets leave the group; otherwise
+ * they stay in it. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -96,8 +97,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Returns a spine to which the leaf `at` is linked. Used if no spine is linked to both this leaf
- * and the destination. */
+/* Returns a spine to which the leaf `at` is linked; `number` selects one. It is used if no spine
+ * has links to both this leaf and the destination. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

@@ -24,8 +24,8 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    /* [tables->top + 1] for each LID of the file, the present LID of the same port; 0 if no port
-     * has it now */
+    /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0 if no port
+     * of the fabric has it */
     uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [n] */
     /* [n] the LID for which a path through this switch was last followed */
@@ -111,9 +111,9 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
                : FAB_NONE;
 }
 
-/* Follows the path from switch s to the LID. Stops where the path leaves the switches, at a switch
- * that delivers the packets to itself, or at a switch that an earlier call for the same LID has
- * passed. Returns UNSUPPORTED if an entry or a link is missing. */
+/* Follows the path from switch s to the LID, which is attached to switch `home`. Stops at `home`,
+ * at a switch that delivers the packets to an endport or to itself, and at a switch that an earlier
+ * call for the same LID has passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;

@@ -30,8 +30,9 @@
 #include "libfabmgr/route/nue/search.h"
 
 /* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
- * overloaded if it exceeds OVERLOADED_PERCENT percent. There are at most ROUNDS rounds of rerouting
- * for congested links. All rounds together take at most ROUNDS_WORK steps (LIDs x ports). */
+ * overloaded if it exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine reroutes
+ * the LIDs whose paths use congested links. These rounds together take at most ROUNDS_WORK steps
+ * (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
@@ -56,10 +57,11 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    /* [n] the VL of the paths to switch sequence[i]; NO_LANE if they are not found yet */
+    /* [n] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE if they are not found yet
+     */
     uint8_t *lane;
-    /* [n][n] slot[i * n + s] names the first hop from switch s to sequence[i]: the index of the
-     * next switch among the neighbours of s */
+    /* [n][n] the first hop from switch s to sequence[i]: slot[i * n + s] is the index of the next
+     * switch among the neighbours of s */
     uint8_t *slot;
     /* number of pairs of hosts whose path is longer than a shortest path */
     uint64_t detour_pairs;
@@ -67,8 +69,8 @@ struct nue {
 };
 #define NO_LANE 0xff
 
-/* Adds a VL with a channel dependency graph of its own. Only the first VL, and the last one that is
- * possible, contain the escape tree. */
+/* Adds a VL with a channel dependency graph of its own. Only the first VL, and the last one that
+ * the ports permit, contain the escape tree. */
 static int add_lane(struct nue *u)
 {
     struct fab_cdg *t = &u->cdg[u->lanes];
@@ -89,8 +91,8 @@ static void keep(struct nue *u, uint32_t i, uint32_t lane)
     memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
 }
 
-/* Finds the paths to the destination switch sequence[i] on the current VL. With `strict`, accepts
- * only shortest paths. */
+/* Finds the paths to the destination switch sequence[i] on the current VL, unless they are found
+ * already. With `strict`, accepts only shortest paths. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
     uint32_t home = u->destinations.sequence[i];
@@ -100,8 +102,9 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Finds the paths to those switches with hosts that have no paths yet. With `strict`, accepts only
- * shortest paths. Returns the number of switches that still have no paths. */
+/* Finds, on the current VL, the paths to those switches with hosts to which no paths are found yet.
+ * With `strict`, accepts only shortest paths. Returns the number of these switches that are left
+ * without paths to them. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -120,8 +123,9 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* Returns the number of pairs of hosts whose path would not be shortest if the engine added no
- * further VL. */
+/* Returns the number of pairs of hosts whose path would be longer than a shortest path if the
+ * engine added no further VL. Considers only destination switches to which no paths are found yet.
+ */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;
@@ -133,8 +137,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i] on one of the VLs that have the escape tree: the VL on
- * which the fewest hosts have paths that are not shortest. */
+/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If there are two such
+ * VLs, takes the one on which fewer hosts have paths longer than a shortest path. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;
@@ -174,9 +178,9 @@ static void find_alternatives(struct nue *u)
     }
 }
 
-/* Finds paths that ascend and then descend, with all their alternatives, before any other paths.
- * This suits topologies with levels in which some switches have no hosts. During this function the
- * budget for searches for cycles is 0, which excludes all other paths. */
+/* Finds shortest paths that ascend and then descend, and all their alternatives, before any other
+ * paths. This suits topologies with levels in which some switches have no hosts. During this
+ * function the budget for searches for cycles is 0, which excludes all other paths. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -253,9 +257,9 @@ static void balance_all(struct nue *u)
     }
 }
 
-/* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load,
- * because the loads of all other LIDs are known by now. Returns false if no link has a higher load
- * than that. */
+/* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load. The
+ * choice is better now, because the loads of all other LIDs are known. Returns false if there is no
+ * such link. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

@@ -37,8 +37,9 @@
 #include "libfabmgr/route/engines/engines.h"
 
 /* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
- * overloaded if it exceeds OVERLOADED_PERCENT percent. There are at most ROUNDS rounds of rerouting
- * for congested links. All rounds together take at most WORK steps (LIDs x ports). */
+ * overloaded if it exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine reroutes
+ * the LIDs whose paths use congested links. These rounds together take at most WORK steps (LIDs x
+ * ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3
@@ -52,15 +53,15 @@ struct sssp {
     struct fab_destinations destinations;
     struct fab_shortest shortest;
     struct fab_balancer balance;
-    /* routes the LIDs to which no host sends, and adds no load for them */
+    /* chooses the ports for the LIDs to which no host sends; these LIDs add no load */
     struct fab_least_loaded spread;
     /* [n][64] lengths of the legal paths from each switch to 64 destination switches, which are
      * sequence[batch] and the 63 after it */
     uint8_t *paths;
     uint32_t batch;
-    /* LIDs of hosts, too, must use legal paths of up/down routing */
+    /* true: LIDs of hosts, too, must use legal paths of up/down routing */
     bool legal;
-    /* number of different sets of paths to a switch, which its LIDs share; or FAB_SSSP_PER_LID
+    /* number of different sets of paths that the LIDs of a switch share, or FAB_SSSP_PER_LID
      * (sssp.h) */
     uint32_t shared;
     struct fab_lft lft;
@@ -76,8 +77,8 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* Returns the index, within the 64 destinations of paths[], of the switch sequence[index]. Computes
- * paths[] first if this switch is not among them. */
+/* paths[] covers 64 destination switches. Returns the index of switch sequence[index] among them.
+ * Computes paths[] anew first if this switch is not among them. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
@@ -96,8 +97,8 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts by the rules for LIDs of hosts, but adds no load for
- * their paths. */
+/* Routes the LIDs at a switch without hosts like LIDs of hosts, but adds no load for their paths.
+ */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -135,7 +136,7 @@ static void route_all(struct sssp *s)
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
 /* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load.
- * Returns false if no link has a higher load than that. */
+ * Returns false if there is no such link. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;
@@ -171,8 +172,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Copies entries, so that the LIDs of each switch use, in turn, the paths of the first `shared`
- * hosts of the switch. */
+/* Copies LFT entries, so that all LIDs of a switch use the paths to its first `shared` hosts, in
+ * turn. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

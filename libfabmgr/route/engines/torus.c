@@ -46,9 +46,9 @@ struct torus {
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t rings;
-    /* [rings] the dimensions with rings; bit r of the SL belongs to dimension ring[r] */
+    /* [rings] the dimensions with rings; bit r of the SL selects the VL in dimension ring[r] */
     uint32_t ring[RINGS_MAX];
-    /* some path turns back to an earlier dimension */
+    /* true: some path turns back to an earlier dimension */
     bool turns_back;
 };
 
@@ -59,8 +59,8 @@ static const char *name(const struct torus *t, uint32_t sw)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the rank of the dimension of the link from a to b. Packets travel the dimensions by
- * ascending rank. */
+/* Returns the position of a dimension in the order in which packets travel the dimensions (its
+ * rank). The dimension is that of the link from a to b. */
 static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
 {
     return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
@@ -140,8 +140,8 @@ static int set_sls(struct torus *t)
     return status;
 }
 
-/* Sets the class of each port, by which the VL is chosen: 0 for ports to endports; for other ports,
- * 1 + the rank of the link's dimension in the order of travel. */
+/* Sets the port class of each port; the VL of a packet depends on it. The class is 0 for ports to
+ * endports. For other ports it is 1 + the rank of the link's dimension in the order of travel. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;

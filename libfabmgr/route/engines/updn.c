@@ -45,8 +45,8 @@ struct updn {
 /* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If more than 1
  * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew; otherwise it reroutes
  * only the LIDs on overloaded links. So a tree in which a fault doubles the load of a few links
- * keeps most of its entries. Fabrics with more than BALANCING_WORK LIDs x ports are not rerouted.
- */
+ * keeps most of its entries. No LID is rerouted if the product LIDs x ports is above
+ * BALANCING_WORK. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)

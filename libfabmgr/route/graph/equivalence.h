@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Equivalence classes, so that equal work is done once for all members. Internal to
- * libfabmgr/route. */
+/* Finds equivalence classes, so that a computation whose result is the same for all members of a
+ * class is done once. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 #define LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packs the switches of a fabric into arrays. Links that are down, lead to endports or lead back to
- * the same switch are left out. The order of ports and neighbours depends only on ids and port
- * numbers, so that tables do not depend on the order of discovery. */
+/* Packs the switches of a fabric and the links between them into arrays. Links that are down, lead
+ * to endports or lead back to the same switch are left out. The order of ports and neighbours
+ * depends only on ids and port numbers, so that tables do not depend on the order of discovery. */
 #include "libfabmgr/route/graph/graph.h"
 
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static int by_parallel(const void *a, const void *b)
     return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-/* Lists the working links of `sw` to other switches, sorted by neighbour, then by port. Returns
- * their number. */
+/* Lists the working links of `sw` to other switches in isls[], sorted by neighbour, then by port.
+ * Returns their number. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switches and the links between them as arrays, for the engines. Internal to libfabmgr/route.
- * In the engines a host is the endport of an adapter or router that sends and receives data
- * traffic; aggregation nodes do not count as hosts. */
+/* The switches and the links between them as arrays, for the engines. In the engines a host is the
+ * endport of an adapter or router that sends and receives data traffic; aggregation nodes do not
+ * count as hosts. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 #define LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 
@@ -32,7 +32,7 @@ struct fab_graph {
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
-/* Returns whether a working link joins switches a and b. O(log degree). */
+/* Returns whether a working link joins switches a and b, in O(log degree) steps. */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);
 
 #endif

@@ -116,9 +116,9 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* Returns the next switch for a packet at switch a that must go around a missing link of its row in
- * dimension d. This switch is a pivot, which has links to all switches of the row. The number of
- * the destination LID selects one of several pivots. FAB_NONE: the row has no pivot. */
+/* A packet at switch a must go around a missing link of its row in dimension d. Returns the next
+ * switch, a pivot, which has links to all switches of the row. If there are several pivots, the
+ * number of the destination LID selects one. FAB_NONE: the row has no pivot. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -131,8 +131,8 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* Returns the next switch on the path from switch a, within its row in dimension d, to the
- * coordinate of b; FAB_NONE: no path within the row leads there. */
+/* Returns the next switch on the path from switch a that stays in its row in dimension d and ends
+ * at the coordinate of b. FAB_NONE: there is no such path. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
@@ -163,9 +163,10 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Lets a packet to b leave dimension d at switch a before it has reached the coordinate of b.
- * Returns the next switch in a later dimension in which a and b differ. Prefers a switch whose own
- * row in dimension d leads to the coordinate of b. FAB_NONE: there is no next switch. */
+/* Lets a packet to b leave dimension d at switch a, although it has not reached the coordinate of b
+ * in d. Returns the next switch, in a later dimension in which a and b differ. Prefers a switch
+ * from which a path in dimension d leads to the coordinate of b. FAB_NONE: there is no next switch.
+ */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -181,8 +182,8 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour of switch a in a later dimension, from whose row in dimension d packets can
- * reach the coordinate of b. FAB_NONE: there is none. */
+/* Returns a neighbour of switch a in a dimension after d. From this neighbour, packets can reach
+ * the coordinate of b within its row in dimension d. FAB_NONE: there is no such neighbour. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {
@@ -213,8 +214,8 @@ uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Returns true if dimension d has a broken row: within the row, some switch has no path to another
- * switch. */
+/* Returns true if some row of dimension d is broken: within the row, some switch has no path to
+ * another switch of the row. */
 static bool is_broken(const struct fab_dor *s, uint32_t d)
 {
     for (uint32_t a = 0; a < s->grid->n; a++) {

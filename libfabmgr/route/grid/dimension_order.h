@@ -12,18 +12,21 @@ struct fab_dor {
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
     uint32_t rank[FAB_GRID_DIMS];  /* index of each dimension in order[] */
-    /* [n][dims] for rings and paths: number of hops that packets can go within the row from each
-     * switch, forward and backward */
+    /* [n][dims] for dimensions that are rings or paths: the number of hops that packets can go from
+     * each switch within its row before a link is missing or the row ends; forward: to ascending
+     * coordinates, backward: to descending ones */
     uint16_t *forward, *backward;
-    /* true: a clique lacks a link, so that paths depend on the destination LID */
+    /* true: a row whose switches are all linked to each other (clique) lacks a link, so that paths
+     * depend on the destination LID */
     bool pivots;
     /* number of the destination LID (struct fab_dlid), which selects one of several pivots; the
      * caller sets it */
     uint32_t number;
 };
-/* Prepares *ret. If, within some row of a dimension, a switch has no path to another switch,
- * packets travel this dimension first, because they can use a later dimension to go around the gap.
- * *ret keeps pointers to g and grid, which must outlive it. Returns NOMEM if there is no memory. */
+/* Prepares *ret. Finds broken rows, within which some switch has no path to another one. Packets
+ * travel the dimensions with broken rows first, because they can use a later dimension to go around
+ * the gap. *ret keeps pointers to g and grid, which must outlive it. Returns NOMEM if there is no
+ * memory. */
 int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, struct fab_dor *ret);
 void fab_route_dor_fini(struct fab_dor *s);
 

@@ -37,32 +37,36 @@ struct classes {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    /* [neighbours] number of the link to each neighbour; both directions of a link have the same
-     * number */
+    /* [neighbours] for each neighbour of each switch (g->nbr), the number of the link to it; both
+     * directions of a link have the same number */
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row of each link: the root of its set after the links of triangles were joined,
-     * but before the links of squares are joined */
+    /* [edges] the row to which each link belongs, so far as triangles show it: the root of the
+     * link's set after the links of triangles are joined, and before those of squares are */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
     /* [n] 1 + id of the switch from which the search last reached this switch in two hops; 0: not
-     * reached yet. Two such paths form a square, with these two switches at opposite corners. */
+     * reached yet. If it reaches this switch again from there over another neighbour, both paths
+     * form a square. */
     uint32_t *seen;
     /* [n] the first of the two hops of seen[], as index of g->nbr */
     uint32_t *first;
     /* [n] the second of the two hops of seen[], as index of g->nbr */
     uint32_t *then;
-    /* [n] 1 + id of the switch whose neighbours, this switch among them, were marked last; 0: not
-     * marked yet */
+    /* [n] 1 + id of the switch whose neighbours were marked last, if this switch is one of them; 0:
+     * never marked */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
     size_t words;
-    /* [count][words] for each class, the bitset of the classes that cross it */
+    /* [count][words] for each class of parallel links, the bitset of the classes that cross it: two
+     * classes cross if links of them are adjacent sides of a square, so that their dimensions
+     * differ */
     uint64_t *cross;
-    /* [count] disjoint sets (sets.h) of the classes that have the same dimension */
+    /* [count] disjoint sets (sets.h) of classes of parallel links; the classes of a set have the
+     * same dimension */
     uint32_t *dim;
 };
 
@@ -206,8 +210,8 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers the classes of parallel links. Each set of links that contains a side of a square is a
- * class. Returns false if there are more than CLASSES_MAX. */
+/* Numbers the classes of parallel links. Each set of joined links that contains a side of a square
+ * is a class. Returns false if there are more than CLASSES_MAX classes. */
 static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
@@ -322,7 +326,7 @@ static uint32_t busiest_switch(const struct fab_graph *g)
 }
 
 /* Groups the neighbours of switch u into rows: neighbours that are linked to each other are in one
- * row. set[] receives disjoint sets (sets.h) of the indices of the neighbours. */
+ * row with u. set[] gets disjoint sets (sets.h) of the indices of the neighbours. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
@@ -338,8 +342,9 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 
 /* Returns true if switch u has so many neighbours that a grid would need more than twice the
  * switches of the fabric. The number of switches that the grid would need is the product of the
- * sizes of the rows through u. The size of a row is estimated: a clique has one switch more than u
- * has neighbours in it; any other row with two neighbours of u has at least 3 switches. */
+ * sizes of the rows through u, which are estimated. A row in which u has n neighbours that are
+ * linked to each other has n + 1 switches. Any other row with two neighbours of u has at least 3
+ * switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

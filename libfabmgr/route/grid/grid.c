@@ -31,10 +31,11 @@
 struct slices {
     uint32_t size;
     uint32_t *of; /* [n] slice of each switch */
-    /* [size][words] for each slice, a bitset of the slices that are linked to it */
+    /* [size][words] for each slice (switches with the same coordinate in this dimension), a bitset
+     * of the other slices to which links of this dimension lead; `size` is the number of slices */
     uint64_t *linked;
     size_t words;
-    /* number of pairs of slices that are joined by links */
+    /* number of pairs of slices with a link between them */
     uint32_t links;
     uint32_t *number; /* [size] coordinate of each slice */
     /* [size] the slices in the order of their coordinates */
@@ -79,8 +80,8 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
 }
 
 /* Numbers the slices (the sets of switches with the same coordinate in a dimension) in the order of
- * their lowest switch ids. The switch with the lowest id is the root of the slice's set. So the
- * loop reaches this switch first and numbers the slice there. */
+ * their lowest switch ids. The root of each disjoint set is its switch with the lowest id. So the
+ * loop reaches the root first and numbers the slice there. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
@@ -140,11 +141,13 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Visits the slices of a ring or path one after the other, from slice `first`. If there are two
- * next slices, takes the one with the lower number. Returns true if it has visited all slices. */
+/* Visits the slices of a ring or path one after the other, from slice `first`, and fills
+ * sequence[]. If two unvisited slices are next, takes the one with the lower number. Returns true
+ * if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* linked[] has no bit for a link from a slice to itself, so this bit can mark visited slices */
+    /* no link leads from a slice to itself, so bit i of linked[] for slice i is free to mark
+     * visited slices */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {

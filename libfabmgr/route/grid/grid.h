@@ -9,7 +9,8 @@
 #define FAB_GRID_DIMS FAB_DIMENSIONS_MAX
 
 enum fab_grid_kind {
-    /* all pairs of switches of a row are linked: HyperX, dimensions of size 2, rings of 3 */
+    /* the switches of a row are all linked to each other: HyperX, dimensions of size 2, rings of 3
+     */
     FAB_GRID_CLIQUE,
     /* 3 or more switches in a line, without a link between the two ends: a mesh */
     FAB_GRID_PATH,
@@ -18,8 +19,8 @@ enum fab_grid_kind {
 };
 struct fab_grid_dim {
     enum fab_grid_kind kind;
-    /* step: difference of the positions of two switches whose coordinates differ by 1 in this
-     * dimension and are equal in all others */
+    /* size: number of coordinates. step: difference of the positions (place[]) of two switches
+     * whose coordinates differ by 1 in this dimension and are equal in all others. */
     uint32_t size, step;
 };
 struct fab_grid {
@@ -42,8 +43,8 @@ static inline uint32_t fab_route_grid_coordinate(const struct fab_grid *grid, ui
 {
     return grid->place[sw] / grid->dim[d].step % grid->dim[d].size;
 }
-/* Returns the position that differs from that of switch `sw` only in dimension d, where it has the
- * coordinate `to`. */
+/* Returns the position in the grid that has the coordinate `to` in dimension d, and the coordinates
+ * of switch `sw` in all other dimensions. */
 static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_t sw, uint32_t d,
                                             uint32_t to)
 {

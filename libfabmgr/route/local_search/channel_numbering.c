@@ -44,8 +44,8 @@ static uint32_t channel_of(const struct fab_channel_numbering *l, const struct r
                                             : FAB_NONE;
 }
 
-/* Returns the switch to which the LID is attached, the last one on the paths to it; FAB_NONE: no
- * switch. */
+/* Returns the switch to which the owner of the LID is attached (or the owner itself, if it is a
+ * switch). FAB_NONE: there is no such switch. */
 static uint32_t switch_of(const struct reading *r, uint32_t lid)
 {
     uint32_t port = lid <= r->lids->top ? r->lids->owner[lid] : FAB_NONE;
@@ -97,12 +97,12 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 
 /* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
-/* State of the numbering by chains of dependencies. A step stands for a channel on a VL. Its number
- * is channel * lanes + VL, where `lanes` is the number of VLs. */
+/* State of the numbering by chains of dependencies. Each pair of a channel and a VL is called a
+ * step here. Its number is channel * lanes + VL, where `lanes` is the number of VLs. */
 struct chains {
     struct fab_channel_numbering *l;
-    /* chooses at random among steps that are independent of each other; NULL: their order is fixed
-     */
+    /* chooses at random among the steps that can be numbered next; NULL: takes them in a fixed
+     * order */
     struct fab_prng *prng;
     uint32_t steps, words;
     /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it. Bit i

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A numbering of the channels on each VL: all packets pass channels with ascending numbers. So the
- * numbers show at once whether a changed entry keeps the tables deadlock-free. Internal to
- * libfabmgr/route. */
+/* A numbering of the channels on each VL, by which the numbers ascend along the path of every
+ * packet. So the numbers show at once whether a changed entry keeps the tables deadlock-free.
+ * Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 
@@ -15,14 +15,14 @@ struct fab_channel_numbering {
     /* a channel is a port of this graph */
     const struct fab_graph *g;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* the numbers follow from an order of the switches, so that they ascend on every up/down path
-     * by this order */
+    /* true: the numbers follow from an order of the switches, so that they ascend on every up/down
+     * path by this order */
     bool by_order;
     uint32_t lanes; /* number of VLs */
     /* [channels][lanes] the number of each channel on each VL */
     uint32_t *number;
-    /* [channels] classes of ports (struct fab_vls): of the port that receives on the channel (in),
-     * and of the port that sends (out) */
+    /* [channels] port classes (struct fab_vls): in[] of the port that receives on the channel, and
+     * out[] of the port that sends on it */
     uint8_t *in, *out;
     /* [port ids of switches] the channel that leaves the port, or FAB_NONE */
     uint32_t *by_port;

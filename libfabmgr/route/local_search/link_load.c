@@ -35,7 +35,8 @@ static struct fab_link_load_range range_of(const struct fab_link_load *b,
     return (struct fab_link_load_range){from, before, run->count - before};
 }
 
-/* Returns true if the path from switch `from` by next[] leads through switch `sw`. */
+/* Returns true if the path that starts at switch `from` and follows next[] leads through switch
+ * `sw`. */
 static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t from, uint32_t sw)
 {
     while (from != sw && next[from] != FAB_NONE)
@@ -84,7 +85,8 @@ static int count_cells(uint8_t *cell, uint32_t count)
     return FAB_OK;
 }
 
-/* Counts the paths from the endports of one run (endports of one switch) to one endport. */
+/* Adds to the loads and counters the paths from the endports of one run (which are attached to one
+ * switch) to endport `end`. */
 static int count_path(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),
@@ -195,8 +197,8 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Appends to path[] the channels from switch sw to the destination switch `home`. Returns false if
- * the path is too long, does not reach `home`, or passes the switch `without`. */
+/* Appends to path[] the channels from switch sw to the switch `home` of the destination. Returns
+ * false if the path is too long, does not reach `home`, or leads through the switch `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
                    uint32_t without, uint32_t *path, uint32_t *count)
 {
@@ -250,7 +252,7 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     return change;
 }
 
-/* Returns how many of the counters cell[0] to cell[count - 1] exceed the bound. */
+/* Returns how many of the counters cell[0] to cell[count - 1] are greater than `bound`. */
 static uint32_t count_above(const uint8_t *cell, uint32_t count, uint32_t bound)
 {
     uint32_t over = 0;
@@ -302,8 +304,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns how much of a channel's load flows to other endports than the one of the move. own: the
- * number of flows to that endport on the channel. */
+/* Returns the part of a channel's load that flows to other endports than the one whose entry the
+ * move changes. own: the number of flows to that endport on the channel. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

@@ -11,7 +11,7 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 #define FAB_LINK_LOAD_HOPS 64 /* greatest number of hops of a path */
-/* Maximum value of a counter of flows; there is a counter for each channel and each shift
+/* Maximum value of a counter in cell[], which counts the flows on one channel in one shift
  * permutation. At the beginning, no counter may exceed half of this value, so that moves can add
  * flows. */
 #define FAB_LINK_LOAD_FLOWS 255
@@ -19,20 +19,20 @@
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* A run of endports: elements `first` to `first` + count - 1 of end[], which are all attached to
- * switch `sw`, while the elements before and after them are not. */
+/* A run of endports: elements `first` to `first` + count - 1 of end[]. They are all attached to
+ * switch `sw`; the elements just before and after them are not. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The shifts in which the endports of a run (endports of one switch) send to a certain endport. The
- * numbers of these shifts are the indices of counters in cell[]. Since shifts wrap around, they
- * form two ranges: `before` counters from index `from` on, and the first `rest` counters. */
+/* The shifts in which the endports of a run (endports of one switch) send to one given endport. The
+ * numbers of the shifts are indices of counters in cell[]. Since shifts wrap around, they form two
+ * ranges: `before` counters from index `from` on, and the first `rest` counters. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
     struct fab_arena arena; /* memory of the arrays */
-    /* a channel is a port of this graph */
+    /* the index of a channel is the index of its sending port in this graph */
     const struct fab_graph *g;
     uint32_t ends, runs, channels;
     /* [ends] the endports; in the shift by k, endport i of this array sends to endport i + k,
@@ -49,18 +49,20 @@ struct fab_link_load {
     /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
      * fastest ISL / rate of this ISL) */
     uint32_t *load;
-    /* [channels][ends] number of flows over the channel in the shift by k; k is the second index */
+    /* [channels][ends] number of flows over each channel in the shift by k, where k is the second
+     * index */
     uint8_t *cell;
     /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
-    /* The bounds that the search tries to reach (most_load, most_flows), and the sum over all
-     * channels of the amounts by which the bounds are exceeded (over_load, over_flows). */
+    /* The bounds that the search tries to reach: most_load for load[] and most_flows for cell[].
+     * over_load and over_flows are the sums of the amounts by which load[] and cell[] exceed the
+     * bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
     /* [channels] the part of over_flows that belongs to each channel */
     uint32_t *over;
-    /* Cache: upstream[] holds the shifts, as ranges of counters, in which packets to endport
-     * upstream_end pass switch upstream_sw, one range for each run of sources. If the cache is
+    /* Cache. upstream[] holds the shifts in which packets to endport upstream_end pass switch
+     * upstream_sw, as one range of counters for each run of sending endports. If the cache is
      * invalid, upstream_end is FAB_NONE. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
@@ -74,9 +76,9 @@ int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const struct fab_lft *lft);
 void fab_route_link_load_fini(struct fab_link_load *b);
 
-/* Returns the greatest load of a channel with all-to-all. */
+/* Returns the greatest load that all-to-all traffic puts on any channel. */
 uint32_t fab_route_link_load_max(const struct fab_link_load *b);
-/* Returns the greatest number of flows that any shift has on any channel. */
+/* Returns the greatest number of flows that any shift puts on any channel. */
 uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b);
 /* Sets the bounds of the search: on each channel, a load of at most `load` with all-to-all traffic,
  * and at most `flows` flows with any shift. Recomputes by how much the channels exceed these
@@ -106,12 +108,14 @@ struct fab_local_move {
     uint32_t left_count, taken_count;
     uint32_t left[FAB_LINK_LOAD_HOPS], taken[FAB_LINK_LOAD_HOPS];
 };
-/* Computes the move that lets switch `sw` send to `end` by `channel`. Returns false if the new path
- * would lead back to `sw`, would not reach the endport, or would have too many hops. */
+/* Computes the move after which switch `sw` sends to endport `end` by `channel`. Returns false if
+ * the new path would lead back to `sw`, would not reach the endport, or would have too many hops.
+ */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* Return by how much a move would change over_load, and over_flows. fab_route_move_flows_delta may
- * stop early: if the change exceeds `enough`, it may return any value above `enough`. */
+/* These two functions return by how much a move would change over_load, and over_flows.
+ * fab_route_move_flows_delta may stop early: if the change exceeds `enough`, it may return any
+ * value above `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
@@ -119,8 +123,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
  * of flows of all-to-all that go to different endports and share a channel. */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
-/* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves before it
- * undoes one, so that the counters do not overflow. */
+/* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves more than it
+ * undoes, so that the counters do not overflow. */
 void fab_route_move_apply(struct fab_link_load *b, const struct fab_local_move *d);
 
 #endif

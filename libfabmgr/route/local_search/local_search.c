@@ -31,8 +31,9 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* Limit of the number of shift counters (endports x channels), and of the number of entries
- * (endports x switches). Larger fabrics would need too much memory and time. */
+/* Tables are left unchanged if the number of shift counters (endports x channels) or of entries
+ * (endports x switches) exceeds this limit, because the search would need too much memory and time.
+ */
 #define ROOM (UINT64_C(1) << 24)
 /* Greatest number of steps for one goal. */
 #define STEPS 100
@@ -41,12 +42,13 @@
 #define BUDGET (UINT64_C(1) << 28)
 /* cost of the evaluation of one move, in visited counters; it is subtracted from BUDGET */
 #define WEIGHING_COST 16
-/* Number of random numberings of the channels that are tried, if no order of the switches gives
- * ascending numbers. */
+/* If no order of the switches gives channel numbers that ascend along all paths, the search is
+ * repeated this number of times, each time with other numbers, which are chosen at random. */
 #define NUMBERINGS 32
 /* Number of passes over all entries to reduce conflicts. */
 #define PASSES 4
-/* A changed entry stays for TABU steps at least, and for less than 2 * TABU steps. */
+/* The search does not change an entry again for TABU steps at least, and for fewer than 2 * TABU
+ * steps. */
 #define TABU 10
 
 struct step {
@@ -59,12 +61,14 @@ struct search {
     struct fab_prng prng;
     /* [channels] the switch that sends on the channel */
     uint32_t *tail;
-    /* [ends][n] number of the step before which each entry must not be changed again */
+    /* [ends][n] until when each entry must not be changed again, as a number of steps (see `now`)
+     */
     uint32_t *until;
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
-    /* cost of a move = change of over_load + weight * change of over_flows */
+    /* factor in the cost of a move, which is the change of over_load + weight * the change of
+     * over_flows */
     uint32_t weight;
     struct step *steps;
     size_t step_count, step_room;
@@ -75,8 +79,8 @@ struct search {
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Returns true if `sw` may send to endport `end` by this channel: channel numbers must still ascend
- * on the path, and the path must not get longer. If so, s->trial is the move. */
+/* Returns true if `sw` may send to endport `end` by this channel. Channel numbers must still ascend
+ * on the path, and the path must not get longer. On success s->trial is the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
     const struct fab_link_load_endport *to = &s->burden.end[end];
@@ -96,7 +100,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* the move can lower over_flows at most by this amount */
+    /* `most`: the move lowers over_flows by this amount at most */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -112,8 +116,8 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* Evaluates the moves of the entry of `sw` for endport `end` to all other channels of the switch.
- * Does nothing if the entry must not change yet (until[]). */
+/* Evaluates all moves of the entry of `sw` for endport `end`: one to each other channel of the
+ * switch. Does nothing if the entry must not be changed yet (until[]). */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -175,8 +179,8 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
     }
 }
 
-/* Draws at random one of the shifts with more flows on the channel than the bound allows. Evaluates
- * moves of the entries that bring these flows to the channel. */
+/* Draws at random one of the shifts that put more flows on the channel than the bound allows.
+ * Evaluates moves of the entries that bring these flows to the channel. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;
@@ -273,8 +277,8 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers the greatest load of all-to-all traffic as long as this is possible. When it is not,
- * lowers the greatest number of flows of shifts, and tries the load again. Ends when neither can be
+/* Lowers two figures in turn: the greatest load of all-to-all traffic and, when that cannot be
+ * lowered further, the greatest number of flows of a shift on one channel. Ends when neither can be
  * lowered. */
 static int search(struct search *s)
 {
@@ -294,8 +298,8 @@ static int search(struct search *s)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* Moves the entry of `sw` for endport `end` to the channel on which packets to the endport share
- * links with the fewest flows to other endports. Returns true if the entry has changed. */
+/* Changes the entry of `sw` for endport `end` to the channel on whose path packets to the endport
+ * share links with the fewest flows to other endports. Returns true if the entry has changed. */
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -329,8 +333,8 @@ static bool reduce_conflicts_of(struct search *s, uint32_t end)
     return changed;
 }
 
-/* Reduces conflicts in PASSES passes over all entries. Neither the greatest load nor the greatest
- * number of flows may grow. */
+/* Reduces conflicts (pairs of flows to different endports that share a link) in PASSES passes over
+ * all entries. Neither the greatest load nor the greatest number of flows of a shift may grow. */
 static void reduce_conflicts(struct search *s)
 {
     fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),

@@ -32,8 +32,8 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths enter switch s. Bit i of *ret_common is set if
- * packets from every one of these arcs may continue by arc i of s. */
+/* Collects in deferred[] the arcs by which paths to the destination enter switch s. ret_common is a
+ * bitset of the arcs of s by which packets from every one of these arcs may continue. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -59,8 +59,9 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Adds all dependencies that `arc` needs to be an alternative. Returns false, and adds none, if one
- * of them would close a cycle. */
+/* Adds the dependencies that `arc` needs to be an alternative: from all arcs in deferred[] to it,
+ * and from it to all alternatives of the next switch. Returns false, and adds none, if one of them
+ * would close a cycle. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;
@@ -122,7 +123,7 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* the lists above also contain the switches that no host uses, so balance.c need not find their
-     * paths */
+    /* ret->port[] also has ports for switches that no host uses, so balance.c need not find paths
+     * for them */
     ret->unused = 0;
 }

@@ -28,18 +28,18 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of times that a search is repeated, each time with more switches on the escape
- * tree. After these, all switches use the escape tree. */
+/* A search is repeated at most this number of times, each time with more switches that must use the
+ * escape tree. After that, all switches use the escape tree. */
 #define RETRIES 8
-/* An arc with a load of NORMAL_LOADS times the mean load spans one level more than usual, an arc
- * with twice this load two levels more, and so on. So loaded arcs are used later, as if they were
- * longer. */
+/* An arc with a load of NORMAL_LOADS times the mean load spans two levels of the search instead of
+ * one, an arc with twice this load three levels, and so on. So the search uses loaded arcs later,
+ * as if they were longer. */
 #define NORMAL_LOADS 2
 #define SPAN_MAX (FAB_NUE_LEVELS - 2)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Finds the escape tree: the first arc of each switch on a shortest ascending path to the root
+/* Finds the escape tree: for each switch, the first arc of a shortest ascending path to the root
  * switch. */
 static void find_escape_tree(const struct fab_graph *g, const struct fab_order *o,
                              uint32_t *escape_arc, uint16_t *climb)
@@ -59,9 +59,9 @@ static void find_escape_tree(const struct fab_graph *g, const struct fab_order *
     }
 }
 
-/* Finds the slot of the arc to which each port of a switch belongs: the index of its peer among the
- * neighbours of the switch. port_at[] lists first one port to each neighbour, then the second ports
- * of parallel links, and so on (graph.h). */
+/* Finds the slot of each port of a switch: the index of the port's peer among the neighbours of the
+ * switch. port_at[] lists first one port to each neighbour, then the second ports of parallel
+ * links, and so on (graph.h). */
 static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 {
     for (uint32_t s = 0; s < g->n; s++) {
@@ -138,8 +138,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* Fills down[] for each switch on the path from `home` to the root of the escape tree: the slot of
- * the arc that leads back towards `home`. */
+/* For each switch on the path from `home` to the root of the escape tree, sets down[] to the slot
+ * of the arc that leads back towards `home`. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -155,8 +155,8 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes switch s, and all switches after it on its path along the escape tree, use this tree for
- * the current destination. */
+/* Makes switch s, and all switches after it on its path along the escape tree, use the escape tree
+ * for the current destination. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -180,9 +180,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Arc `in` leads from a switch r without a path to a switch that has one. Makes `in` the best arc
- * of r at the current level of the search, unless r has a better one. If a search for cycles must
- * precede the use of `in`, appends it to deferred[] instead. */
+/* Arc `in` leads from a switch without a path (r) to a switch that has one. Makes `in` the best arc
+ * of r at the current level of the search, unless r has a better one. If `in` can be used only
+ * after a search for cycles, appends it to deferred[] instead. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -227,7 +227,7 @@ static void consider_neighbours(struct fab_nue *d, uint32_t s)
     }
 }
 
-/* Evaluates the arcs of delayed[] that span several levels and end at this level of the search. */
+/* Evaluates the arcs of delayed[] that span several levels and whose last level is `hops`. */
 static void consider_delayed(struct fab_nue *d, uint16_t hops)
 {
     uint32_t *list = &d->delayed[hops % FAB_NUE_LEVELS];
@@ -359,8 +359,8 @@ static bool expand_levels(struct fab_nue *d, bool strict)
     return true;
 }
 
-/* Makes the switches without a path use the escape tree; with `all`, all switches. Returns the
- * number of switches that had no path. */
+/* Makes the switches without a path use the escape tree; with `all`, makes all switches use it.
+ * Returns the number of switches that had no path. */
 static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
 {
     uint32_t rest = 0, component = d->g->component[d->home];
@@ -423,8 +423,9 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Finds the paths to `home`. The dependencies that this adds stay in the log of the channel
- * dependency graph, so that the caller can undo them. */
+/* Finds the paths to `home`. With `strict`, returns false unless all paths are shortest paths. The
+ * dependencies that this adds stay in the log of the channel dependency graph, so that the caller
+ * can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

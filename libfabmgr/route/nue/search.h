@@ -10,11 +10,12 @@
 
 #define FAB_NUE_SLOT_NONE 0xff
 #define FAB_NUE_UNREACHED UINT16_MAX
-/* greater than the number of levels that any arc spans (search.c) */
+/* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc that can only be used with a dependency on an arc that is earlier in the topological order
- * of the channel dependency graph. A search for cycles must come first. */
+/* An arc that is not yet in use, because the arc after it on the path is earlier in the topological
+ * order of the channel dependency graph. It can be used only if a search for cycles allows this
+ * dependency. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -23,7 +24,8 @@ struct fab_nue {
     struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* borrowed */
     struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
-    /* [ports] slot of the arc that the port belongs to (acyclic_cdg.h) */
+    /* [ports] slot of the arc to which each port belongs: the index of the port's peer among the
+     * neighbours of the switch */
     uint8_t *port_slot;
     /* [n] the arc of each switch towards the root of the escape tree; FAB_NONE for the root */
     uint32_t *escape_arc;
@@ -34,19 +36,20 @@ struct fab_nue {
     uint32_t home, count;
     /* [count] the switches that have a path, nearest first */
     uint32_t *by_distance;
-    /* [n] length of each switch's path in hops (during a search: in levels), or
-     * FAB_NUE_UNREACHED */
+    /* [n] length of the path from each switch in hops (during a search: in levels);
+     * FAB_NUE_UNREACHED: no path */
     uint16_t *hops;
-    /* [n] slot of the first arc on each switch's path */
+    /* [n] the slot of the first arc on the path from each switch: its index among the arcs that
+     * leave the switch */
     uint8_t *slot;
-    /* number of hosts whose path is longer than the shortest possible */
+    /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
     /* Scratch memory. */
     /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
      * arc counts as one hop */
     uint64_t normal_load;
-    /* heads of the lists of arcs that are evaluated at a later level of the search, by level modulo
-     * FAB_NUE_LEVELS */
+    /* lists of the arcs that are evaluated at a later level of the search: the first arc of each
+     * list, by level modulo FAB_NUE_LEVELS */
     uint32_t delayed[FAB_NUE_LEVELS];
     /* [arcs] next arc in the same list of delayed[] */
     uint32_t *next_delayed;
@@ -56,19 +59,20 @@ struct fab_nue {
     /* [n] for each switch that must use the escape tree, its number of hops to `home` along the
      * tree; FAB_NUE_UNREACHED for the others */
     uint16_t *forced;
-    /* [n] for each switch on the path from home to the root of the escape tree, the slot of the arc
-     * back towards home */
+    /* [n] for each switch on the path from `home` to the root of the escape tree, the slot of the
+     * arc that leads back towards `home` */
     uint8_t *down;
     /* [n] the best arc of each switch at the current level */
     uint32_t *best;
-    /* [n] sum of the loads along each switch's path to `home` */
+    /* [n] sum of the loads of the arcs on the path from each switch to `home` */
     uint64_t *cost;
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
     /* [n] number of hosts that send through the switch */
     uint64_t *flow;
-    /* [n][words] bitset of the slots of all arcs that the switch may use */
+    /* [n][words] for each switch, a bitset of the slots of all arcs by which it may send to `home`
+     */
     uint64_t *alternatives;
 };
 /* Initialises *d. *d keeps pointers to g and o, which must outlive it. Returns NOMEM if there is no
@@ -107,9 +111,9 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
  * fab_route_nue_find() or fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
-/* Fills *ret, the input of balance.c, with the paths to `home`: for each switch, the number of hops
- * and all ports that alternatives[] allows. balance.c then chooses one of these ports. The caller
- * must have called fab_route_nue_find_alternatives(). */
+/* Fills *ret, the input of balance.c, with the paths to `home`. For each switch, these are the
+ * number of hops and all ports that alternatives[] allows; balance.c then chooses one of these
+ * ports. The caller must have called fab_route_nue_find_alternatives(). */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
 #endif
