@@ -87,7 +87,8 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint3
     return true;
 }
 
-/* Sends the first BECN of the endport's queue. Returns false if its channel has no credits. */
+/* Sends the first BECN of the endport's queue of BECNs. Returns false if the BECN's channel has no
+ * credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
     uint32_t flow = e->becns.head, channel = channel_of_sl(t, e->port, t->flows[flow].back_sl);
@@ -99,7 +100,7 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes flows whose end time has passed, from the head of the SL's queue up to the first flow
+/* Removes flows whose end time has passed from the head of the SL's queue. Stops at the first flow
  * that has not ended. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
@@ -109,8 +110,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns a bitset of the SLs that may send now and whose channel has credits for their next
- * packet. Adds the VLs of these SLs to *ret_vls. */
+/* Returns a bitset of the SLs that congestion control lets send now, and whose channel has credits
+ * for the next packet of the SL. Adds the VLs of these SLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
@@ -128,8 +129,8 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* Returns the SL that sends next on this VL. The SLs in `sls` take turns, so this is the first one
- * after the SL that sent last. */
+/* Returns the SL that sends next on this VL: of the SLs in the bitset `sls`, the first one after
+ * the SL that sent last. So the SLs take turns. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
@@ -140,8 +141,8 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Decides when the flow may send its next packet, and schedules it. The flow has just sent a packet
- * of `bytes` bytes, which occupies the port for `ps` picoseconds. */
+/* Decides when the flow may send its next packet, and schedules that. The flow has just sent a
+ * packet of `bytes` bytes, for which the port needs `ps` picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)
 {

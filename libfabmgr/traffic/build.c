@@ -7,12 +7,13 @@
 
 /* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
 #define RATE_UNKNOWN 100000
-/* every channel has buffer space for at least this number of packets of maximum size */
+/* every channel has buffer space for at least this number of packets with the maximum amount of
+ * data */
 #define PACKETS_LEAST 4
 /* delay of one metre of cable, in ps */
 #define METRE_PS 5000
 
-/* Returns the time in ps that 64 KiB take to send at a rate in Mb/s. */
+/* Returns the time in ps that 64 KiB take on a link of `mbps` Mb/s. */
 static uint64_t pace_of(uint32_t mbps)
 {
     return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;

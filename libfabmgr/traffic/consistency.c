@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the state of a run: recounts credits, bytes and packets from the packets and events, and
- * compares the results with the counts that the run keeps. */
+/* Checks the state of a run of the model: recounts credits, bytes and packets from the packets and
+ * events, and compares the results with the counts that the run keeps. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* Figures that are counted anew from the packets and events, to compare them with those that the
- * run keeps. For each channel, taken[] has the number of 64-byte blocks of its buffer that are in
- * use, and queued[] the number of bytes that wait for the channel. */
+/* Figures that are counted anew from the packets and events, to compare them with the counts that
+ * the run keeps. taken[channel] is the number of 64-byte blocks in use of the buffer to which the
+ * channel sends. queued[channel] is the number of bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
     /* for each flow, the number of its packets that were sent, but not delivered or dropped */

@@ -25,8 +25,8 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
 
-/* Marks the channels of switches that have no credits for their next packet. Returns true if there
- * are any. */
+/* Marks in stuck[] the channels of switches that have no credits for their next packet. Returns
+ * true if there are any. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -52,8 +52,9 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears the mark of each channel that can get credits later: its buffer has a packet that leaves
- * by a channel without a mark. Returns true if it has cleared a mark. */
+/* stuck[] marks channels that may be deadlocked. Clears the mark of each channel that can get
+ * credits later, because the buffer to which it sends has a packet that will leave by a channel
+ * without a mark. Returns true if it has cleared a mark. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -68,8 +69,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* Returns the channel by which some packet leaves the input buffer into which `channel` sends;
- * TRAFFIC_NONE if this buffer is empty. */
+/* Finds any packet in the input buffer to which `channel` sends. Returns the channel for which this
+ * packet waits; TRAFFIC_NONE if the buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)
@@ -79,7 +80,7 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 }
 
 /* Follows the wait-for graph from channel `at` until a channel repeats, and stores the ports of the
- * cycle that it has found. */
+ * cycle that it has found in t->cycle. Returns CYCLE, or NOMEM. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

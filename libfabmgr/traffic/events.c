@@ -18,7 +18,7 @@
 #define SLOTS (1u << 15)
 #define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
-/* value of `kind` that marks an element of pool[] as free */
+/* value of `kind` that marks an element of pool[] as free: its event has been taken */
 #define USED UINT32_MAX
 
 int fab_traffic_events_init(struct traffic_events *q)
@@ -99,8 +99,8 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts an event into the sorted list of the present slot. With `after`, inserts it after the
- * events of the same time, otherwise before them. */
+/* Inserts an event into the sorted list of the open slot. With `after`, inserts it after the events
+ * of the same time, otherwise before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;
@@ -111,8 +111,8 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* Returns the number, counted from time 0, of the next slot of the wheel that is not empty;
- * UINT64_MAX if all slots are empty. */
+/* Returns the number of the next slot of the wheel that is not empty; UINT64_MAX if all slots are
+ * empty. Slots are counted from time 0. */
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;
@@ -123,8 +123,8 @@ static uint64_t next_slot(const struct traffic_events *q)
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
-/* Makes the next slot that is not empty the present one, and sorts its events. Returns false if all
- * slots up to the time `until` are empty. */
+/* Opens the next slot of the wheel that is not empty: sorts its events, which are then taken one by
+ * one. Returns false if all slots up to the time `until` are empty. */
 static bool advance(struct traffic_events *q, uint64_t until)
 {
     uint64_t now = next_slot(q);

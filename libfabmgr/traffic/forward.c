@@ -33,7 +33,8 @@ uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t 
     return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes a packet from one of the channel's queues, that of the input port whose turn it is. */
+/* Takes a packet from the queue of the input port that is next in turn at this channel. Returns the
+ * packet. */
 static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
                         struct traffic_channel *channel)
 {
@@ -49,9 +50,9 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* Returns a mask of the VLs on which the port can send now: packets wait, and there are credits for
- * the next one. If packets wait but there are too few credits, marks the VL's channel as starved.
- */
+/* Returns a bitset of the VLs on which the port can send now, because packets wait and there are
+ * credits for the first one. If there are too few credits for it, marks the VL's channel as
+ * starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

@@ -39,8 +39,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* Schedules the return of the credits for a packet that leaves the buffer of its input port at time
- * `when`. */
+/* At time `when`, the packet leaves the buffer of the input port where it arrived. Schedules the
+ * return of its credits to the sender. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)

@@ -36,22 +36,23 @@
 #define TRAFFIC_INPUT_WORDS 4
 
 enum traffic_kind {
-    /* a packet can leave the switch at which it arrived */
+    /* from now on, a packet can leave the switch at which it arrived */
     TRAFFIC_ARRIVE,
     /* the last byte of a packet arrives at an endport */
     TRAFFIC_DELIVER,
     TRAFFIC_CREDIT, /* credits return to a channel */
     TRAFFIC_WAKE,   /* a port can send again */
     TRAFFIC_READY,  /* a flow can send */
-    /* congestion control delayed an SL, which can send now (arg: endport * 16 + SL) */
+    /* the delay of an SL by congestion control is over, so that the SL can send (arg: endport * 16
+     * + SL) */
     TRAFFIC_SL,
     /* the receiver of a flow sends a BECN */
     TRAFFIC_NOTIFY,
 };
 
 struct traffic_packet {
-    /* flow: the packet's flow; TRAFFIC_NONE if this element of packets[] is free. next: the next
-     * packet in the same queue, or the next free element. */
+    /* flow: index of the packet's flow; TRAFFIC_NONE if this element of packets[] is free. next:
+     * index of the next packet in the same queue, or of the next free element. */
     uint32_t flow, next;
     /* the channel by which the packet came, and whose buffer space and credits it occupies;
      * TRAFFIC_NONE: it occupies none */
@@ -71,18 +72,19 @@ struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    /* in blocks of 64 bytes: the credits now, and the credits when the buffer is empty */
+    /* credits: the channel's present credits, in blocks of 64 bytes. capacity: the credits when the
+     * buffer to which the channel sends is empty. */
     uint32_t credits, capacity;
     /* number of bytes that wait for the channel */
     uint32_t queued;
-    /* the input (port number - 1) whose packet the channel sent last */
+    /* the input port (port number - 1) from which the last packet of the channel came */
     uint32_t last;
     /* number of packets that the channel sends without FECN before the next packet is marked with
      * FECN */
     uint32_t gap;
     /* index in fifos[] of the queue of input 0; the queues of the other inputs follow */
     uint32_t fifos;
-    /* the next packet had to wait because the channel had no credits */
+    /* true: the next packet had to wait because the channel had no credits */
     bool starved;
     /* bitset of the input ports from which packets wait for the channel */
     uint64_t waiting[TRAFFIC_INPUT_WORDS];
@@ -90,23 +92,23 @@ struct traffic_channel {
 /* state of one VL arbitration table of a port */
 struct traffic_arbiter {
     uint16_t at; /* the current entry */
-    /* how many blocks of 64 bytes the present table entry may still send */
+    /* how many blocks of 64 bytes may still be sent by the present entry of the table */
     int32_t left;
 };
 struct traffic_port {
     /* port id of the other end; TRAFFIC_NONE: the link is not up */
     uint32_t peer;
-    /* index of the port's endport in endports[]; TRAFFIC_NONE if the port belongs to a switch */
+    /* index in endports[], if the port is an endport; TRAFFIC_NONE if it belongs to a switch */
     uint32_t endport;
-    /* time in ps that 64 KiB take on the link */
+    /* rate of the link, as the time in ps that 64 KiB take */
     uint64_t ps;
     /* in ps: delay of the cable, and of the switch at its other end */
     uint64_t cable, switch_delay;
     /* time in ps at which the port finishes the packet that it is sending */
     uint64_t free_at;
-    /* number of packets that wait for this port; only for ports of switches */
+    /* number of packets that wait to be sent by this port; only for ports of switches */
     uint32_t pending;
-    /* If more than this number of bytes waits for a channel, the port marks packets with FECN;
+    /* If more bytes than this wait for a channel of the port, the port marks packets with FECN.
      * UINT32_MAX: it never does. */
     uint32_t limit;
     uint16_t rate; /* Marking_Rate */
@@ -116,16 +118,16 @@ struct traffic_port {
     uint8_t inputs;
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    /* Victim_Mask: packets that had to wait for credits are marked, too */
+    /* Victim_Mask is set: packets that had to wait for credits are marked, too */
     bool victim;
     struct traffic_arbiter high, low;
-    /* bytes that the VLs of the high-priority table may send before a packet of low priority may
-     * follow */
+    /* number of bytes that the VLs of the high-priority table may still send before a packet of low
+     * priority may follow */
     int64_t high_left;
 };
-/* congestion control state of a flow, or of an SL at an endport */
+/* state of congestion control for a flow or, if it works by SL, for an SL at an endport */
 struct traffic_throttle {
-    /* number of the timer period in which `index` was last updated, counted from time 0 */
+    /* the timer period in which `index` was last updated; periods are counted from time 0 */
     uint64_t tick;
     uint16_t index; /* CCTI: index of the congestion control table */
 };
@@ -139,14 +141,15 @@ struct traffic_flow {
     uint32_t next_becn;
     /* SL of the flow's packets, and of its BECNs */
     uint8_t sl, back_sl;
-    /* the receiver must send a BECN for this flow, and has not yet done so */
+    /* true: the receiver must send a BECN for this flow, and has not yet done so */
     bool becn;
-    /* the flow has more data to send, and its end time has not passed */
+    /* true: the flow has more data to send, and its end time has not passed */
     bool open;
     /* left: bytes of data that the flow has not sent yet. stop: time in ps at which the flow stops
      * sending. */
     uint64_t left, stop;
-    /* time in ps that 64 KiB take at the rate configured for the flow; 0: no limit */
+    /* maximum rate that is configured for the flow, as the time in ps that 64 KiB take; 0: no limit
+     */
     uint64_t pace;
     /* number of data packets sent, but not yet delivered or dropped */
     uint64_t in_flight;
@@ -155,7 +158,7 @@ struct traffic_flow {
 struct traffic_endport {
     uint32_t port;                                   /* id of the port */
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
-    /* random offset of the congestion control timers, in ps */
+    /* random offset in ps of the endport's congestion control timers */
     uint64_t phase;
     /* for each SL, the queue of the flows that may send now */
     struct traffic_fifo sl[16];
@@ -171,7 +174,7 @@ struct traffic_endport {
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    /* what `vls` points to if in.vls is NULL: a single VL */
+    /* a single VL for all traffic, to which `vls` points if in.vls is NULL */
     struct fab_vls one;
     const struct fab_vls *vls;
     uint8_t vl_count;
@@ -221,8 +224,8 @@ static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t c
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* Returns true if the channel has credits for a packet of `bytes` bytes. An endport accepts
- * everything, so channels to endports need no credits. */
+/* Returns true if the channel has credits for a packet of `bytes` bytes. Endports accept
+ * everything, so for channels to endports it always returns true. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
     return t->ports[traffic_channel_port(t, channel)].to_endport ||
@@ -234,12 +237,12 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
     return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* Queues an event. `blocks` is the number of credits of TRAFFIC_CREDIT; other kinds ignore it. If
- * memory runs out, stores NOMEM in t->status. */
+/* Queues an event. `blocks` is the number of credits that a TRAFFIC_CREDIT event returns; other
+ * kinds of events ignore it. If memory runs out, stores NOMEM in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-/* Lets the port send its next packet: now if it is not sending, otherwise when it has sent its
- * present packet. */
+/* Makes the port send its next packet: now if it is not sending, otherwise when its present packet
+ * is sent. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
 /* Build the initial state (build.c): first all ports, channels and endports, then the flows. Both
@@ -258,7 +261,8 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 /* forward.c: switches */
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-/* Returns the input that the channel serves next. inputs: number of inputs. */
+/* Returns the input port (port number - 1) whose queue the channel serves next. inputs: number of
+ * input ports of the switch. */
 uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t inputs);
 
 /* adapter.c: endports */
@@ -268,13 +272,13 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* Congestion control (reaction.c). fab_traffic_marks returns true if the port marks the packet with
- * FECN. */
+/* Congestion control (reaction.c). fab_traffic_marks decides whether the port marks the packet with
+ * FECN, and returns true if it does. */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns how long congestion control delays the flow after a packet, in ps. ps: the time that it
- * takes to send this packet. */
+/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time in
+ * which the port sends this packet. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
@@ -285,8 +289,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* Searches for a deadlock (cycle.c). Returns OK if there is none, NOMEM, or CYCLE. After CYCLE,
- * t->cycle has the ports of the deadlock. */
+/* Searches for a deadlock (cycle.c). Returns OK if there is none, CYCLE if there is one, or NOMEM.
+ * With CYCLE, t->cycle has the ports of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

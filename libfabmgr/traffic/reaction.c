@@ -31,8 +31,8 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
     return true;
 }
 
-/* Returns the settings of congestion control for the flow's SL at the sending adapter. NULL: the
- * adapter does not slow down flows of this SL. */
+/* Returns the settings of congestion control for the flow's SL at the sending adapter. NULL:
+ * congestion control does not slow down flows of this SL. */
 static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
                                                const struct traffic_flow *f)
 {
@@ -40,8 +40,8 @@ static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* Brings the flow's CCTI up to date: lowers it by one for each timer period since its last update,
- * but not below CCTI_Min. Returns the address of the CCTI. */
+/* Brings the flow's index into the table of delays (CCTI) up to date: lowers it by one for each
+ * timer period since its last update, but not below CCTI_Min. Returns a pointer to the CCTI. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {

@@ -22,7 +22,7 @@
 #define FAB_TRAFFIC_FOREVER UINT64_MAX
 /* value for the `sl` of a flow: use the SL that the tables assign to the path */
 #define FAB_TRAFFIC_PATH_SL 0xff
-/* number of bytes that a packet has on the wire besides its data: LRH, BTH, CRCs */
+/* number of bytes of a packet on the wire in addition to its data: LRH, BTH, CRCs */
 #define FAB_TRAFFIC_HEADER_BYTES 26
 
 /* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
@@ -52,11 +52,11 @@ struct fab_traffic_input {
     /* input buffer of each port in bytes, divided evenly among the VLs; each VL has space for at
      * least four packets; 0: 65536 */
     uint32_t buffer;
-    /* ns from the arrival of a packet's header to its departure; 0: 200 */
+    /* time in ns from the arrival of a packet's header at a switch to its departure; 0: 200 */
     uint32_t switch_ns;
     /* delay of each cable in ns; 0: 25, which is the delay of 5 m */
     uint32_t cable_ns;
-    /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
+    /* time in ns from the arrival of a marked packet at an adapter to the BECN; 0: 1200 */
     uint32_t adapter_ns;
     /* [port_count] length in m of the cable at each port; 0: cable_ns applies; NULL: cable_ns
      * applies to all */
@@ -69,7 +69,8 @@ struct fab_traffic_input {
  * own. The flows of one adapter send packets in turn. */
 struct fab_traffic_flow {
     uint32_t from, to; /* port ids */
-    /* which LID of the destination the packets have: DLID minus base LID, less than 2^LMC */
+    /* selects one of the 2^LMC LIDs of the destination: the DLID of the packets minus the base LID
+     */
     uint32_t offset;
     uint8_t sl; /* 0..15, or FAB_TRAFFIC_PATH_SL */
     /* ps: the flow sends packets from time `start` on and before time `end` */
@@ -83,12 +84,13 @@ struct fab_traffic_flow_stats {
     uint64_t packets;         /* data packets delivered */
     /* time in ps at which all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
     uint64_t done;
-    /* Latency of packets in ps, from the first byte sent to the last byte received. latency: sum
-     * over all delivered packets; latency_max: maximum. */
+    /* Latency of packets in ps, from the first byte that the source sends to the last byte that the
+     * destination receives. latency: sum over all delivered packets; latency_max: maximum. */
     uint64_t latency, latency_max;
 };
 struct fab_traffic_totals {
-    /* numbers of events, of packets sent by endports, and of packets delivered, including BECNs */
+    /* number of events, number of packets that endports sent, and number of packets that were
+     * delivered; all include BECNs */
     uint64_t events, injected, delivered;
     /* number of packets that had no route, or were dropped after 64 hops */
     uint64_t dropped;
