@@ -14,9 +14,11 @@ struct fab_congestion_observed {
     uint32_t slowed;          /* number of senders that received BECNs */
     uint32_t congested_ports; /* number of switch ports that marked packets */
     uint32_t waiting;         /* number of ports that waited for credits */
-    /* longest time that one port waited for credits, in permille of the interval */
+    /* longest time that one port waited for credits, in permille of the time between the two
+     * readings */
     uint32_t max_wait_permille;
-    /* greatest number of adapters whose logs say that they were throttled for the same endport */
+    /* greatest number of adapters whose congestion logs say that they were throttled because they
+     * sent to the same endport */
     uint32_t logged_fan_in;
 };
 struct fab_congestion_configured {
@@ -25,14 +27,14 @@ struct fab_congestion_configured {
     /* Number of senders to one endport for which the settings were computed. */
     uint32_t fan_in;
     uint32_t unsupported, devices;
-    /* number of devices that recently had other settings than the manager wrote */
+    /* number of devices in which the manager recently found other settings than it wrote */
     uint32_t changed;
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240
-/* Writes sentences for an operator and returns their number. *ret_kinds receives a bitset with a
- * bit for each kind of advice, so that the caller can tell new advice from earlier advice;
- * ret_kinds may be NULL. */
+/* Writes advice for the operator to ret[], one sentence for each piece of advice, and returns the
+ * number of sentences. *ret_kinds receives a bitset with a bit for each kind of advice, so that the
+ * caller can tell new advice from earlier advice; ret_kinds may be NULL. */
 unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
                                const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],

@@ -13,12 +13,14 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-/* Maximum of the assumed fan-in, if it is derived only from the number of endports. */
+/* Maximum of the assumed fan-in (number of senders to one endport), if only the number of endports
+ * is known. */
 #define FAN_IN_MAX 512
-/* Assumed number of entries of a device's table if ControlTableCap is unknown. */
+/* Assumed number of entries of a device's congestion control table if ControlTableCap is unknown.
+ */
 #define ENTRIES 128
 
-/* The different bases of settings (struct fab_congestion_basis), in the order in which they first
+/* The different bases (facts from which settings are derived), in the order in which they first
  * occur. */
 struct bases {
     struct fab_congestion_basis *items;
@@ -28,7 +30,7 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* Fan-in if all endports send to one, rounded, at most FAN_IN_MAX. */
+    /* Fan-in if all endports send to one endport, rounded, at most FAN_IN_MAX. */
     uint32_t all;
     /* Fan-in of each traffic class, rounded, at most `all`. */
     uint32_t by_class[FAB_CONGESTION_SLS];
@@ -48,8 +50,8 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the assumed fan-in of each SL in *b. port_fan_in: maximum number of senders to one endport
- * that the partitions permit; 0: no limit. */
+/* Sets the assumed fan-in (number of senders to one endport) of each SL in *b. port_fan_in: the
+ * maximum fan-in that the partitions of the port permit; 0: no limit. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,
@@ -80,7 +82,7 @@ static void set_class_fan_in(struct work *w)
     }
 }
 
-/* Returns the greatest value of in->port_fan_in, which is the number of senders to one endport that
+/* Returns the greatest value of in->port_fan_in[], the number of senders to one endport that
  * partitions permit; 0: unknown. */
 static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {

@@ -48,7 +48,8 @@ struct fab_congestion_sl {
 struct fab_congestion_table {
     /* Highest index that a sender may reach (CCTI_Limit). */
     uint16_t limit;
-    /* each entry is shift << 14 | multiplier; delays ascend; entry[0] is 0 */
+    /* each entry is shift << 14 | multiplier; the delay ascends from entry to entry; entry[0] is 0
+     */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {
@@ -58,8 +59,8 @@ struct fab_congestion_adapter {
     struct fab_congestion_table table;
 };
 
-/* Returns the delay of a table entry, in eighths of the time that the packet takes. The result is
- * exact, because the shift of an entry is 0 to 3. */
+/* Returns the delay of an entry of the congestion control table, in eighths of the time that the
+ * packet takes. The result is exact, because the shift of an entry is 0 to 3. */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
@@ -80,8 +81,9 @@ struct fab_congestion_basis {
     uint8_t profile;
     /* The port belongs to a switch, and its link leads to an endport. */
     bool edge;
-    /* Direction of a switch port to another switch: `up` leads away from endports, `down` towards
-     * them. If both are false, the link has neither direction. */
+    /* Direction of the link, if the port belongs to a switch and leads to another switch: `up`
+     * leads away from endports, `down` towards them. Both are false for other ports, and if both
+     * switches are equally far from endports. */
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
     uint8_t hops;        /* number of switches on the longest path */
@@ -95,8 +97,8 @@ struct fab_congestion_basis {
     /* Assumed number of senders to one endport: the greatest value of all SLs. */
     uint32_t fan_in;
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
-    /* Total rate of the endports of a leaf in percent of the total rate of its ISLs. 100: the
-     * uplinks carry all that the endports send. */
+    /* Taper of the port's switch: the total rate of its endports in percent of the total rate of
+     * its ISLs. 100, the minimum: its ISLs can carry all that its endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
     /* Time in ns in which the slowest link empties a full queue. */
@@ -111,23 +113,25 @@ struct fab_congestion_input {
      * paths */
     uint32_t hops;
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] by traffic class: number of senders to one endport; 0, or the pointer
-     * NULL: unknown. */
+    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; 0, or the
+     * pointer NULL: unknown */
     const uint32_t *fan_in;
-    /* [port_count] By port id, only for adapter ports: the maximum number of senders that
-     * partitions permit at any endport to which this port can send. If it is lower than fan_in, it
-     * replaces fan_in. 0, or the pointer NULL: unknown. */
+    /* [port_count] For each adapter port, the maximum number of senders that partitions permit to
+     * any endport to which this port can send. If it is lower than fan_in, it replaces fan_in. 0,
+     * or the pointer NULL: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
     uint32_t ports; /* number of ports in the fabric */
-    /* By port id: index in port[] (for switches) or adapter[]. FAB_CONGESTION_NONE: the port has no
-     * setting, because it has no link, is port 0, or belongs to an aggregation node. */
+    /* [ports] For each port id, the index of its setting in port[] (switches) or adapter[].
+     * FAB_CONGESTION_NONE: the port has no setting, because it has no link, is port 0, or belongs
+     * to an aggregation node. */
     uint16_t *of_port;
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    /* The facts from which each setting was derived, with the indexes of port[] and adapter[]. */
+    /* The basis of each setting: the facts from which it was derived. The indexes are those of
+     * port[] and adapter[]. */
     struct fab_congestion_basis *port_basis, *adapter_basis;
 };
 /* Computes the settings of all ports. With the profile "off", all thresholds are 0 and no SL is
@@ -136,8 +140,8 @@ struct fab_congestion {
  * OK; NOMEM; or LIMIT if there are more than 65,534 different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* Both functions return the setting of a port: fab_congestion_of_switch of a switch port,
- * fab_congestion_of_adapter of an adapter or router port. NULL: the port has no setting. */
+/* These two functions return the setting of a port: the first one of a switch port, the second one
+ * of an adapter or router port. NULL: the port has no setting. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

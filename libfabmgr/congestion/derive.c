@@ -38,22 +38,23 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-/* At the last table entry, the rates of all senders together are 1 / BELOW (two thirds) of the
- * endport's rate. */
+/* At the last table entry, the rates of all senders to an endport together are 1 / BELOW (two
+ * thirds) of the endport's rate. */
 #define BELOW 1.5
 #define ALL_SLS 0xffffu
 
 /* The constants of the profiles. */
 static const struct tuning {
-    /* Thresholds of switch ports (0..15). edge: ports to endports. down, across, up: ports to other
-     * switches, by direction. tapered: upward ports of a tapered switch. */
+    /* Thresholds of switch ports (0..15; 0: mark no packets). edge: ports to endports. down,
+     * across, up: ports to other switches, by direction. tapered: upward ports of a switch whose
+     * uplinks cannot carry all that its endports send. */
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
     /* Increase of CCTI when a notification arrives, in eighths of the square root of the number of
      * senders. */
     uint8_t gain;
-    /* Minimum of the timer period, in round-trip times. */
+    /* Minimum of the timer period (CCTI_Timer), in round-trip times. */
     uint8_t loops;
     /* Highest index (CCTI_Limit), if the table of the device is not shorter. */
     uint16_t limit;
@@ -124,8 +125,9 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* Returns the ratio of rates that the table covers. It is the geometric mean of the sender's own
- * rate and the slowest endport's rate, divided by the slowest endport's rate. */
+/* Returns the factor by which the table must slow a sender down in addition, because endports can
+ * be slower than its own link; 1: no endport is slower. The factor is the geometric mean of the
+ * sender's own rate and the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

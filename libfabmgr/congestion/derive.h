@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Derives the settings from a basis. For this folder only. */
+/* Derives settings of congestion control from a basis (the facts about a port and the fabric). For
+ * this folder only. */
 #ifndef LIBFABMGR_CONGESTION_DERIVE_H
 #define LIBFABMGR_CONGESTION_DERIVE_H
 
@@ -16,14 +17,14 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* The times from which the timer (CCTI_Timer) is derived. */
 struct fab_congestion_derive_times {
-    /* Time in ns of the longest packet on the link of a typical endport. */
+    /* Time in ns that the longest packet takes on the link of a typical endport. */
     uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;
     /* Minimum of the timer period (CCTI_Timer), in round-trip times. */
     uint32_t loops;
     /* Two minimum values of the timer, in ns. notify_ns: the time in which each sender gets one
-     * notification. loop_ns: `loops` round-trip times without queues. */
+     * notification. loop_ns: `loops` times the round-trip time without queues. */
     uint64_t notify_ns, loop_ns;
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,

@@ -23,7 +23,8 @@
 
 #define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
-/* An answer may reach the manager up to this many microseconds after its time stamp. */
+/* The manager may receive the answer to a reading up to this many microseconds after the time stamp
+ * in the answer. */
 #define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -87,9 +88,9 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Computes the times of all entries of the new reading. Returns the number of new entries. An entry
- * that was not in the previous reading although it is older than that reading is an error of the
- * device, and does not count as new. */
+/* Computes the times of all entries of the new reading `now`; `was` is the previous reading.
+ * Returns the number of new entries. An entry that was not in the previous reading although it is
+ * older than that reading is an error of the device, and does not count as new. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;

@@ -29,7 +29,7 @@ struct fab_congestion_event {
 struct fab_congestion_log {
     /* Time of the last reading in us; 0: there was no reading. */
     uint64_t read_us;
-    /* Number of congestion events since the first reading. */
+    /* Number of congestion events since the manager's first reading. */
     uint64_t events;
     /* The device's time at the last reading, in units of 1.024 us. */
     uint32_t stamp;
@@ -44,10 +44,11 @@ struct fab_congestion_log {
     uint8_t port_map[32];
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };
-/* Adds a reading of a switch's or adapter's log, made at `now_us`. *ret_events receives the number
- * of congestion events since the previous reading. At the first reading it is 0, because the time
- * at which the device began to count is unknown. FORMAT: the attribute is too short, or the LogType
- * does not match of_switch; *log is then unchanged. */
+/* Adds to *log a reading of the congestion log of a switch or adapter, made at `now_us`.
+ * *ret_events receives the number of congestion events since the previous reading. At the first
+ * reading it is 0, because the time at which the device began to count is unknown. Returns FORMAT
+ * if the attribute is too short, or if the LogType does not match of_switch; *log is then
+ * unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)
@@ -56,8 +57,9 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
 }
 
 /* Counts, for each LID, the adapters that were throttled at `since_us` or later because they sent
- * to it. The caller calls this function once for each adapter's log. It adds 1 to senders[lid] for
- * each destination LID below `lids` in the log, except the adapter's own LID. */
+ * to this LID. The caller calls the function once for the log of each adapter. The function adds 1
+ * to senders[lid] for each destination LID in the log that is below `lids` and is not the adapter's
+ * own LID. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

@@ -119,9 +119,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Adds r to all[], which is sorted by speed, slowest first. Does not add r if all[] has an entry
- * for the same speed and kind of port, since different bases can have the same RoCE settings.
- * Returns the index of the entry. */
+/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for the
+ * same speed and kind of port, r is not added, since different bases can have the same RoCE
+ * settings. Returns the index of the entry for this speed and kind. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

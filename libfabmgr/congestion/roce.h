@@ -9,16 +9,17 @@
 #include "libfabmgr/congestion/congestion.h"
 #include "libfabmgr/congestion/explain.h"
 
-/* Constants of DCQCN's authors, which do not depend on the fabric. */
+/* The following constants are those of DCQCN's authors, and do not depend on the fabric. */
 /* Shortest time between two notifications of a flow, in us. */
 #define FAB_DCQCN_CNP_US 50
-/* Alpha is lowered if no notification arrives in this time, in us. */
+/* Time in us after which an adapter lowers alpha (DCQCN's estimate of the congestion) if no
+ * notification arrives. */
 #define FAB_DCQCN_ALPHA_US 55
 /* Period of the timer that increases the rate, in us. */
 #define FAB_DCQCN_INCREASE_US 55
-/* Megabytes of sent data after which the rate increases as after one timer period. */
+/* After this number of megabytes of sent data, the rate increases as after one timer period. */
 #define FAB_DCQCN_INCREASE_MB 10
-/* 1 / g, where g is the gain of alpha. */
+/* 1 / g, where g is the gain of DCQCN's alpha (its estimate of the congestion). */
 #define FAB_DCQCN_INVERSE_GAIN 256
 /* Number of steps of fast recovery before additive increase begins. */
 #define FAB_DCQCN_RECOVERY_STAGES 5
@@ -38,9 +39,10 @@ struct fab_congestion_roce {
     uint32_t pause;
     /* Number of bytes of this priority that may still arrive after the pause. */
     uint32_t headroom;
-    /* additive and hyper increase of adapters, in Mb/s; only if `edge` is set */
+    /* increases of the rate by adapters, additive and hyper, in Mb/s; only if `edge` is set */
     uint32_t ai_mbps, hai_mbps;
-    /* The inputs from which the other values are computed. */
+    /* Inputs from which the other values are computed: round-trip time, assumed number of senders
+     * to one endport, length of the cable in m. */
     uint32_t rtt_ns, fan_in, cable_m;
     /* Ethernet speed in Mb/s of the slowest port to an endport. */
     uint32_t slowest;
@@ -50,15 +52,17 @@ struct fab_congestion_roce {
      * interface: of the port's own interface. */
     uint16_t response, interface;
 };
-/* Computes a setting for each speed and kind of port, sorted by speed. There are no settings if the
- * profile is "off". The caller frees *ret. Returns OK or NOMEM. */
+/* Computes a setting for each combination of Ethernet speed and kind of port (to endports, or
+ * between switches) in the fabric, sorted by speed. There are no settings if the profile is "off".
+ * The caller frees *ret. Returns OK or NOMEM. */
 int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, struct fab_congestion_roce **ret,
                                 size_t *ret_count);
 
 #define FAB_CONGESTION_ROCE_VALUES 13
-/* Writes all values with their reasons. The name of a value ends with the unit, as in "kmin_bytes".
- * Returns the number of values: 5 of switches and, if the ports lead to endports, 8 of adapters. */
+/* Writes to ret[] all values of the setting *r, each with its reason. The name of a value ends with
+ * the unit, as in "kmin_bytes". Returns the number of values: 5 for switches and, if the setting is
+ * for ports to endports (r->edge), 8 more for adapters. */
 unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
                                      struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES]);
 

@@ -15,7 +15,7 @@
 /* bytes of a jumbo frame on the wire: the common 9216, and 20 for gap and preamble */
 #define ROCE_JUMBO 9236
 
-/* Returns the number of bytes in flight on the cable, in both directions together. */
+/* Returns the number of bytes in flight on the port's cable, in both directions together. */
 uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r);
 
 #endif

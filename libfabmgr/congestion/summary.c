@@ -38,8 +38,9 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     }
 }
 
-/* Returns the taper in percent, rounded to a multiple of TAPER_STEP, so that one link more or less
- * rarely changes a setting. in: total rate of the endports; out: total rate of the ISLs. */
+/* Returns the taper in percent: total rate of the endports (in) divided by total rate of the ISLs
+ * (out). It is rounded to a multiple of TAPER_STEP, so that one link more or less rarely changes a
+ * setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
     uint64_t percent = out > 0 ? (in * 100 + out / 2) / out : 100;
@@ -76,8 +77,8 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* Searches breadth-first from switch `from`. Returns the farthest switch with endports.
- * *ret_distance: its distance in hops. room: scratch memory for 2 * switch_count elements. */
+/* Searches breadth-first from switch `from`. Returns the farthest switch with endports, and sets
+ * *ret_distance to its distance in hops. room: scratch memory for 2 * switch_count elements. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {
@@ -119,8 +120,9 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* Does one step of a breadth-first search: each switch without a rank that is linked to a switch of
- * rank r gets rank r + 1. Returns true if any switch got a rank. */
+/* Does one step of a breadth-first search. The rank of a switch is its distance in links from the
+ * nearest switch with endports. Each switch without a rank that is linked to a switch of rank r
+ * gets rank r + 1. Returns true if any switch got a rank. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;

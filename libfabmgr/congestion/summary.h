@@ -11,7 +11,7 @@ struct fab_congestion_summary {
     /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
     uint32_t slowest;
     uint16_t mtu; /* largest MTU of the endports, in bytes */
-    /* Number of switches on the longest of all shortest paths between endports. */
+    /* The longest of all shortest paths between endports, in switches. */
     uint8_t hops;
     /* [switch_count] number of links to the nearest switch with endports. */
     uint8_t *rank;

@@ -30,7 +30,7 @@ uint16_t fab_congestion_entry(uint64_t eighths)
     return (uint16_t)(shift << 14 | (eighths > DELAY_MOST ? DELAY_MOST : eighths));
 }
 
-/* Returns the square root of x, for x >= 1. */
+/* Returns the square root of x, which must be at least 1. */
 static double square_root(double x)
 {
     double low = 1, high = x;

@@ -34,27 +34,29 @@ struct counting {
     struct fab_quality *q;
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
-    /* [end_count] LID << 32 | index in ends[], ascending; the traffic to each destination is
-     * counted in this order */
+    /* [end_count] the destinations in the order in which their traffic is counted: LID << 32 |
+     * index in ends[], ascending */
     uint64_t *by_lid;
-    /* [switches] number of switches on the path to the current destination. 0: not visited yet.
-     * BROKEN: the path does not arrive. ON_STACK: the path is being followed. */
+    /* [switches] number of switches on the path from each switch to the current destination, itself
+     * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the path is being
+     * followed. */
     uint32_t *depth;
-    /* [switches] the visited switches; each comes after the next switch on its path */
+    /* [switches] the visited switches whose paths arrive; each comes after the next switch on its
+     * path */
     uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
-    /* [switches] id of the port by which each switch forwards to the current destination */
+    /* [switches] id of the port by which each switch sends to the current destination */
     uint32_t *out;
-    /* [switches] number of units to the current destination that each switch receives from other
-     * switches */
+    /* [switches] number of units that each switch receives from other switches and forwards to the
+     * current destination; an endport sends one unit to each destination */
     uint32_t *sources;
     /* number of 64-bit words of a set of leaves */
     size_t words;
     /* [switches][words] set of the leaves that send the units of sources[]; valid if sources[] > 0
      */
     uint64_t *gathered;
-    /* [ports][words] set of the leaves that send over each channel; a channel is named by its
-     * sending port */
+    /* [ports][words] for each channel, the set of the leaves that send over it; the id of a channel
+     * is that of its sending port */
     uint64_t *senders;
     /* [ports] number of units that each channel carries */
     uint64_t *load;
@@ -72,8 +74,8 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the switch after `sw` on the path to the current destination; FAB_NONE if the path ends
- * at `sw`. */
+/* Returns the next switch after `sw` on the path to the current destination; FAB_NONE if the path
+ * ends at `sw`. `column` has the entries of all switches for the destination LID. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -83,8 +85,8 @@ static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
     return f->to[t->out[sw]];
 }
 
-/* Follows the path from `sw` up to the first switch that an earlier walk visited, and records its
- * switches. */
+/* Follows the path from `sw` up to the first switch that an earlier walk visited. Sets depth[] for
+ * the switches on this part of the path, and appends them to order[], which has *count elements. */
 static void walk(struct counting *t, const uint8_t *column, uint32_t sw, uint32_t *count)
 {
     uint32_t up = 0;
@@ -118,8 +120,9 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds the units that switch `sw` sends and forwards to the load of its channel, and to the units
- * that the next switch forwards. */
+/* Switch `sw` sends the units of its own endports, and forwards those that it receives. Adds both
+ * to the load of the channel by which it sends them, and to the units that the next switch
+ * receives. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -29,13 +29,14 @@
 
 struct comparison {
     struct fab_route_input in;
-    /* the tables on entry, which the first engine of the chain has made */
+    /* the tables that the first engine of the chain has made; the caller of the comparison gives
+     * them */
     struct fab_engine_choice *first;
-    /* the best of the other tables tried so far; `engine` is NULL if none of them are better than
-     * `first` */
+    /* the best tables tried so far other than `first`; `engine` is NULL if none of them is better
+     * than `first` */
     struct fab_engine_choice best;
-    /* score of the best tables: greatest channel load of all-to-all x greatest number of flows of
-     * the worst shift; the lower score is better */
+    /* score of the best tables so far: greatest channel load of all-to-all traffic multiplied by
+     * the greatest number of flows that a shift puts on one channel; a lower score is better */
     uint64_t best_score;
     char figures[200];
     uint32_t compared;
@@ -70,7 +71,7 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of, con
     return FAB_OK;
 }
 
-/* Proves that the tables are correct. Returns UNSUPPORTED if they are not. */
+/* Runs the proof of the tables. Returns UNSUPPORTED if they do not pass it. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {
@@ -93,9 +94,9 @@ static bool needs_sls(const struct fab_engine_choice *c)
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* Computes and proves the tables of an engine. Returns the errors of the engine and of the proof,
- * and UNSUPPORTED if the tables need more VLs than those of the first engine, or SLs other than
- * 0. */
+/* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if they do not pass the
+ * proof, need more VLs than the tables of the first engine, or need SLs other than 0. Also returns
+ * the errors of the engine. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -105,9 +106,9 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK ? prove(c, t) : status;
 }
 
-/* Takes ownership of the tables t, which were computed with the result `status`. Keeps them as the
- * best ones if their score is at most `limit`; otherwise frees them. If `status` is UNSUPPORTED,
- * there are no tables to enter, and the function returns FAB_OK. Other errors are returned. */
+/* Takes over the tables t, whose computation returned `status`. Keeps them as the best tables if
+ * their score is at most `limit`; otherwise frees them. If `status` is UNSUPPORTED, there are no
+ * tables to measure, and the function returns FAB_OK. It returns any other error. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {

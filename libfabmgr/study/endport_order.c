@@ -19,7 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-/* distance between leaves that are not connected; distances of more than 254 hops count as 254 */
+/* value of a distance between leaves that are not connected; distances of more than 254 hops are
+ * stored as 254 */
 #define FAR 0xff
 
 struct sorting {
@@ -33,7 +34,8 @@ struct sorting {
     uint32_t *sequence;
     /* [switches] scratch memory: a queue of switches, or a list of leaves */
     uint32_t *scratch;
-    /* [switches] number of hops to each switch from the leaf whose distances are being computed */
+    /* [switches] number of hops from one leaf to each switch; the leaf is the one whose distances
+     * are being computed */
     uint8_t *distance;
 };
 
@@ -81,9 +83,9 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits the leaves sequence[from] to sequence[to - 1] into groups. The members of a group are
- * adjacent, and within `radius` hops of its first member. Then splits each group again with a
- * smaller radius. */
+/* Splits the leaves sequence[from] to sequence[to - 1] into groups. Reorders them so that the
+ * members of a group are adjacent; each member is within `radius` hops of the first one. Then
+ * splits each group again with a smaller radius. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {
@@ -119,7 +121,8 @@ static int by_leaf_and_port(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Numbers the leaves by their position in `sequence`, and sorts the endports by leaf and port. */
+/* Reorders leaves[] as in `sequence`, and sorts the endports by the new index of their leaf and
+ * then by port. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);

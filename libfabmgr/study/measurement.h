@@ -27,7 +27,7 @@ struct fab_measurement {
     uint32_t switches, ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;
-    /* [ports] the switch at the other end of the port's link; FAB_NONE: the port has no link to a
+    /* [ports] the switch at the other end of each port's link; FAB_NONE: the port has no link to a
      * switch */
     uint32_t *to;
     uint32_t channels;
@@ -37,7 +37,7 @@ struct fab_measurement {
     uint32_t end_count;
     struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;
-    /* [switches] index in leaves[]; FAB_NONE: the switch is no leaf */
+    /* [switches] index of each switch in leaves[]; FAB_NONE: the switch is no leaf */
     uint32_t *leaf_at;
     /* number of 64-bit words of a set of endports */
     size_t words;
@@ -47,9 +47,9 @@ struct fab_measurement {
 /* Finds the endports and channels to measure. Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
-/* Sorts leaves[] and ends[], for shift permutations. Leaves with few hops between them become
- * adjacent in leaves[]. ends[] is sorted by leaf, and then by the port of the leaf. Returns NOMEM
- * if there is no memory. */
+/* Sorts leaves[] and ends[] for shift permutations, so that leaves with few hops between them are
+ * adjacent in leaves[]. ends[] is sorted by leaf, and then by the leaf's port. Returns NOMEM if
+ * there is no memory. */
 int fab_study_measurement_order(struct fab_measurement *f);
 
 static inline bool fab_study_measurement_stopped(const struct fab_measurement *f)

@@ -14,7 +14,7 @@
 #include "libfabmgr/target/target.h"
 
 #define FAB_QUALITY_HOPS 65 /* number of elements of fab_quality.hops[] */
-/* number of most loaded channels that are reported */
+/* maximum number of channels in the list of the most loaded ones */
 #define FAB_QUALITY_WORST 5
 /* The default number of samples, which Hoefler et al. use for the effective bisection bandwidth. */
 #define FAB_QUALITY_SAMPLES 1000
@@ -42,15 +42,16 @@ struct fab_quality_input {
 struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
-    /* lower limit of `max` for any routing, because the channels between a leaf and other switches
-     * must carry all traffic between its endports and those of other leaves (quality.c) */
+    /* lower limit of `max` for any routing. It follows from the channels between a leaf and other
+     * switches, which must carry all traffic between the leaf's endports and those of other leaves
+     * (quality.c). */
     uint64_t bound;
     /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
      * otherwise over all channels */
     double mean, sigma;
     uint32_t unused; /* number of channels without load */
-    /* For a channel, take the lesser of the number of endports that send over it and the number
-     * that receive over it. This is the greatest such value of all channels. */
+    /* The number of endports that send over a channel, or the number that receive over it,
+     * whichever is less; the greatest such value of all channels. */
     uint32_t min_ends;
     uint32_t worst_count;
     /* port ids of the most loaded channels, by descending load */
@@ -62,11 +63,12 @@ struct fab_quality_all {
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
-    /* the least k for which the shift by k puts `max` flows on a channel */
+    /* the shift that puts `max` flows on a channel: the shift by this number; of several, the
+     * lowest number */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
-    /* all shifts were tried; if false, only a sample */
+    /* true: all shifts were tried; false: only a sample */
     bool every;
 };
 struct fab_quality_random {
@@ -75,24 +77,26 @@ struct fab_quality_random {
     uint32_t median, max;
     uint32_t tried;
 };
-/* Half of the endports, chosen at random, send to the other half. The most loaded channel on the
- * path of a flow limits the flow: it gets an equal share of that channel's bandwidth (Hoefler,
- * Schneider, Lumsdaine 2008). */
+/* Random bisections: half of the endports, chosen at random, send to the other half. The most
+ * loaded channel on the path of a flow limits the flow, which gets an equal share of that channel's
+ * bandwidth (Hoefler, Schneider, Lumsdaine 2008). */
 struct fab_quality_bisection {
     /* fraction (0..1) of an endport's bandwidth that a flow gets, as the mean over all flows of all
      * bisections */
     double mean;
-    /* the same fraction, as the mean over the flows of the worst bisection */
+    /* the fraction of an endport's bandwidth that a flow gets, as the mean over the flows of the
+     * worst bisection */
     double least;
     uint32_t tried;
 };
 struct fab_quality {
-    /* number of endports, and of switches to which they are attached */
+    /* number of measured endports, and number of switches to which they are attached (leaves) */
     uint32_t ends, leaves;
     uint32_t channels; /* number of channels of the fabric */
-    /* number of ordered pairs of endports that the tables connect */
+    /* number of ordered pairs of measured endports that the tables connect */
     uint64_t pairs;
-    /* number of ordered pairs that the tables do not connect; no other figure includes them */
+    /* number of ordered pairs of measured endports that the tables do not connect; no other figure
+     * includes these pairs */
     uint64_t lost;
     struct fab_quality_all all;
     /* lower limit, for any routing, of the number of flows on one channel in the worst permutation

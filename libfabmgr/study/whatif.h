@@ -18,7 +18,7 @@ struct fab_whatif_input {
     uint32_t port_count;
 };
 struct fab_whatif {
-    /* the part that the manager's own port reaches */
+    /* the fabric after the failures: the part that the manager's own port still reaches */
     struct fab_fabric *fabric;
     struct fab_lids lids; /* the LIDs of the remaining ports, unchanged */
     struct fab_lft kept;  /* the active LFTs of the remaining switches */
@@ -37,13 +37,13 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* The changes that would replace the tables `before` by the tables `now` in the switches that have
- * both. */
+/* How much a change from the tables `before` to the tables `now` would write, counted over the
+ * switches that both have. */
 struct fab_whatif_change {
-    /* numbers of LFT entries and of LFT blocks that differ, up to the top LID of `now` */
+    /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;
     uint32_t switches; /* number of switches whose tables differ */
-    /* number of LFT blocks of all compared switches */
+    /* number of LFT blocks, changed or not, of all compared switches */
     uint64_t all_blocks;
 };
 void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft *now,
