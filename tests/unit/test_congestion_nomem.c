@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation fails in turn: in the computation of settings, of RoCE settings and of the
- * fan-in of partitions, in the traffic model, and in the computation of the daemon. Each time the
- * result is NOMEM, and nothing leaks (which the sanitizers check).
+ * Lets every allocation fail in turn: while congestion control settings, RoCE settings and the
+ * fan-in of partitions are computed, while the traffic model runs, and while the daemon computes
+ * settings. Each time the result must be NOMEM, and nothing may leak (which the sanitizers check).
  */
 #include <string.h>
 

@@ -145,7 +145,7 @@ START_TEST(fat_trees_have_their_counts)
 }
 END_TEST
 
-/* All leaves of a subtree have the same parents, and each parent once. */
+/* All leaves of a subtree have the same parents, and one link to each of them. */
 START_TEST(fat_tree_ranks_are_what_they_seem)
 {
     struct fab_fat_tree_spec spec = {4, 3, 1, 1};

@@ -15,7 +15,8 @@ static bool is_isl(const struct fab_fabric *f, uint32_t p)
            fab_fabric_port(f, peer)->node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
-/* Joins the two switches of each ISL in `sets`, but ignores the links in `out`. */
+/* Finds the sets of switches that ISLs connect, without the links in `out`. The result is in
+ * `sets`. */
 static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *sets)
 {
     fab_base_sets_init(sets, f->switch_count);

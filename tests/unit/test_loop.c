@@ -127,7 +127,7 @@ static void on_alarm(void *ctx)
         loop_stop(a->loop);
 }
 
-/* Also tests times just below a second, which have the most microseconds. */
+/* Also tests a time just below one second, which has the greatest fraction of a second. */
 START_TEST(timers_are_not_early)
 {
     struct alarm alarm[] = {{.after_us = 20000}, {.after_us = 999999}, {.after_us = 1000000}};
@@ -316,7 +316,7 @@ START_TEST(an_owner_may_go_before_its_tasks)
 }
 END_TEST
 
-/* Tasks on real workers, of which one is not begun when the loop is freed. */
+/* The loop is freed while its tasks are on real worker threads, and one of them has not begun. */
 START_TEST(every_task_ends_with_the_loop)
 {
     struct loop *l = loop_new();

@@ -125,7 +125,7 @@ START_TEST(states_add_up_and_are_taken_away)
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = 0;
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), FAB_SA_REQ_INVALID);
-    /* the last full member leaves, and the group is removed with its sender */
+    /* The last full member leaves. The other member only sends, so the group is removed. */
     ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
     ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
     ck_assert_ptr_null(fab_mcast_groups_find(w.g, r.mgid));

@@ -109,7 +109,7 @@ START_TEST(high_mlids_go_round_small_tables)
         for (uint32_t sw = 0; sw < 5; sw++)
             ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
         if (rows[i].slot >= d.least) {
-            /* The call has stored these distances for the next one. */
+            /* The call has stored these distances for the next call. */
             ck_assert_uint_eq(d.avoid_root, rows[i].root);
             ck_assert_uint_eq(d.avoid_slot, rows[i].slot);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of the containers and of the session fails in turn. A steady stream of requests
- * needs no allocation.
+ * Lets every allocation of the containers and of the MAD session fail in turn. Also checks that a
+ * steady stream of requests needs no allocation.
  */
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/map.h"

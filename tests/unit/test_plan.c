@@ -16,7 +16,7 @@ struct world {
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
-    /* the simulated devices do not keep timers and thresholds */
+    /* true: the simulated devices do not keep timers and thresholds */
     bool forgetful;
 };
 

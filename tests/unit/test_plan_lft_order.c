@@ -22,7 +22,7 @@ struct change {
     uint32_t from, to;
 };
 struct tally {
-    /* applies the writes in reverse, against the order of the plan */
+    /* true: the test applies the writes in reverse, against the order of the plan */
     bool backwards;
     bool proved; /* libfabmgr/transition orders the plan */
     uint32_t drained, replaced, unproved;

@@ -272,8 +272,8 @@ START_TEST(engines_change)
 }
 END_TEST
 
-/* A switch of 8 ports has 64 pairs of ports that need a table (port 0 counts as in port), but few
- * writes suffice. */
+/* A switch of 8 ports has 64 pairs of an input port (or port 0) and another output port. Each pair
+ * has an SL-to-VL table, but few writes suffice. */
 START_TEST(wide_writes_are_few)
 {
     static const struct {

@@ -127,7 +127,8 @@ START_TEST(mads_round_trip)
 }
 END_TEST
 
-/* Each kind of entry without a MAD. A name is cut at the length of a NodeDescription. */
+/* Entries of every kind that has no MAD are read as they were written. A name is cut at the length
+ * of a NodeDescription. */
 START_TEST(other_entries_round_trip)
 {
     static const uint8_t name[FAB_NODE_DESC_LEN + 1] = "leaf-001, and more text than the field of "
@@ -243,8 +244,8 @@ START_TEST(answers_by_content)
 }
 END_TEST
 
-/* The first try was lost, and the second was answered. The first try of another request came back
- * as undeliverable. */
+/* In the recording, the first try of a request was lost, and the second was answered. The first try
+ * of another request came back as undeliverable. */
 START_TEST(loses_what_was_lost)
 {
     struct tape t;

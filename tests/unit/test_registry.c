@@ -259,8 +259,8 @@ START_TEST(all_who_answer_hear_all_in_order)
 }
 END_TEST
 
-/* The first twenty subscribers are unresponsive, and the window is 8. This may delay reports to the
- * others by at most 50 ms. */
+/* The first twenty subscribers are unresponsive, and the window is 8 reports. This may delay
+ * reports to the other subscribers by at most 50 ms. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     struct fab_subscriptions *s = NULL;

@@ -605,8 +605,8 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
             size_t which = fab_base_prng_below(prng, deads);
             dead[which] = dead[--deads];
         } else {
-            /* the engine must compute new tables for each of the three failures, so nothing has
-             * changed */
+            /* All three chosen failures need new tables from an engine. So no link has failed that
+             * could come back. */
             continue;
         }
         change(w, dead, deads);

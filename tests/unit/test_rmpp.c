@@ -251,7 +251,7 @@ START_TEST(receivers_refuse_nonsense)
 }
 END_TEST
 
-/* A sender that never sends a last segment. */
+/* The sender never sends a last segment. The receiver must stop when the data exceed its limit. */
 START_TEST(receivers_have_a_limit)
 {
     struct rmpp_receiver r;

@@ -153,7 +153,8 @@ START_TEST(headroom_rises)
 }
 END_TEST
 
-/* The rates of InfiniBand with 1, 2, 4 and 12 lanes. */
+/* Finds the nearest Ethernet speed, in Mb/s, for the rates of InfiniBand links with 1, 2, 4 and 12
+ * lanes. */
 START_TEST(a_rate_is_the_nearest_speed)
 {
     static const struct {

@@ -74,8 +74,8 @@ static void world_fini(struct world *w)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-/* Counts the attributes that a turn reads, node by node, because the manager also counts them in
- * parts. */
+/* Counts the attributes that a turn reads. Counts them node by node, because the manager, too,
+ * counts in parts. */
 static uint64_t count_tables(const struct fab_plan_input *in)
 {
     uint32_t nodes = in->fabric->node_count;

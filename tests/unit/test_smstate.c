@@ -158,8 +158,8 @@ START_TEST(a_master_is_polled_for_ever)
 }
 END_TEST
 
-/* More managers than the list has entries: a new manager replaces the oldest entry, and nothing is
- * written beyond the list. */
+/* There are more managers than the list of those that were passed over has entries. A new manager
+ * replaces the oldest entry, and nothing is written beyond the list. */
 START_TEST(the_list_of_those_passed_over_is_bounded)
 {
     struct fab_smstate s = ours(FAB_SM_DISCOVERING);
@@ -176,8 +176,8 @@ START_TEST(the_list_of_those_passed_over_is_bounded)
 }
 END_TEST
 
-/* All combinations of 8 modifiers, 4 states of the sender and 4 states of the receiver, compared
- * with the list of legal ones. */
+/* Compares all combinations of 8 attribute modifiers, 4 states of the sender and 4 states of the
+ * receiver with the list of legal ones. */
 START_TEST(control_packets_do_what_the_standard_says)
 {
     static const struct {

@@ -140,7 +140,8 @@ START_TEST(test_alone)
     start(s);
     run(s, EVER);
     struct fab_traffic_flow_stats x = stats(s, 0);
-    /* two links, one switch, and the time of the packet: cut-through, at line rate */
+    /* in ps: the delays of two links and one switch, and the time of the packet at line rate, once,
+     * because the switch is cut-through */
     uint64_t once = 2 * 25000 + 200000 + MTU_PS;
     ck_assert_uint_eq(x.latency_max, once);
     ck_assert_uint_eq(x.latency, 100 * once);
@@ -242,7 +243,8 @@ START_TEST(test_priority)
     scene_free(s);
 
     s = scene_new(leaf_spine(1, 0, 5), "updn");
-    /* first 12 KiB from the high-priority table, then one packet from the low-priority table */
+    /* VLHighLimit 3: first 12 KiB from the high-priority table, then one packet from the
+     * low-priority table */
     a.high_limit = 3;
     two_lanes(s, &a, got);
     assert_near(got[1] / got[0], 3, 0.05, "high and low");

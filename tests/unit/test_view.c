@@ -115,7 +115,8 @@ static const struct {
     {"dual/1", 0x2000000000000071, FAB_OK, NULL},
     {"dual/2", 0x2000000000000072, FAB_OK, NULL},
     {"0x2000000000000070/2", 0x2000000000000072, FAB_OK, NULL},
-    {"7000", 0x2000000000000081, FAB_OK, NULL}, /* no port has this LID, but a node has this name */
+    /* no port has the LID 7000, but a node has this name */
+    {"7000", 0x2000000000000081, FAB_OK, NULL},
     {"name/2", 0x2000000000000091, FAB_OK, NULL},
     {"name", 0x2000000000000091, FAB_OK, NULL},
     {"name/2/1", 0x2000000000000091, FAB_OK, NULL},
