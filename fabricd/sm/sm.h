@@ -316,9 +316,9 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
  * known yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
-/* Sets the only listener `fn`. It is called after a multicast group was created (made) and before a
- * group is deleted. The fields of `group` that describe a single member (PortGID, JoinState,
- * ProxyJoin) are 0. fn NULL removes the listener. */
+/* Sets the only listener `fn`. It is called after a multicast group was created (`made` is
+ * true), and before a group is deleted (`made` is false). The fields of `group` that describe a
+ * single member (PortGID, JoinState, ProxyJoin) are 0. fn NULL removes the listener. */
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* Returns the contents of a block of a switch's MFT: 32 port masks, or NULL if they are not known.
  * `sw` is the switch's id in fab_mcast_trees_net. `number` is the block's number from

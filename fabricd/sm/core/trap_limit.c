@@ -61,7 +61,8 @@ struct sm_trap_limit {
     struct sm *sm;
     struct source *source; /* [LIDS] one entry for each unicast LID */
     uint64_t hosts_full_us, events_full_us;
-    /* Ends of the queue of LIDs to which the manager owes a read; 0: the queue is empty. */
+    /* First and last LID in the queue of LIDs to which the manager owes a read; 0: the queue is
+     * empty. */
     uint16_t first, last;
     uint32_t queued;
     struct loop_timer *owed_timer;

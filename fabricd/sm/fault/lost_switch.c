@@ -6,9 +6,9 @@
  * the failed switch, if they are routed through it. A port probe therefore reads all ports of the
  * first suspects only. If it finds one failed link to a switch, it asks another neighbour for the
  * state of its link to that switch. If two links to a switch failed, the switch has probably
- * failed. Directed routes then avoid it, and the probe reads the ports of all its neighbours that
- * lead to it, whether they sent a trap or not. One local repair thus handles the failure of the
- * whole switch.
+ * failed. Directed routes then avoid it. The probe visits all its neighbours, whether they sent a
+ * trap or not, but reads only their ports that lead to the failed switch. One local repair thus
+ * handles the failure of the whole switch.
  *
  * If a suspect's port to the failed switch is still up, the suspect sent its trap for another
  * reason, and the probe reads all its ports after all. If that port is down, it explains the trap.

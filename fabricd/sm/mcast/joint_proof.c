@@ -3,8 +3,8 @@
  * Proves multicast trees together with the unicast tables of the published view, because multicast
  * packets wait for the same buffers as unicast packets. The proof shows for each VL that the
  * channel dependencies of unicast and multicast packets have no cycle. The worker task of
- * mft_proof.c makes it. After a change of the unicast tables, all trees are proved again, even
- * those that did not change.
+ * mft_proof.c makes this proof. After a change of the unicast tables, all trees are proved again,
+ * even those that did not change.
  *
  * If there is a cycle, the same task makes a spanning tree without one (libfabmgr/spanning), and
  * all trees follow it from then on, until links change. If there is no such spanning tree, the

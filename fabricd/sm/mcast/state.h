@@ -31,8 +31,8 @@ struct sm_stored_groups {
 /* The proof of all trees together with the unicast tables (joint_proof.c). */
 struct sm_joint {
     /* view: the published view whose unicast tables the proof uses; NULL: none. channels: the
-     * dependencies of its unicast packets, and of the trees that were proved with its tables. NULL:
-     * not known; or a worker task has them. */
+     * channel dependencies of its unicast packets, and of the trees that were proved with its
+     * tables. channels is NULL if they are not known, or if a worker task has them. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
     /* bitset of the MLID groups that are not yet proved together with these unicast tables */

@@ -61,10 +61,11 @@ struct sm_model {
     bool forgotten; /* sm_model_forget was called while `lent` was set */
 };
 
-/* Takes over a new snapshot, even if it returns an error. The known tables of switches that are
- * in both snapshots stay known. *ret_same: the ids and links are those of the previous snapshot.
- * Another thread may set *stop to end the call early. The result is then BUSY, and the model is
- * unchanged. Also returns OK and NOMEM. */
+/* Makes `fabric` the new snapshot of the model. The caller gives up its reference to `fabric`
+ * even if the function fails. The known tables of switches that are in both snapshots stay
+ * known. *ret_same: the active tables stay, because the ids and links are those of the previous
+ * snapshot. Another thread may set *stop to end the call early; the result is then BUSY, and the
+ * model is unchanged. Returns OK, NOMEM or BUSY. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
                    bool *ret_same);
 /* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables

@@ -78,8 +78,8 @@ struct sm_scrub {
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* Each MFT block that the manager never wrote was read once. Until then, entries that the
-     * scrub finds there may be older than the start of this manager. */
+    /* The scrub has read each MFT block that the manager never wrote. Before that, entries that
+     * it finds in these blocks may be older than the start of this manager. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };

@@ -36,9 +36,9 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* Called when this round is postponed. The result of a background heavy sweep stays, so that a
- * later round can take it over. If this round has taken it over already, another background heavy
- * sweep is requested. */
+/* Called when the round of a heavy sweep is postponed. The result of a background heavy sweep
+ * stays, so that a later round can take it over. If this round has taken it over already,
+ * another background heavy sweep is requested. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;
