@@ -101,7 +101,7 @@ struct fab_congestion_basis {
      * its ISLs. 100, the minimum: its ISLs can carry all that its endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
-    /* Time in ns in which the slowest link empties a full queue. */
+    /* Time in ns in which the slowest link to an endport empties a full queue. */
     uint32_t queue_ns;
 };
 

@@ -17,7 +17,8 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* The times from which the timer (CCTI_Timer) is derived. */
 struct fab_congestion_derive_times {
-    /* Time in ns that the longest packet takes on the link of a typical endport. */
+    /* Time in ns of the longest packet: a mean of the times on the sender's own link and on the
+     * slowest endport's link (derive.c). */
     uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;

@@ -13,7 +13,7 @@ struct fab_congestion_summary {
     uint16_t mtu; /* largest MTU of the endports, in bytes */
     /* The longest of all shortest paths between endports, in switches. */
     uint8_t hops;
-    /* [switch_count] number of links to the nearest switch with endports. */
+    /* [switch_count] number of links from each switch to the nearest switch with endports */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
      * ISLs, in steps of 50, at least 100. */

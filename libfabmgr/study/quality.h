@@ -58,8 +58,8 @@ struct fab_quality_all {
     uint32_t worst[FAB_QUALITY_WORST];
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
-/* Permutations: each endport sends one flow and receives one flow. */
-/* shifts: endport i sends to endport i + k, modulo the number of endports */
+/* Shift permutations: in the shift by k, endport i sends to endport i + k, modulo the number of
+ * endports. */
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
@@ -71,6 +71,7 @@ struct fab_quality_shift {
     /* true: all shifts were tried; false: only a sample */
     bool every;
 };
+/* Random permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_random {
     /* number of flows on the channel with the most flows: median and maximum over all random
      * permutations */

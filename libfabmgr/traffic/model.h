@@ -77,7 +77,7 @@ struct traffic_channel {
     uint32_t credits, capacity;
     /* number of bytes that wait for the channel */
     uint32_t queued;
-    /* the input port (port number - 1) from which the last packet of the channel came */
+    /* the input port (port number - 1) from which the packet came that the channel sent last */
     uint32_t last;
     /* number of packets that the channel sends without FECN before the next packet is marked with
      * FECN */
@@ -245,13 +245,14 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
  * is sent. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* Build the initial state (build.c): first all ports, channels and endports, then the flows. Both
- * functions return NOMEM, and the second one also the other errors of fab_traffic_new. */
+/* These two functions build the initial state (build.c): the first one all ports, channels and
+ * endports, the second one the flows. Both return NOMEM if there is no memory. The second one also
+ * returns the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
 
-/* link.c: allocates packets and moves them over links. */
+/* The following functions are in link.c, which allocates packets and moves them over links. */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* returns TRAFFIC_NONE if memory ran out */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* Sends a packet now, over the channel packet->to. The channel must have enough credits. */

@@ -73,7 +73,8 @@ struct fab_traffic_flow {
      */
     uint32_t offset;
     uint8_t sl; /* 0..15, or FAB_TRAFFIC_PATH_SL */
-    /* ps: the flow sends packets from time `start` on and before time `end` */
+    /* times in ps: the flow sends its first packet at `start` or later, and its last one before
+     * `end` */
     uint64_t start, end;
     uint64_t bytes; /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
     /* maximum rate in Mb/s; 0: the rate of the link */

@@ -65,8 +65,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Makes each set of switches that the search has joined a group. The groups are numbered in the
- * order of their lowest switch ids. Returns false if there are too many groups, or only one. */
+/* Turns each set of switches that the search has joined into a group. The groups are numbered in
+ * the order of their lowest switch ids. Returns false if there are too many groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;

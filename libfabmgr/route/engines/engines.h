@@ -14,7 +14,7 @@ extern const struct fab_route_engine fab_route_engine_file;
 extern const struct fab_route_engine fab_route_engine_nue;
 extern const struct fab_route_engine fab_route_engine_updn;
 extern const struct fab_route_engine
-    /* variant of updn for the chain "auto", which refuses every topology that is no tree */
+    /* variant of updn that refuses every topology that is no tree; only the chain "auto" uses it */
     fab_route_engine_updn_on_tree;
 extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;

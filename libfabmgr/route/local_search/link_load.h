@@ -59,7 +59,8 @@ struct fab_link_load {
      * bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] the part of over_flows that belongs to each channel */
+    /* [channels] for each channel, by how much its counters in cell[] exceed most_flows, in total;
+     * over_flows is the sum of all elements */
     uint32_t *over;
     /* Cache. upstream[] holds the shifts in which packets to endport upstream_end pass switch
      * upstream_sw, as one range of counters for each run of sending endports. If the cache is

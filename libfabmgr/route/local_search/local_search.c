@@ -45,7 +45,8 @@
 /* If no order of the switches gives channel numbers that ascend along all paths, the search is
  * repeated this number of times, each time with other numbers, which are chosen at random. */
 #define NUMBERINGS 32
-/* Number of passes over all entries to reduce conflicts. */
+/* Number of passes over all entries in which the search reduces conflicts (flows to different
+ * endports that share a channel). */
 #define PASSES 4
 /* The search does not change an entry again for TABU steps at least, and for fewer than 2 * TABU
  * steps. */

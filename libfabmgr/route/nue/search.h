@@ -31,8 +31,8 @@ struct fab_nue {
     uint32_t *escape_arc;
     /* [arcs] number of pairs of hosts that use the arc, on the paths found so far */
     uint64_t *load;
-    /* The result: the paths to the switch `home`, which were found last. */
-    /* the destination switch; the number of switches that have a path */
+    /* home: the destination switch of the paths that were found last, which the members up to
+     * detour_hosts describe. count: number of switches that have a path. */
     uint32_t home, count;
     /* [count] the switches that have a path, nearest first */
     uint32_t *by_distance;
