@@ -14,8 +14,8 @@ int recording_tell_state(struct transport *recorder, struct store *store,
 struct recording {
     const uint8_t *bytes; /* the mapped file */
     size_t len;
-    /* text of the settings file, within `bytes`, not NUL-terminated; NULL: the recording has no
-     * settings */
+    /* text of the settings file; points into `bytes`, and is not NUL-terminated; NULL: the
+     * recording has no settings */
     const char *settings;
     size_t settings_len;
     /* temporary state directory of the replay; recording_close removes it */

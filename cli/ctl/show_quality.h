@@ -15,8 +15,8 @@ void out_quality(struct out *o, const Fabric__V1__Quality *q);
  * returns the tone (output.h) in which it is shown. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
-/* Writes which traffic classes would have to share VLs if this engine made the routes. Text
- * output prints them after the label; label == NULL: JSON output only. */
+/* Writes which traffic classes would have to share VLs if the engine of report `r` made the routes.
+ * Text output prints this after the label; label == NULL: JSON output only. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

@@ -31,8 +31,8 @@ struct commands {
 /* Opens the socket for commands. Returns 0; on an error prints the reason and returns -1. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
-/* Accepts a connection of `fabsim ctl`, if the process at the other end belongs to the same user or
- * to root. Returns the index of the session, or -1. */
+/* Accepts a connection of `fabsim ctl`, if the process at the other end belongs to root or to
+ * the user who runs the server. Returns the index of the session, or -1. */
 int commands_accept(struct commands *d);
 /* Call this function when the socket of the session is readable. It reads and runs commands.
  * Returns false if the session was closed. */

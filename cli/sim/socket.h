@@ -29,7 +29,8 @@ uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, co
 const char *socket_base(void);
 /* Returns true if a base name can be used. Otherwise prints the reason. */
 bool socket_base_check(const char *base);
-/* Returns true if the process at the other end belongs to the same user or to root. */
+/* Returns true if the process at the other end of the socket belongs to root, or to the user who
+ * runs this process. */
 bool socket_peer_trusted(int fd);
 
 #endif

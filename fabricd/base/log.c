@@ -70,9 +70,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /*
-         * a byte that does not continue the UTF-8 sequence, such as the NUL at the end of the text
-         */
+        /* this byte does not continue the sequence; it may be the NUL at the end of the text */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);

@@ -112,8 +112,8 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
 }
 
 /* Sets the computed values in the attribute of an adapter. Returns true if the values were
- * different before. An SL without congestion control gets a CCTI_Increase
- * of 0, so that its index in the congestion control table (CCTI) stays 0 and it never slows
+ * different before. An SL without congestion control gets a CCTI_Increase of 0. Its index in the
+ * congestion control table (CCTI) then stays 0, so that packets of this SL are never slowed
  * down. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {

@@ -22,9 +22,10 @@
 
 /* byte offset of CongestionLog in the data after the common MAD header */
 #define AT_LOG (FAB_CC_LOG_DATA - 24)
-/* number of devices that are read in a timer tick, unless the pass over all devices is late */
+/* number of devices whose logs are read in a timer tick, unless the pass over all devices is late
+ */
 #define TICK_DEVICES 4
-/* maximum number of requests in a timer tick while a late pass catches up */
+/* maximum number of requests in a timer tick while the pass over all devices is late */
 #define TICK_MOST 8
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u

@@ -240,7 +240,7 @@ static const char step_8[] = "CREATE TABLE approved_place ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
                              "  port_guid TEXT NOT NULL,"
-                             /* Node GUID and port at the other end of the link. */
+                             /* node GUID and port number of the other end of the link */
                              "  near_guid TEXT NOT NULL,"
                              "  near_port INTEGER NOT NULL,"
                              "  is_switch INTEGER NOT NULL,"

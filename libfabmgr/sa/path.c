@@ -268,7 +268,8 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
 }
 
 /* Returns whether the reverse path exists, has the same SL, and meets the limits in the request.
- * It need not be followed if the tables are proved and the request has no limits. */
+ * If the tables are proved and the request has no limits, the function does not follow the reverse
+ * path. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {

@@ -27,15 +27,16 @@
  * CounterSelect that select it in a Set. */
 static const struct place {
     const char *name;
-    /* offset in fab_port_counters, and size of the member in bytes */
+    /* narrow: offset of the counter in struct fab_port_counters. size: its size there. Both in
+     * bytes. */
     uint16_t narrow, size;
     uint16_t wide; /* offset in fab_port_counters_ext */
     /* width of the counter in PortCounters on the wire, in bits */
     uint8_t bits;
     /* Numbers of the bits that select this counter; -1: there is no such bit. `select` is for
-     * PortCounters: 0-15 is a bit of CounterSelect, and 16 or more is bit select - 16 of
-     * CounterSelect2. For PortCountersExtended, select_wide is a bit of CounterSelect, and
-     * select_wide2 a bit of CounterSelect2. */
+     * PortCounters: values 0 to 15 are bits of CounterSelect, and 16 stands for bit 0 of
+     * CounterSelect2, 17 for bit 1, and so on. For PortCountersExtended, select_wide is a bit of
+     * CounterSelect, and select_wide2 a bit of CounterSelect2. */
     int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},

@@ -59,8 +59,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a trap from `port`, the port with the LID, and schedules the next sending. If memory is
- * short, the trap is sent only once. */
+/* Sends a trap from `port`, the port whose LID is the source of the trap, and schedules its
+ * repetition. If memory is short, the trap is sent only once. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);

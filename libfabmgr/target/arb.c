@@ -135,7 +135,7 @@ static uint32_t entries_of(uint32_t packets)
 
 /* Distributes about `round` packets, one cycle of the table, among the VLs by their shares. Returns
  * how far the result is from the shares: the greatest shortfall of a VL, in millionths of its
- * share. Returns UINT32_MAX if the table has too few entries for the result. */
+ * share. Returns UINT32_MAX if the result needs more than `room` table entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;

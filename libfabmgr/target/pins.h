@@ -7,9 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* The adapters of a host may appear one after the other. So a GUID may share a pinned host name if
- * it appears for the first time within this time, in microseconds, after the first pin of the
- * name. */
+/* The adapters of a host may appear one after the other. After the first GUID was pinned to a host
+ * name, other GUIDs with this host name are pinned too if they first appear within this time, in
+ * microseconds. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* When the manager first found each host. If all bytes are zero, no host was found yet. */
@@ -19,7 +19,7 @@ struct fab_pins_arrivals {
     /* whether the nodes of the first fabric were recorded */
     bool began;
 };
-/* time of hosts that were found before the manager could tell when they arrived */
+/* value in `seconds` of hosts that were there before the manager could tell when they arrived */
 #define FAB_PINS_EARLIER UINT32_MAX
 
 struct fab_pins_input {

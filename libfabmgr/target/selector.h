@@ -19,8 +19,8 @@ bool fab_target_pattern_is_any(const char *pattern);
  * pinned name (fab_policy_pins_name). If pins is NULL, it is the name that the node shows. */
 bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
                              const char *pattern);
-/* Returns true if the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP
- * matches no port, because the caller resolves groups. */
+/* Returns true if the selector `who` matches `port`, which must own a LID. A selector of kind
+ * FAB_SELECT_GROUP matches no port, because the caller resolves groups. */
 bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pins *pins,
                                  const struct fab_port_selector *who, uint32_t port);
 

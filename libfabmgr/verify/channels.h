@@ -9,7 +9,8 @@
 #include "libfabmgr/verify/dependencies.h"
 
 struct fab_verify_channels {
-    /* The data to which `in` points must stay valid until fab_verify_channels_free. */
+    /* The data to which the members of `in` point must stay valid until fab_verify_channels_free.
+     */
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_deps unicast; /* the dependencies of unicast packets */

@@ -40,10 +40,11 @@ struct check {
     /* [n] union-find of the switches that the branches of the current MLID join; each switch is its
      * own root before the next MLID begins */
     uint32_t *tree;
-    /* [n] the part of the fabric to which each switch belongs: the lowest id of the switches that
-     * links connect with it */
+    /* [n] the part (connected component) of the fabric to which each switch belongs; a part is
+     * named by the lowest id of its switches */
     uint32_t *part;
-    /* links count for `part` only if both switches have at least this MulticastFDBCap */
+    /* part[] was computed only with links between switches that have at least this
+     * MulticastFDBCap */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
     /* [n] for each part of the fabric, the multicast tree (root in tree[]) that contains its first

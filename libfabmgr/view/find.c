@@ -249,9 +249,8 @@ static bool has_lid(const struct fab_view *v, uint32_t port)
            v->target->lids.base[port] != 0;
 }
 
-/*
- * Finds the node's port that has a LID. Fails if no port of the node has a LID, or if several have.
- */
+/* Finds the node's port that has a LID. Returns NOT_FOUND if no port of the node has a LID, or
+ * EXISTS if several ports have one. */
 static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];
