@@ -61,8 +61,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. near: the neighbour over which the query reached it; NULL: it
- * is the manager's own node. Returns OK or NOMEM. */
+/* Handles the NodeInfo of a new node. near: the neighbour over which the query reached it; NULL:
+ * the new node is the manager's own. Returns OK or NOMEM. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {

@@ -185,8 +185,8 @@ static bool is_lost(const struct detour *d, uint32_t node)
     return i < d->losts;
 }
 
-/* Returns whether new routes may lead through this node, to which the route is known. Routes lead
- * through a silent switch only if there is no other way. */
+/* Returns whether routes to other nodes may lead through this node. The route to the node itself
+ * must be known. Routes lead through a silent switch only if there is no other way. */
 static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;

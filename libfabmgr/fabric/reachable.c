@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the part of the fabric that links connect to the manager's port. A breadth-first search
- * marks the nodes of this part. If there are other nodes, a builder removes them. */
+/* Finds the nodes that can be reached over links from the manager's port, by a breadth-first
+ * search. If there are other nodes, a builder removes them. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"

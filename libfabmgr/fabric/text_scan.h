@@ -10,7 +10,7 @@
 
 #include "libfabmgr/fabric/text.h"
 
-/* A part of a text, which points into the text. */
+/* A part of a text: a pointer into the text, and a length. */
 struct span {
     const char *s;
     size_t len;

@@ -115,8 +115,8 @@ struct fab_mcast_request {
     /* PacketLifeTime that a new group gets if the request has none */
     uint8_t life;
     bool proxy; /* another port sent the request */
-    /* GUID of the port that sent the request, in whose quota the group or membership counts; 0:
-     * in no quota */
+    /* GUID of the port that sent the request. The group or membership counts in the quota of
+     * this port; 0: in no quota. */
     uint64_t from_guid;
 };
 /* Joins a port to a group. Returns the status of the answer: 0 or an enum fab_sa_status. If it
