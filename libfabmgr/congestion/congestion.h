@@ -39,7 +39,8 @@ struct fab_congestion_port {
     uint16_t marking_rate;
 };
 
-/* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
+/* Settings of an adapter port (A10.4.3.8, A10.4.3.9): the settings for one SL, the table of delays,
+ * and all settings together. */
 struct fab_congestion_sl {
     /* Period after which the index (CCTI) falls by one, in units of 1.024 us. */
     uint16_t timer;

@@ -29,8 +29,7 @@
 
 struct comparison {
     struct fab_route_input in;
-    /* the tables that the first engine of the chain has made; the caller of the comparison gives
-     * them */
+    /* the tables that the first engine of the chain has made */
     struct fab_engine_choice *first;
     /* the best tables tried so far other than `first`; `engine` is NULL if none of them is better
      * than `first` */

@@ -62,8 +62,9 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns true if the endport whose id in the new fabric is `now` is lost: either its whole adapter
- * is unreachable, or its own link is down while another port of the adapter is still connected. */
+/* Returns true if an endport is lost. `now` is its id in the new fabric; FAB_NONE: its whole
+ * adapter is unreachable. The endport is also lost if its own link is down, while another port of
+ * the adapter is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

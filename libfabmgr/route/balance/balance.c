@@ -167,9 +167,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops of the shortest path from switch `sw` to the destination whose next
- * switch already has a path. `kind` tells whether the first hop must lead down, up or in any
- * direction. Returns FAB_NONE if there is no such path. */
+/* Considers the paths from switch `sw` to the destination over a next switch that already has a
+ * path. `kind` tells whether the first hop must lead down, up or in any direction. Returns the
+ * number of hops of the shortest of these paths; FAB_NONE: there is none. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;

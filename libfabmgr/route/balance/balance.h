@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Balances the link loads over the shortest paths to one LID after another. Internal to
- * libfabmgr/route. */
+/* Chooses among shortest paths so that the loads of the links become even, for one LID after
+ * another. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 #define LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 

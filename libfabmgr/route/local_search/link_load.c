@@ -85,8 +85,9 @@ static int count_cells(uint8_t *cell, uint32_t count)
     return FAB_OK;
 }
 
-/* Adds to the loads and counters the paths from the endports of one run (which are attached to one
- * switch) to endport `end`. */
+/* Counts the paths from the endports of one run (endports of one switch) to endport `end`: adds
+ * them to flow[], load[] and cell[]. Returns UNSUPPORTED if there is no path, or LIMIT if the path
+ * is too long or a counter too high. */
 static int count_path(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),

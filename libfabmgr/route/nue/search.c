@@ -393,7 +393,7 @@ static void add_loads(struct fab_nue *d)
     }
 }
 
-/* Returns the number of hosts whose path has more hops than the shortest path. */
+/* Returns the number of hosts whose path to d->home is longer than a shortest path. */
 static uint64_t count_detours(struct fab_nue *d)
 {
     uint64_t detour_hosts = 0;

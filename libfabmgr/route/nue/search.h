@@ -69,7 +69,7 @@ struct fab_nue {
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
-    /* [n] number of hosts that send through the switch */
+    /* [n] number of hosts that send to `home` through the switch */
     uint64_t *flow;
     /* [n][words] for each switch, a bitset of the slots of all arcs by which it may send to `home`
      */
