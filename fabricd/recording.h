@@ -6,8 +6,9 @@
 #include "fabricd/store/store.h"
 #include "fabricd/transport/replay.h"
 
-/* Records the leases and disabled ports of the store, and the settings file if there is one. Call
- * this function after the recorder was opened. Returns the errors of store_load_leases. */
+/* Records the leases, disabled ports and pinned names of the store, and the settings file unless
+ * settings_file is NULL. Call this function after the recorder was opened. Returns the errors of
+ * store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
@@ -24,7 +25,7 @@ struct recording {
 /* Maps the file and makes the temporary directory. Returns IO; why[] then has a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
 void recording_close(struct recording *r); /* does nothing if r is all zeros */
-/* Writes the recorded leases and disabled ports to the store. Returns NOMEM. */
+/* Writes the recorded leases, disabled ports and pinned names to the store. Returns NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
 /* Prints a summary of the replay on stdout. Returns whether the replay sent the same MADs as the
  * recorded run. */

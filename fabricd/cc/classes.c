@@ -9,8 +9,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-/* Returns the bitset of the groups whose members may send in a class. 0 means that all endports may
- * send. */
+/* Returns the bitset of the groups (struct fab_classes) whose members may send in a class; 0: all
+ * endports may send. */
 static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
 {
     uint64_t groups = 0;

@@ -118,7 +118,8 @@ static void count_waiting(struct cc *cc)
 /* ---- results of a computation ---------------------------------------------------------------- */
 
 /* Prepares to copy the result of a computation to the list of devices. Until all of it is
- * copied, the settings of the devices belong to no view. */
+ * copied, the settings of the devices belong to no view. Returns the error of the computation, or
+ * NOMEM. */
 static int take_begin(struct cc *cc, const struct cc_work *w)
 {
     if (w->status != FAB_OK)

@@ -84,7 +84,8 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
 }
 
 /* Checks the names of groups and partitions in a rule that was just added. `first`: index of the
- * first group that the rule added. */
+ * first group that the rule added. Returns NOT_FOUND, with a message in the report, if a name is
+ * unknown. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

@@ -430,7 +430,7 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
 
 /* Sets the CPU affinity of this thread back to that of the process, before a worker thread is
  * created. Otherwise the new thread would be pinned to the same processor
- * (transport/thread_pinning.h). */
+ * (transport/thread_pinning.h). *ret_was: the affinity before, which the caller restores. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);

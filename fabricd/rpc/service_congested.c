@@ -39,8 +39,8 @@ static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const stru
     return m;
 }
 
-/* Returns an array by LID: the number of adapters that were throttled when they sent to this
- * LID, according to the congestion logs. Returns NULL if memory ran out. */
+/* Returns an array with one element for each LID: the number of adapters that were throttled when
+ * they sent to this LID, according to the congestion logs. Returns NULL if memory ran out. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);

@@ -53,7 +53,7 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
 }
 
 /* Sets the properties of port 0 of a switch, which has no link. The PortInfo of port 0 can limit
- * MTU and rate; a value that it does not report is no limit. */
+ * MTU and rate. If it does not report one of them, there is no limit. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &fab_fabric_port(f, port)->info;

@@ -43,9 +43,10 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
                          unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
-/* Applies a selector of PathRecord (IBA 15.2.5.16) to *value, the MTU, rate or lifetime of a path.
- * If a lower value matches, *value is lowered to it. With exact_only, "exactly" matches only an
- * equal value. Returns false if the path does not match. */
+/* Applies a selector of PathRecord (IBA 15.2.5.16) to *value, the MTU, rank of the rate, or
+ * lifetime of a path. `want`: the value in the request. If a value below *value matches, *value is
+ * lowered to it. With exact_only, "exactly" matches only an equal value. Returns false if the path
+ * does not match. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

@@ -121,8 +121,8 @@ struct fab_sa_query {
     /* GID prefixes of SGID and DGID: those in the request, or that of this subnet. */
     uint64_t gid_prefix[2];
 };
-/* Begins a query. Returns 0, or the status that the answer must have because there are no
- * records (enum fab_smp_status, enum fab_sa_status). */
+/* Begins a query. Returns 0. If the answer can have no records, returns the status of the answer
+ * (enum fab_smp_status, enum fab_sa_status). */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
 /* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
  * are no more records, or BUSY if *budget records were examined; the caller must then call again

@@ -251,7 +251,8 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* Returns the data VL to which the SLtoVLMappingTable maps a service level after power-on. */
+/* Returns the data VL of a service level, by the SLtoVLMappingTable that a device has after
+ * power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);

@@ -228,7 +228,7 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
 }
 
 /* Copies a table that the operator has configured, without the entries of VLs that the port does
- * not have. */
+ * not have. Returns the number of entries, which is at most `cap`. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -269,7 +269,8 @@ static bool compute(const struct fab_fabric *f, const struct fab_policy *p, cons
     return true;
 }
 
-/* Computes tables for a policy without traffic classes: all VLs get the same share. */
+/* Computes tables for a policy without traffic classes: all VLs get the same share. Returns false
+ * if the low-priority table has too few entries. */
 static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct fab_arb *a)
 {
     if (info->vlarb_low_cap < vls)

@@ -69,8 +69,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
                             uint16_t ret[FAB_PKEY_BLOCK]);
 
 /* fab_target_pkeys_capacity returns how many entries the device has for the port's table (0: the
- * port has no table). fab_target_pkeys_blocks returns how many blocks of such a table the manager
- * uses. */
+ * port has no table). fab_target_pkeys_blocks returns how many blocks the manager uses of a table
+ * with `room` entries. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port);
 static inline uint32_t fab_target_pkeys_blocks(uint32_t room)
 {
