@@ -34,7 +34,7 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
 int out_close(struct out *o);
 
 /* The next functions begin and end a record, which is an object in JSON. The whole output of a
- * command is a record. If a record is inside a row of a table, text output shows its
+ * command is one record. If a record is inside a row of a table, text output shows its
  * values in that row, except values without a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);

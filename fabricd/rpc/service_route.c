@@ -248,9 +248,8 @@ static Fabric__V1__MulticastVerdict *convert_multicast(struct answer *a, const s
     return m;
 }
 
-/*
- * again: the result of the verification that the client requested; NULL: the client requested none.
- */
+/* Sends the reply of GetVerdict. again: the result of the new verification that the client
+ * requested; NULL: the client requested none. */
 static void reply_verdict(struct call *c, const struct fab_view *v,
                           const struct fab_verdict *verdict, const struct proof *again)
 {

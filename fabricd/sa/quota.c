@@ -56,8 +56,9 @@ struct row {
 
 struct sa_quota {
     struct row row[ROWS];
-    /* Token buckets (libfabmgr/base/bucket.h) by base LID: one for requests, and one for the KiB
-     * passed to the kernel. Entry 0 is shared by all requesters whose LID belongs to no port. */
+    /* Token buckets (libfabmgr/base/bucket.h). Each base LID has one for requests, and one for the
+     * KiB of responses passed to the kernel. Entry 0 is shared by all requesters whose LID belongs
+     * to no port. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
     /*
      * token bucket of all ports together, for the KiB of responses that were passed to the kernel

@@ -68,10 +68,10 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c);
  * lists the channels of a short cycle in order, and the caller frees the list. */
 int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
                           uint32_t *ret_count);
-/* Numbers the channels: the number of a channel is 1 + the length of the longest chain of
- * dependencies that ends at this channel. ret_number has one element per channel number; port ids
- * without a channel get 0. Returns OK, NOMEM, or CYCLE if the dependencies have a cycle, so that no
- * such numbers exist. */
+/* Gives each channel a label: 1 + the length of the longest chain of dependencies that ends at this
+ * channel. ret_number[] has the labels, by number of the channel (struct fab_verify_deps). If a
+ * port has no channel, its elements are 0. Returns OK, NOMEM, or CYCLE if the dependencies have a
+ * cycle, so that no such labels exist. */
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
 /* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were

@@ -29,8 +29,9 @@ struct check {
     uint32_t n;
     struct fab_arena arena;
     /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, then by switch, then by
-     * position (group of 16 ports). group_at[g]: index in order[] of the first block of group g. */
+     * position (group of 16 ports) */
     uint32_t *order;
+    /* group_at[g]: index in order[] of the first block of group g of 32 MLIDs */
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
     /* [n] port mask of each switch for the current MLID */
     struct mask *mask;
@@ -190,7 +191,8 @@ static void fail(struct lid_check *l, int kind, uint32_t port)
 }
 
 /* Finds the switch and port to which a member is attached. Returns false if packets cannot reach
- * the member, because it has left the fabric, or because its switch has no table for this LID. */
+ * the member, because it has left the fabric, or because the MFT of its switch is too small
+ * to have an entry for this MLID (slot: its index in the MFT). */
 static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
                          uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
 {

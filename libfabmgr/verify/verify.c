@@ -52,7 +52,8 @@ static int witness_path(const struct fab_verify_walk *w, struct fab_witness *ret
     return FAB_OK;
 }
 
-/* Splits channel numbers into port ids and, if there are several VLs, VLs. */
+/* Replaces each channel number in cycle[] by the port id of the channel. If there are several VLs,
+ * *ret_vls lists the VLs of the channels; otherwise it is NULL. */
 static int split(uint32_t *cycle, uint32_t count, uint32_t vl_count, uint8_t **ret_vls)
 {
     uint8_t *vls = NULL;
