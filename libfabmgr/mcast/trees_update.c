@@ -151,6 +151,9 @@ struct move {
     /* [new switch_count] the argument `before` of fab_mcast_tree_attach, with the branches of
      * the tree that is being moved; FAB_NONE: no branch */
     uint32_t *up;
+    /* The old trees follow a guide: the new trees then do not begin with their roots and branches,
+     * but are those of a new start, which do not depend on earlier faults. */
+    bool anew;
 };
 
 static uint32_t moved_port(const struct move *m, uint32_t port)
@@ -196,8 +199,10 @@ static int move_tree(const struct move *m, const struct fab_mcast_tree *was)
         member->receives = was->member[i].receives;
         member->sends = was->member[i].sends;
     }
-    keep_root(m, was, tree);
-    set_before(m, was, true);
+    if (!m->anew) {
+        keep_root(m, was, tree);
+        set_before(m, was, true);
+    }
     r = fab_mcast_tree_attach_all(m->to, tree, m->up);
     set_before(m, was, false);
     fab_mcast_tree_trim(m->to, tree);
@@ -240,7 +245,7 @@ static int move_all(struct fab_mcast_trees *t, struct move *m)
 
 static int follow_all(struct fab_mcast_trees *t, struct fab_mcast_net *now)
 {
-    struct move m = {.old = t->net};
+    struct move m = {.old = t->net, .anew = fab_mcast_trees_have_guide(t)};
     int r = fab_mcast_trees_new_over(now, &m.to);
     if (r != FAB_OK)
         return r;
