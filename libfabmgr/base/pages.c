@@ -57,6 +57,8 @@ struct history {
     int living;                      /* number of versions that have handles; atomic */
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
+    /* number of the version that was added last; also rises by 1 when the newest version is removed
+     * (step_back) */
     uint32_t last_number;
     /* [count] for each page of `newest`: number of the version that made the page. */
     uint32_t *made;
@@ -69,8 +71,8 @@ struct history {
     /* The pointers in spare_pointers differ from those of `newest` only in groups (of GROUP
      * adjacent pointers) that changed after the version with this number. */
     uint32_t spare_number;
-    /* [groups_of] for each group of GROUP adjacent page pointers, the value that last_number had
-     * when one of these pointers last changed. */
+    /* One element for each group of GROUP adjacent page pointers of `newest`: the value of
+     * `last_number` (above) at the time when a pointer of this group last changed. */
     uint32_t *changed;
 };
 

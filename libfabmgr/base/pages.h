@@ -45,17 +45,19 @@ bool fab_base_pages_is_shared(const struct fab_pages *p);
  * a new version. If the version is not the newest of its history, the handle gets a full copy,
  * which begins a new history. NOMEM: the handle keeps its version. */
 int fab_base_pages_unshare(struct fab_pages *p);
-/* Allocates memory in advance, so that the next call of fab_base_pages_unshare only copies what has
- * changed in between. Does nothing if there is no memory. Only the thread that unshares and edits
- * versions may call this function. */
+/* Allocates memory and copies the page pointers in advance, so that the next call of
+ * fab_base_pages_unshare copies only page pointers that have changed since this call (and some
+ * adjacent ones). If there is no memory, fab_base_pages_unshare does this work later. Only the
+ * thread that unshares and edits versions may call this function. */
 void fab_base_pages_prepare(const struct fab_pages *p);
 /* Returns page i of the version of *p for changes. If other versions share the page, the function
  * copies it first. *p must be the only handle of its version. NULL: no memory, and nothing has
  * changed. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
-/* Returns how many bytes all versions of the history use, without the pages of the first version.
- */
+/* Returns how many bytes are in use for the version of *p and for all versions that come from the
+ * same call of fab_base_pages_new. The `memory` that the caller passed to fab_base_pages_new is not
+ * counted. */
 size_t fab_base_pages_memory(const struct fab_pages *p);
 
 #endif

@@ -41,7 +41,9 @@ struct fab_repair_network {
      * follow from the positions. NULL: there is no such order, and the labels follow from chains of
      * dependencies instead. */
     uint32_t *order;
-    /* number of sets of labels; the labels of each set ascend along all paths of the baseline */
+    /* Number of sets of labels. The labels of each set ascend along all paths of the baseline. On
+     * other paths, the labels of one set may ascend while those of another set do not. So a repair
+     * tries the sets one after the other. */
     uint32_t sets;
     /* [sets][vl_count][ports] label of each channel, from 1; 0: the port is no channel */
     uint32_t *label;

@@ -6,15 +6,18 @@
  * The proof presumes that all paths of the active tables arrive and that labels ascend along them.
  * Then the new tables are correct if
  *
- *   - the path of each changed entry arrives, has ascending labels, uses living links, and has at
- *     most max_hops switches;
- *   - each neighbour that sends to a switch whose entry now has a lower label uses a still lower
- *     label (if the label did not become lower, the neighbour's label is below it already);
- *   - no entry leads into a newly dead link, unless no living link connects its switch with the
+ *   - the path of each changed entry arrives, has ascending labels, uses only living links, and has
+ *     at most max_hops switches;
+ *   - if an entry now forwards over a channel with a lower label than before, all neighbours that
+ *     forward to its switch for the same LID use channels with still lower labels (if the label did
+ *     not become lower, this is so already);
+ *   - no entry leads into a newly dead link, unless living links do not connect its switch with the
  *     destination;
- *   - the paths of unchanged entries that lead into a link that comes back arrive and ascend;
- *   - entries that have dropped packets since an earlier repair still have no path: no living link
- *     connects their switch with the destination, or no endport uses them.
+ *   - if an unchanged entry leads into a link that comes back, its path arrives and has ascending
+ *     labels;
+ *   - if an entry has dropped packets since an earlier repair and is not changed, living links do
+ *     not connect its switch with the destination, or no endport sends packets to an endport by
+ *     this entry.
  *
  * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
  * the proof has followed the rest of the path from this entry to the destination. Labels that

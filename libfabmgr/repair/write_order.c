@@ -335,8 +335,10 @@ static int by_urgency(const void *a, const void *b)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Makes the writes and assigns them to steps. With `parted`, a block is written in two parts if
- * some of its labels become lower. *ret_left: number of writes that got no step. */
+/* Makes the writes and assigns them to steps. If `parted` is true, a block may need two writes: the
+ * first one for entries whose new channel does not have a lower label than the old one, the second
+ * one for entries whose new channel has a lower label. *ret_left: number of writes that got no
+ * step. */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);

@@ -26,7 +26,8 @@
 struct sorting {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_measurement *f;
-    /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
+    /* [leaf_count] sort key of each leaf. Upper 32 bits: the lowest LID of the measured endports
+     * that are attached to the leaf. Lower 32 bits: index of the leaf in leaves[]. */
     uint64_t *key;
     /* [leaf_count][leaf_count] number of hops between two leaves */
     uint8_t *leaf_distance;

@@ -120,7 +120,8 @@ enum fab_transition_tables {
     /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
     FAB_TRANSITION_ALL_ALONG,
     FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
-    /* waiting LIDs: present and new entries, but no mixtures; other LIDs: present entries */
+    /* Waiting LIDs: the channel dependencies of packets that meet only present entries, and those
+     * of packets that meet only new entries. Other LIDs: present entries. */
     FAB_TRANSITION_UNMIXED,
     /* all LIDs: new entries, with the SLs that hosts use now */
     FAB_TRANSITION_FINAL,

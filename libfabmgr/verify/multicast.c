@@ -48,8 +48,10 @@ struct check {
      * MulticastFDBCap */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [n] for each part of the fabric, the multicast tree (root in tree[]) that contains its first
-     * receiver; FAB_NONE: the part has no receiver */
+    /* [n] The index is a part of the fabric: a connected component, named by the lowest id of its
+     * switches. The value names the multicast tree that contains the first receiver in this part:
+     * it is the root switch of this tree in the union-find tree[]. FAB_NONE: the part has no
+     * receiver. */
     uint32_t *anchor;
     /* bitset of the parts of the fabric with a switch whose mask is not zero */
     uint64_t *used;

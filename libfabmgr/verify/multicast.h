@@ -83,8 +83,10 @@ struct fab_multicast_verdict {
      *   FAB_E_LIMIT        the MFT of a switch is too small to have an entry for the MLID */
     int kind;
     uint16_t mlid; /* MLID of the first failure */
-    /* port id of the member, or of the port in the mask; for FAB_E_LIMIT, of port 0 of the switch
-     */
+    /* Port id at the first failure. FAB_E_UNREACHABLE: the port of the member, or a switch port
+     * whose link only one of its two switches has in its port mask. FAB_E_LOOP, DENIED, INVAL: the
+     * switch port in the port mask; port 0 of the switch if the switch has no port with this
+     * number. FAB_E_LIMIT (the MFT is too small): port 0 of the switch. */
     uint32_t port;
     /* whether dependencies were checked, because in->unicast was set; if not, the members below are
      * undefined */

@@ -25,8 +25,9 @@ static double cpu_s(void)
 
 static struct lab lab;
 
-/* Runs the manager for some seconds. With `ends`, prints the mean and the maximum number of MADs in
- * a second since the first call. */
+/* Runs the manager for this number of seconds, and counts the MADs that it sends in each second. If
+ * `ends` is true, prints the mean and the maximum of these counts, over all calls of this function
+ * so far. */
 static void measure(int seconds, bool ends)
 {
     static uint64_t most, sent, passed;

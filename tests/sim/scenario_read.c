@@ -52,8 +52,8 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    /* A longer word than the buffer is replaced. The caller will not find the replacement among the
-     * names. */
+    /* A word that does not fit in the buffer becomes "(too long)". No name is spelled so, so the
+     * caller reports an error. A truncated word could be a valid name by accident. */
     if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));
     else

@@ -30,10 +30,11 @@ enum verb {
     /* Gives a node the description `text`, and sends trap 144. */
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
-    /* An adapter joins the multicast group whose MGID ends with `port`. If `text` names another
-     * adapter, that adapter joins as a send-only member, too. */
+    /* The adapter `node` of the step joins a multicast group as a full member; if the step has a
+     * `text`, as a full and send-only member (JoinState 5). The number `port` of the step is the
+     * lower half of the MGID. */
     JOIN,
-    LEAVE, /* and leaves it */
+    LEAVE, /* the adapter leaves this multicast group */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
     ALIAS,
     /* An adapter requests the path to the adapter `text`. */

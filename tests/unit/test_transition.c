@@ -401,8 +401,9 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
         ck_assert_uint_eq(t.write_count, 0);
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
         ck_assert(t.stale_sls && t.sl_pairs > 0);
-    /* If links have failed, the old tables have only a subset of the dependencies of correct
-     * tables, so they have no cycle. But with other SL-to-VL tables they may have one. */
+    /* The old LFTs have no cycle with the old SL-to-VL tables: an engine made them, and links that
+     * failed since then only remove channel dependencies. But they may have a cycle with the new
+     * SL-to-VL tables, which are written before the LFTs. */
     if (t.verdict == FAB_TRANSITION_OLD_CYCLE)
         ck_assert(t.unproven_lanes);
     if (t.verdict != FAB_TRANSITION_NOTHING && t.verdict < FAB_TRANSITION_OLD_CYCLE) {

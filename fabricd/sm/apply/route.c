@@ -251,8 +251,10 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Gives every traffic class its own set of VLs, if an engine can route with the VLs of a single
- * set. Otherwise halves the number of sets until an engine can; classes then share sets. */
+/* Divides the VLs into as many equal sets as there are traffic classes, and lets the engines route
+ * with the VLs of one set only, so that each class can have a set of its own. If no engine can
+ * route with so few VLs, halves the number of sets until an engine can. Each set then has more VLs,
+ * and several classes share a set. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;

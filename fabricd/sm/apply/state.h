@@ -323,7 +323,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan);
  * round must complete the plan, because some switches do not hold the new tables yet. */
 void sm_program_stop(struct sm *s);
 
-/* failed_blocks.c: notes that an LFT write failed (sent) or was not sent. */
+/* Adds the LFT block of write `op` to the list of blocks that were not written (failed_blocks.c).
+ * sent: true if the write was sent but failed, false if it was never sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 
 /* Ends phase "planning" early (plan.c). Phase "programming" then sends no writes, as after

@@ -266,8 +266,9 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     else
         go_to(x, SM_KEY_ASK_CURRENT);
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
-        /* The device may be unreachable because of the fault, and the repair of the fault must not
-         * wait for this device. */
+        /* A port probe or a targeted sweep waits for the end of this round, usually because of a
+         * fault. The same fault may be the reason why this device does not answer. So the round
+         * does not try further to change the M_Key of this port. */
         give_up(s, x);
 }
 

@@ -86,7 +86,8 @@ struct sm_links {
 
     /* List of ports that wait to be enabled or disabled. */
     struct sm_port_op *waiting;
-    /* The port that the running round sets; NULL: none. */
+    /* The operation that the running round carries out: it enables, disables or resets one port.
+     * NULL: none. */
     struct sm_port_op *op;
     struct fab_path op_path; /* directed route to the port of `op` */
     uint32_t op_port;        /* id of the port of `op` */

@@ -29,14 +29,15 @@ struct fab_least_loaded {
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    /* [n][DLIDs of one call of fab_route_least_loaded_fill()] number of hosts whose packets to each
-     * DLID arrive at the switch; all 0 between two calls */
+    /* [switches][DLIDs of one call of fab_route_least_loaded_fill()] for each switch and each DLID,
+     * the number of hosts whose packets to this DLID arrive at this switch from other switches; all
+     * 0 between two calls */
     uint32_t *flow;
-    /* [n] length of the legal path from each switch to the destination (legal_paths.h) */
+    /* [switches] length of the legal path from each switch to the destination (legal_paths.h) */
     uint8_t *column;
-    /* [n] switches, the farthest from the destination first */
+    /* [switches] the switches that have a path, the farthest from the destination first */
     uint32_t *far;
-    /* [n] lower bound of the loads of the ports that lead up from the switch */
+    /* [switches] lower bound of the loads of the ports that lead up from each switch */
     uint64_t *least;
 };
 /* Initialises *s with loads of 0. It keeps pointers to g and o, which must outlive s. Returns NOMEM

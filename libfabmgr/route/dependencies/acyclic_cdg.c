@@ -151,8 +151,9 @@ static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32
     return true;
 }
 
-/* Finds the arcs from which `from` can be reached over dependencies in use. Collects those of them
- * that are after `to` in the topological order in backward[], and returns their number. */
+/* Follows dependencies in use backwards, starting at the arc `from`, and visits only arcs that are
+ * after the arc `to` in the topological order. Stores the visited arcs in backward[], and returns
+ * their number. */
 static uint32_t search_backward(struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     const struct fab_graph *g = t->g;

@@ -145,9 +145,11 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Fills a batch in which each destination switch has one LID. The key of a destination
- * (fab_decisions) is then the entry itself, unless it is FAB_DECISION_SLOTS or FAB_DECISION_CHOOSE.
- * Returns the same as fab_route_columns_fill. */
+/* Writes the entries of switch `s` for a batch in which each destination switch has one LID. The
+ * entry for destination switch i is then the port decisions->key[i], except for two values of
+ * key[i]: FAB_DECISION_SLOTS (the port comes from `pattern`, by D-mod-k) and FAB_DECISION_CHOOSE
+ * (fill_column selects the port). Returns false if ports had to be chosen for each LID separately,
+ * among several candidates. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

@@ -141,9 +141,10 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Visits the slices of a ring or path one after the other, from slice `first`, and fills
- * sequence[]. If two unvisited slices are next, takes the one with the lower number. Returns true
- * if it has visited all slices. */
+/* Called if the links between the slices form a ring or a chain. Follows these links from slice
+ * `first`, and stores the slices in sequence[] in the order of the visits. If links lead to two
+ * unvisited slices, goes to the one with the lower index. Returns true if it has visited all
+ * slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
     /* no link leads from a slice to itself, so bit i of linked[] for slice i is free to mark

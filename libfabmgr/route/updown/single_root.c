@@ -108,8 +108,10 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* Does one step of the proof at the top of this file: moves the set B, in reverse order, to just
- * below `g`, and those of its descendants that are above `g` to just below B. */
+/* Let B be all switches outside the set G (top of this file) that can be reached from switch `g`
+ * over links that lead up. Moves the switches of B to just below `g` in the order of the switches,
+ * and reverses their sequence. Switches outside G that are above `g`, but can be reached from B
+ * over links that lead down, move to just below B. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
