@@ -14,6 +14,7 @@
 #include "libfabmgr/grpc/grpc.h"
 
 struct call;
+struct caller;
 
 struct method {
     const char *name; /* name of the method, such as "GetStatus" */
@@ -33,7 +34,9 @@ struct service {
 };
 
 void *call_context(const struct call *c); /* returns `context` of struct grpc_input */
-/* returns the name of the client, for the log */
+/* Returns the identity of the client (caller.h). It is valid until the call ends. */
+struct caller *call_caller(const struct call *c);
+/* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
 
 /* Sends one message. Returns LIMIT (the message is longer than RPC_MAX_REPLY) or NOMEM; the call is

@@ -21,7 +21,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
-#include <openssl/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
@@ -214,37 +214,20 @@ static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, v
         c->last_out = clock_now_us();
 }
 
-/* ---- names of clients ------------------------------------------------------------------------ */
-
-static void name_unix_peer(int fd, char *name, size_t room)
-{
-    struct ucred who;
-    socklen_t len = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
-        snprintf(name, room, "uid %u, pid %d", (unsigned)who.uid, (int)who.pid);
-    else
-        snprintf(name, room, "a local user");
-}
-
-static void name_tls_peer(SSL *ssl, char *name, size_t room)
-{
-    X509 *cert = SSL_get0_peer_certificate(ssl);
-    char cn[40] = "?";
-    if (cert != NULL)
-        X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, cn, sizeof cn);
-    size_t n = (size_t)snprintf(name, room, "certificate of ");
-    fab_grpc_utf8_clean(cn, strlen(cn), name + n, room - n);
-}
+/* ---- the beginning and the end ----------------------------------------------------------------
+ */
 
 static int begin_grpc(struct conn *c)
 {
-    char peer[64];
-    if (c->ssl != NULL)
-        name_tls_peer(c->ssl, peer, sizeof peer);
-    else
-        name_unix_peer(bufferevent_getfd(c->bev), peer, sizeof peer);
-    const struct grpc_input in = {c->set->services, c->set->context, peer, on_wake, c};
-    return grpc_new(&in, &c->grpc);
+    struct caller *caller;
+    int fd = bufferevent_getfd(c->bev);
+    int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
+    if (rc < 0)
+        return rc;
+    const struct grpc_input in = {c->set->services, c->set->context, caller, on_wake, c};
+    rc = grpc_new(&in, &c->grpc);
+    caller_unref(caller);
+    return rc;
 }
 
 static void log_tls_error(struct bufferevent *bev)

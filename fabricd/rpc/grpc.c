@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/h2.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
@@ -40,7 +41,6 @@ struct call {
 struct grpc {
     struct h2 *h2;
     struct grpc_input in;
-    char peer[64];
     uint64_t now;
     /* true while grpc_receive, grpc_tick or grpc_produce runs; their caller fetches the bytes
      * afterwards, so that `wake` need not be called */
@@ -55,9 +55,14 @@ void *call_context(const struct call *c)
     return c->grpc->in.context;
 }
 
+struct caller *call_caller(const struct call *c)
+{
+    return c->grpc->in.caller;
+}
+
 const char *call_peer(const struct call *c)
 {
-    return c->grpc->peer;
+    return c->grpc->in.caller->text;
 }
 
 static void wake(struct grpc *g)
@@ -338,13 +343,13 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret)
     if (g == NULL)
         return FAB_E_NOMEM;
     g->in = *in;
-    snprintf(g->peer, sizeof g->peer, "%s", in->peer);
     TAILQ_INIT(&g->calls);
     int rc = h2_new(&ops, g, &g->h2);
     if (rc < 0) {
         free(g);
         return rc;
     }
+    caller_ref(in->caller);
     *ret = g;
     return FAB_OK;
 }
@@ -355,6 +360,7 @@ void grpc_free(struct grpc *g)
         return;
     g->busy = true;
     h2_free(g->h2);
+    caller_unref(g->in.caller);
     free(g);
 }
 

@@ -14,12 +14,12 @@
 
 #include "fabricd/rpc/call.h"
 
+struct caller;
 struct grpc;
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    /* name of the client for the log; the string is copied */
-    const char *peer;
+    struct caller *caller;                 /* the client; the connection takes a reference */
     /* Tells the connection that there are bytes to send, and that it must call grpc_produce. It is
      * called if a service writes to a call while none of grpc_receive, grpc_produce and
      * grpc_tick runs. */

@@ -1,5 +1,5 @@
 fabricd_libfabricd_la_SOURCES += \
-	%D%/answer.c %D%/answer.h %D%/call.h \
+	%D%/answer.c %D%/answer.h %D%/call.h %D%/caller.c %D%/caller.h \
 	%D%/conn.c %D%/conn.h %D%/convert.c %D%/convert_quality.c %D%/convert_status.c %D%/convert.h %D%/convert_congestion.h \
 	%D%/descriptor.c %D%/descriptor.h %D%/follower.h %D%/grpc.c %D%/grpc.h \
 	%D%/h2.c %D%/h2.h %D%/journal.c %D%/journal.h %D%/limits.h %D%/listen.c %D%/listen.h \

@@ -19,7 +19,7 @@
 #include "libfabmgr/discover/places.h"
 #include "libfabmgr/fabric/fabric.h"
 
-#define FAB_APPROVED_BY_LEN 64
+#define FAB_APPROVED_BY_LEN 96
 
 struct fab_approved {
     /* The approved place. A link between switches is stored under its end with the lower GUID. */

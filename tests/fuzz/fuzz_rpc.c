@@ -10,6 +10,7 @@
 #include "fabric/v1/event.pb-c.h"
 #include "fabric/v1/node.pb-c.h"
 #include "fabric/v1/status.pb-c.h"
+#include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 #include "grpc/reflection/v1/reflection.pb-c.h"
 #include "libfabmgr/base/status.h"
@@ -96,8 +97,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct service *const services[] = {&service, NULL};
     struct waiting waiting = {NULL};
     struct grpc *g = NULL;
-    const struct grpc_input in = {services, &waiting, "fuzz", wake, NULL};
-    if (size == 0 || grpc_new(&in, &g) < 0)
+    struct caller *caller;
+    if (size == 0 || caller_other(&caller) < 0)
+        return 0;
+    const struct grpc_input in = {services, &waiting, caller, wake, NULL};
+    int rc = grpc_new(&in, &g);
+    caller_unref(caller);
+    if (rc < 0)
         return 0;
     size_t piece = data[0] % 64 + 1;
     bool reads = (data[0] & 0x40) == 0;

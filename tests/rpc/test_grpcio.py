@@ -2,6 +2,7 @@
 connections that misbehave as no library would."""
 
 import os
+import pwd
 import random
 import socket
 import stat
@@ -751,7 +752,8 @@ def the_socket_is_for_its_group_only():
 def the_log_names_who_asks():
     with fake() as server, channel(server.address) as c:
         Fabric(c).EnablePort(node="leaf-001", port_number=1)
-        assert f"uid {os.getuid()}, pid {os.getpid()} asks to enable port leaf-001/1" in server.log(), server.log()
+        name = pwd.getpwuid(os.getuid()).pw_name
+        assert f"{name} (uid {os.getuid()}) asks to enable port leaf-001/1" in server.log(), server.log()
 
 
 def a_stale_socket_is_replaced_and_a_live_one_is_not():
