@@ -15,6 +15,10 @@
  * An entry that leads into such a link and keeps its value usually stays. With in->hold, such an
  * entry drops packets, too. Then only switches that hold the tables of the target send packets into
  * a link that comes up. So these links add no cycle to the tables.
+ *
+ * A block is doubtful if a write to its switch failed, and the manager could not read it since.
+ * With in->restore, the plan writes the former entries of such a block again, before any other
+ * write and before links come up.
  */
 #include "libfabmgr/plan/lft_early.h"
 
@@ -133,23 +137,33 @@ uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw,
     return drains;
 }
 
+static bool is_presumed(const struct fab_observed *o, uint32_t sw, uint32_t block)
+{
+    return o != NULL && fab_plan_observed_is_doubtful(o, sw, block) &&
+           fab_plan_observed_is_known(o, sw, block);
+}
+
 int fab_plan_lft_early(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
                        void *ctx)
 {
     const struct fab_fabric *f = in->fabric;
     uint64_t coming_up[4] = {0};
-    bool any = fab_plan_lft_coming_up(f, sw, coming_up);
+    bool drain = fab_plan_lft_coming_up(f, sw, coming_up);
+    bool any = drain || in->restore;
     int ret = FAB_OK;
     uint32_t blocks = any ? fab_target_lft_blocks(&in->target->lft) : 0;
     for (uint32_t block = 0; block < blocks && ret == FAB_OK; block++) {
-        uint64_t drains = fab_plan_lft_early_drains(in, sw, block, coming_up);
-        if (drains != 0)
+        uint64_t drains = drain ? fab_plan_lft_early_drains(in, sw, block, coming_up) : 0;
+        bool restores = in->restore && is_presumed(in->observed, sw, block);
+        if (drains != 0 || restores)
             ret = add(ctx, (struct fab_plan_op){.node = sw,
                                                 .port = fab_fabric_port_id(f, sw, 0),
                                                 .attr_id = FAB_ATTR_LFT,
                                                 .block = (uint16_t)block,
                                                 .keep = ~drains,
-                                                .drain = drains});
+                                                .drain = drains,
+                                                .awaited = restores,
+                                                .restores = restores});
     }
     return ret;
 }

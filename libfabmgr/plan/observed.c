@@ -4,12 +4,20 @@
  *
  * An LFT block is known after the manager has read it, or has written it and got the
  * acknowledgement. One bit per block tells whether it is known. An unknown block is always written.
+ *
+ * If a write fails, the switch may hold the old or the new entries, and it may have restarted. The
+ * manager reads its blocks again. If this fails, too, the former entries are the best that the
+ * manager knows. A mixture with the former entries is safe, and so is one with the entries of the
+ * lost write, because the write was sent when it was safe. So it is safe, too, to write the former
+ * entries once more. Afterwards the block is known.
+ *
  * VL tables, also those of adapters and routers, are stored as the values from which they are
  * computed (vl_writes.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/observed_move.h"
@@ -27,11 +35,9 @@ static size_t bitset_words(const struct fab_observed *o)
 static void set_known(struct fab_observed *o, uint32_t sw, uint32_t block, bool known)
 {
     size_t bit = bit_of(o, sw, block);
-    uint64_t mask = UINT64_C(1) << (bit % 64);
-    if (known)
-        o->known[bit / 64] |= mask;
-    else
-        o->known[bit / 64] &= ~mask;
+    fab_base_bits_put(o->known, bit, known);
+    if (o->doubtful != NULL)
+        fab_base_bits_clear(o->doubtful, bit);
 }
 
 int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top)
@@ -54,6 +60,7 @@ void fab_plan_observed_fini(struct fab_observed *o)
 {
     fab_target_lft_fini(&o->lft);
     free(o->known);
+    free(o->doubtful);
     free(o->vls.port);
     free(o->vls.arb);
     fab_target_blocks_fini(&o->pkeys);
@@ -73,6 +80,39 @@ void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw)
 {
     for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++)
         set_known(o, sw, block, false);
+}
+
+/* Marks a block as doubtful. Returns false if memory runs out. */
+static bool set_doubtful(struct fab_observed *o, size_t bit)
+{
+    if (o->doubtful == NULL)
+        o->doubtful = calloc(bitset_words(o), sizeof(*o->doubtful));
+    if (o->doubtful != NULL)
+        fab_base_bits_set(o->doubtful, bit);
+    return o->doubtful != NULL;
+}
+
+void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw)
+{
+    for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++) {
+        size_t bit = bit_of(o, sw, block);
+        /* if memory runs out, the block is unknown */
+        if (fab_base_bits_get(o->known, bit))
+            (void)set_doubtful(o, bit);
+        fab_base_bits_clear(o->known, bit);
+    }
+}
+
+void fab_plan_observed_presume(struct fab_observed *o)
+{
+    for (size_t i = 0; o->doubtful != NULL && i < bitset_words(o); i++)
+        o->known[i] |= o->doubtful[i];
+}
+
+bool fab_plan_observed_is_doubtful(const struct fab_observed *o, uint32_t sw, uint32_t block)
+{
+    return o->doubtful != NULL && sw < o->lft.switch_count && block < o->blocks &&
+           fab_base_bits_get(o->doubtful, bit_of(o, sw, block));
 }
 
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
@@ -97,7 +137,8 @@ uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t s
         if (sw >= o->lft.switch_count || from >= o->blocks)
             return from;
         size_t bit = bit_of(o, sw, from);
-        uint64_t unknown = ~o->known[bit / 64] >> (bit % 64);
+        uint64_t certain = o->known[bit / 64] & ~(o->doubtful ? o->doubtful[bit / 64] : 0);
+        uint64_t unknown = ~certain >> (bit % 64);
         uint32_t step = unknown != 0 ? (uint32_t)__builtin_ctzll(unknown) : 64 - bit % 64;
         from = step < o->blocks - from ? from + step : o->blocks;
         if (unknown != 0)
@@ -110,9 +151,16 @@ static void remap_switch(const struct fab_observed *from, uint32_t old_sw, uint3
                          struct fab_observed *to)
 {
     for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
-        if (fab_plan_observed_is_known(from, old_sw, block))
-            fab_plan_observed_set_block(to, new_sw, block,
-                                        fab_target_lft_block(&from->lft, old_sw, block));
+        bool doubtful = fab_plan_observed_is_doubtful(from, old_sw, block);
+        bool known = fab_plan_observed_is_known(from, old_sw, block);
+        if (!known && !doubtful)
+            continue;
+        fab_plan_observed_set_block(to, new_sw, block,
+                                    fab_target_lft_block(&from->lft, old_sw, block));
+        if (doubtful && new_sw < to->lft.switch_count) {
+            size_t bit = bit_of(to, new_sw, block);
+            fab_base_bits_put(to->known, bit, set_doubtful(to, bit) && known);
+        }
     }
 }
 
@@ -181,8 +229,9 @@ struct move {
     uint32_t old_count, now_count; /* numbers of switches in the two snapshots */
     /* [old_count] id of each switch in the new snapshot; FAB_NONE if the switch is not in it */
     uint32_t *to;
-    /* which LFT blocks are known (as in struct fab_observed), by the new ids */
-    uint64_t *known;
+    /* which LFT blocks are known, and which are doubtful (as in struct fab_observed), by the new
+     * ids */
+    uint64_t *known, *doubtful;
 };
 
 /* Finds the ids of the switches in the new snapshot. Returns false if the LFTs cannot be moved in
@@ -213,7 +262,9 @@ static void move_known(struct move *m)
         for (uint32_t block = 0; m->to[sw] != FAB_NONE && block < o->blocks; block++) {
             size_t bit = bit_of(o, m->to[sw], block);
             if (fab_plan_observed_is_known(o, sw, block))
-                m->known[bit / 64] |= UINT64_C(1) << bit % 64;
+                fab_base_bits_set(m->known, bit);
+            if (fab_plan_observed_is_doubtful(o, sw, block))
+                fab_base_bits_set(m->doubtful, bit);
         }
     }
 }
@@ -261,20 +312,25 @@ static int move_in_place(struct move *m, const struct fab_fabric *old, const str
     if (status == FAB_OK)
         status = fab_target_held_pkeys_remap(&m->o->pkeys, old, now, &pkeys);
     m->known = calloc(bitset_words(m->o), sizeof(*m->known));
-    if (status != FAB_OK || m->known == NULL) {
+    if (m->o->doubtful != NULL)
+        m->doubtful = calloc(bitset_words(m->o), sizeof(*m->doubtful));
+    if (status != FAB_OK || m->known == NULL || (m->o->doubtful != NULL && m->doubtful == NULL)) {
         free(vls.port);
         free(vls.arb);
         fab_target_blocks_fini(&pkeys);
         free(m->known);
+        free(m->doubtful);
         return FAB_E_NOMEM;
     }
     move_known(m);
     move_rows(m);
     free(m->o->known);
+    free(m->o->doubtful);
     free(m->o->vls.port);
     free(m->o->vls.arb);
     fab_target_blocks_fini(&m->o->pkeys);
     m->o->known = m->known;
+    m->o->doubtful = m->doubtful;
     m->o->vls = vls;
     m->o->pkeys = pkeys;
     return FAB_OK;

@@ -148,7 +148,8 @@ static int plan_switch(struct draft *d, uint32_t sw)
 static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t block)
 {
     const struct fab_observed *o = in->observed;
-    if (o == NULL || !fab_plan_observed_is_known(o, sw, block))
+    if (o == NULL || !fab_plan_observed_is_known(o, sw, block) ||
+        (!in->restore && fab_plan_observed_is_doubtful(o, sw, block)))
         return false;
     return memcmp(fab_target_lft_block(&o->lft, sw, block),
                   fab_target_lft_block(&in->target->lft, sw, block), FAB_LFT_BLOCK) == 0;
@@ -160,7 +161,8 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
 }
 
 /* Adds the LFT writes of a switch: one for each block that differs from the target or is not known,
- * and one for each block of which stage EARLY made entries drop packets. */
+ * or that is doubtful and not restored, and one for each block of which stage EARLY made entries
+ * drop packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};
@@ -319,6 +321,14 @@ static bool early_mixes(const struct draft *d, size_t start)
     return false;
 }
 
+static bool any_restores(const struct draft *d, size_t start)
+{
+    size_t i = start;
+    while (i < d->count && !d->ops[i].restores)
+        i++;
+    return i < d->count;
+}
+
 static int make(struct draft *d, struct fab_plan *ret)
 {
     const struct fab_plan_input *in = d->in;
@@ -351,8 +361,10 @@ static int make(struct draft *d, struct fab_plan *ret)
         status = each(d, stages[stage].count, stages[stage].plan_one);
         if (status == FAB_OK && stage == FAB_STAGE_ROUTES && d->count > start)
             status = order_routes(d, start, &plan);
-        if (status == FAB_OK && stage == FAB_STAGE_EARLY)
+        if (status == FAB_OK && stage == FAB_STAGE_EARLY) {
             plan.early_mixes = early_mixes(d, start);
+            plan.restores = any_restores(d, start);
+        }
         plan.stage_start[stage + 1] = (uint32_t)d->count;
     }
     if (status != FAB_OK)

@@ -9,7 +9,9 @@
  *
  * EARLY writes LFT blocks before links come up (lft_early.c): all blocks of switches that are cut
  * off, because none of their links to the rest of the fabric is Active, and blocks with old entries
- * that lead into a link which comes up. These entries drop packets until the stage ROUTES.
+ * that lead into a link which comes up. These entries drop packets until the stage ROUTES. With
+ * in->restore, the stage also repeats the former entries of doubtful blocks, so that stage ROUTES
+ * begins with tables that are known.
  *
  * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
  * Armed.
@@ -77,6 +79,10 @@ struct fab_observed {
     /* bitset of the LFT blocks that are known: bit sw * blocks + b stands for block b of switch
      * sw */
     uint64_t *known;
+    /* Like `known`: bitset of the doubtful LFT blocks. A switch with a doubtful block did not
+     * acknowledge a write since the manager last knew the block. `lft` has the former entries.
+     * NULL: no block is doubtful. */
+    uint64_t *doubtful;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
     struct fab_blocks pkeys; /* P_Key blocks by port id */
@@ -88,9 +94,16 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
                                  const uint8_t entries[FAB_LFT_BLOCK]);
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
+/* Call this function if switch sw did not acknowledge an LFT write. Its known blocks become
+ * doubtful, and count as unknown until fab_plan_observed_presume is called. */
+void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw);
+/* Call this function before a plan is made, after the manager has tried to read the doubtful
+ * blocks. Those that it could not read count as known: they have their former entries. */
+void fab_plan_observed_presume(struct fab_observed *o);
+bool fab_plan_observed_is_doubtful(const struct fab_observed *o, uint32_t sw, uint32_t block);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
-/* Returns the first unknown LFT block of a switch among the blocks `from` to end - 1; `end`: all of
- * them are known. */
+/* Returns the first LFT block of a switch that is unknown or doubtful, among the blocks `from` to
+ * end - 1; `end`: there is none. */
 uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
                                         uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
@@ -150,6 +163,9 @@ struct fab_plan_op {
     bool barrier;
     /* LFT: like `barrier`, but packets that were sent before must have left the fabric, too */
     bool settle;
+    /* LFT: this write of stage EARLY sets a doubtful block to its former entries. If it fails, no
+     * LFT write of a later stage may be sent, and no link may become Active. */
+    bool restores;
 };
 /* The writes of a plan, in order. Writes without a barrier between them may be in flight at the
  * same time, and take effect in any order. */
@@ -173,6 +189,13 @@ struct fab_plan {
     /* Stage EARLY changes tables of switches that Active links connect with each other. Only
      * libfabmgr/transition puts these writes into a safe order. */
     bool early_mixes;
+    /* Stage EARLY has writes with `restores`. */
+    bool restores;
+};
+/* An LFT write that was not acknowledged. The switch may hold these entries. */
+struct fab_plan_lost {
+    uint32_t sw, block;
+    uint8_t entries[FAB_LFT_BLOCK];
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
@@ -194,6 +217,11 @@ struct fab_plan_input {
     /* Makes all entries that lead into links which come up drop packets until stage ROUTES, even
      * those that do not change (lft_early.c). */
     bool hold;
+    /* Stage EARLY restores doubtful blocks (see `restores` of a write). */
+    bool restore;
+    /* [lost_count] the writes that left blocks doubtful */
+    const struct fab_plan_lost *lost;
+    uint32_t lost_count;
     struct fab_arb_cache *book; /* private */
 };
 /* Makes the plan. Returns INVAL (the target belongs to another fabric), BUSY (in->stopped) or

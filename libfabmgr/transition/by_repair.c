@@ -11,7 +11,8 @@
  * EARLY has those that precede links that come up, and stage ROUTES has all others. This file
  * checks that
  *
- *   - each block of stage ROUTES is known, and holds the entries from which the repair starts;
+ *   - each block of stage ROUTES is known and not doubtful, and holds the entries from which the
+ * repair starts;
  *   - stage ROUTES has all blocks of the repair, and no others. Blocks without a write then hold
  *     the entries of the target;
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
@@ -85,8 +86,8 @@ static void find_early(struct match *m)
 }
 
 /* Fills `routed` with the blocks that stage ROUTES writes. Returns false if the entries that the
- * switch holds in one of these blocks are not known, or if the switch also gets its tables in stage
- * EARLY. */
+ * switch holds in one of these blocks are not known or doubtful, or if the switch also gets its
+ * tables in stage EARLY. */
 static bool find_routed(struct match *m)
 {
     const struct fab_plan *plan = m->plan;
@@ -94,7 +95,8 @@ static bool find_routed(struct match *m)
          i < plan->stage_start[FAB_STAGE_ROUTES + 1]; i++) {
         const struct fab_plan_op *op = &plan->ops[i];
         if (op->block >= m->blocks || fab_base_bits_get(m->early, op->node) ||
-            !fab_plan_observed_is_known(m->in->observed, op->node, op->block))
+            !fab_plan_observed_is_known(m->in->observed, op->node, op->block) ||
+            fab_plan_observed_is_doubtful(m->in->observed, op->node, op->block))
             return false;
         fab_base_bits_set(m->routed, bit_of(m, op->node, op->block));
     }

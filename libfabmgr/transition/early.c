@@ -33,7 +33,7 @@ static void write_early(const struct fab_plan_input *in, const struct fab_plan *
     for (uint32_t i = plan->stage_start[FAB_STAGE_EARLY];
          i < plan->stage_start[FAB_STAGE_EARLY + 1]; i++) {
         const struct fab_plan_op *op = &plan->ops[i];
-        if (op->drain == 0)
+        if ((op->keep | op->drain) == 0)
             memcpy(fab_target_lft_row(lft, op->node) + (size_t)op->block * FAB_LFT_BLOCK,
                    fab_target_lft_block(&in->target->lft, op->node, op->block), FAB_LFT_BLOCK);
     }

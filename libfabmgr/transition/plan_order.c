@@ -6,6 +6,9 @@
  * tables. If these tables have a cycle with the new links, the plan is made again: entries that
  * lead into these links then drop packets at first.
  *
+ * After lost writes, the switches may hold other tables than the former ones. If the proof does not
+ * include such a mixture, the plan is made again, and restores the former entries first.
+ *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
  * entry to NO_ROUTE, because the transition assumes that unknown entries drop packets. The last
@@ -168,9 +171,9 @@ static void add_others(struct ordering *o)
     uint32_t first = o->plan->stage_start[o->stage];
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
-        if (o->stage == FAB_STAGE_EARLY && op->drain != 0)
-            /* the write lets entries of a switch that is not cut off drop packets; the transition
-             * of stage EARLY does not contain it */
+        if (o->stage == FAB_STAGE_EARLY && (op->keep | op->drain) != 0)
+            /* the write lets entries of a switch that is not cut off drop packets, or restores a
+             * block; the transition of stage EARLY does not contain it */
             o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);
@@ -268,28 +271,76 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
     return FAB_OK;
 }
 
+/* Until all doubtful blocks are restored, the switches may hold a mixture that the proof does not
+ * know. Makes all writes of stage ROUTES wait for the writes that restore blocks. */
+static void await_restored(struct fab_plan *plan)
+{
+    const uint32_t *start = plan->stage_start;
+    plan->stepwise |= plan->restores;
+    for (uint32_t i = start[FAB_STAGE_ROUTES]; plan->restores && i < start[FAB_STAGE_ROUTES + 1];
+         i++)
+        plan->ops[i].waits = true;
+}
+
 static bool links_come_up(const struct fab_plan *plan)
 {
     return plan->stage_start[FAB_STAGE_ISLS_UP + 1] > plan->stage_start[FAB_STAGE_ISLS_UP];
 }
 
-/* Called if the tables have a cycle as soon as links come up. Makes the plan and the steps again,
- * such that the entries that lead into these links drop packets at first. */
+static int make_again(const struct fab_plan_input *in, const struct fab_vls *old_vls,
+                      const struct fab_transition_effort *effort, struct fab_plan *plan,
+                      struct fab_transition *t)
+{
+    struct fab_plan made;
+    int status = fab_plan_make(in, &made);
+    if (status != FAB_OK)
+        return status;
+    fab_plan_fini(plan);
+    *plan = made;
+    fab_transition_fini(t);
+    return make_steps(in, old_vls, effort, plan, t);
+}
+
+/* If the tables have a cycle as soon as links come up, makes the plan and the steps again, such
+ * that the entries that lead into these links drop packets at first. */
 static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
                 const struct fab_transition_effort *effort, struct fab_plan *plan,
                 struct fab_transition *t)
 {
-    struct fab_plan held;
-    if (t->verdict != FAB_TRANSITION_OLD_CYCLE || !links_come_up(plan))
+    if (in->hold || t->verdict != FAB_TRANSITION_OLD_CYCLE || !links_come_up(plan))
         return FAB_OK;
     in->hold = true;
-    int status = fab_plan_make(in, &held);
-    if (status != FAB_OK)
-        return status;
-    fab_plan_fini(plan);
-    *plan = held;
-    fab_transition_fini(t);
-    return make_steps(in, old_vls, effort, plan, t);
+    return make_again(in, old_vls, effort, plan, t);
+}
+
+/* Returns whether the switch holds entries that drop packets, its former ones or new ones, if the
+ * lost write took effect. */
+static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lost *w)
+{
+    const uint8_t *was = fab_target_lft_block(&in->observed->lft, w->sw, w->block);
+    const uint8_t *now = fab_target_lft_block(&in->target->lft, w->sw, w->block);
+    unsigned i = 0;
+    while (i < FAB_LFT_BLOCK && (w->entries[i] == was[i] || w->entries[i] == now[i] ||
+                                 w->entries[i] == FAB_LFT_NO_ROUTE))
+        i++;
+    return i == FAB_LFT_BLOCK;
+}
+
+/* If lost writes may have left a mixture that the proof does not include, makes the plan and the
+ * steps again, such that the doubtful blocks are restored first. If writes in any order are safe,
+ * the proof includes every mixture of old and new entries. */
+static int restore(struct fab_plan_input *in, const struct fab_vls *old_vls,
+                   const struct fab_transition_effort *effort, struct fab_plan *plan,
+                   struct fab_transition *t)
+{
+    bool proved = t->verdict <= FAB_TRANSITION_ANY_ORDER || in->lost_count == 0;
+    for (uint32_t i = 0; i < in->lost_count && proved; i++)
+        proved = is_mixture(in, &in->lost[i]);
+    if (proved)
+        return FAB_OK;
+    in->restore = true;
+    int status = make_again(in, old_vls, effort, plan, t);
+    return status == FAB_OK ? hold(in, old_vls, effort, plan, t) : status;
 }
 
 int fab_transition_order_plan(const struct fab_plan_input *input, const struct fab_vls *old_vls,
@@ -304,6 +355,8 @@ int fab_transition_order_plan(const struct fab_plan_input *input, const struct f
         status = make_steps(&in, old_vls, effort, plan, &t);
         if (status == FAB_OK)
             status = hold(&in, old_vls, effort, plan, &t);
+        if (status == FAB_OK)
+            status = restore(&in, old_vls, effort, plan, &t);
     }
     if (status == FAB_OK && plan->early_mixes)
         status = fab_transition_make_early(&in, old_vls, effort, plan, &early);
@@ -312,6 +365,7 @@ int fab_transition_order_plan(const struct fab_plan_input *input, const struct f
     if (status == FAB_OK)
         status = order_routes(&in, &t, plan);
     if (status == FAB_OK) {
+        await_restored(plan);
         note(&early, ret);
         note(&t, ret);
     }

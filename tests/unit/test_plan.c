@@ -343,6 +343,55 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
     return count;
 }
 
+/* A switch did not acknowledge a write. Its blocks are to be read. If this is not possible, the
+ * plan writes all of them, or restores the former entries before it changes others. */
+START_TEST(doubtful_blocks_are_restored_first)
+{
+    struct world w = world_of(fat_tree(12, 2, 1), 0);
+    struct fab_plan_input in = input_of(&w);
+    uint8_t block[FAB_LFT_BLOCK];
+    struct fab_plan plan;
+    carry_out(&w);
+    memcpy(block, fab_target_lft_row(&w.observed.lft, 3), sizeof(block));
+    block[5] ^= 1;
+    fab_plan_observed_set_block(&w.observed, 3, 0, block);
+    fab_plan_observed_doubt(&w.observed, 3);
+    ck_assert(!fab_plan_observed_is_known(&w.observed, 3, 0));
+    ck_assert_uint_eq(fab_plan_observed_next_unknown(&w.observed, 3, 0, 2), 0);
+    fab_plan_observed_presume(&w.observed);
+    ck_assert(fab_plan_observed_is_known(&w.observed, 3, 0));
+    ck_assert(!fab_plan_observed_is_doubtful(&w.observed, 4, 0));
+    ck_assert_uint_eq(fab_plan_observed_next_unknown(&w.observed, 3, 0, 2), 0);
+    ck_assert_uint_eq(fab_plan_observed_next_unknown(&w.observed, 4, 0, 2), 2);
+    uint32_t blocks = w.observed.blocks;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    ck_assert(!plan.restores);
+    ck_assert_uint_eq(writes_of(&plan, FAB_STAGE_ROUTES, 3), blocks);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], blocks);
+    fab_plan_fini(&plan);
+    in.restore = true;
+    ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+    uint32_t early = plan.stage_start[FAB_STAGE_EARLY];
+    ck_assert(plan.restores);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_EARLY + 1] - early, blocks);
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], blocks + 1);
+    for (uint32_t i = 0; i < blocks; i++) {
+        uint8_t data[FAB_SMP_DATA];
+        uint32_t mod;
+        const struct fab_plan_op *op = &plan.ops[early + i];
+        ck_assert(op->restores && op->awaited && op->node == 3);
+        ck_assert_int_eq(fab_plan_encode(&in, op, data, &mod), FAB_OK);
+        ck_assert_uint_eq(mod, i);
+        ck_assert_mem_eq(data, fab_target_lft_block(&w.observed.lft, 3, i), FAB_LFT_BLOCK);
+    }
+    fab_plan_fini(&plan);
+    ck_assert_uint_eq(carry_out(&w), blocks);
+    ck_assert(!fab_plan_observed_is_doubtful(&w.observed, 3, 0));
+    ck_assert_uint_eq(carry_out(&w), 0);
+    world_fini(&w);
+}
+END_TEST
+
 /* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
  * link stayed Active, it carries packets; then the writes of this switch are ordered together with
  * those of all other switches. */
@@ -528,8 +577,10 @@ static void assert_same_knowledge(const struct fab_observed *a, const struct fab
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (uint32_t block = 0; block < a->blocks; block++) {
             bool known = fab_plan_observed_is_known(a, sw, block);
+            bool doubtful = fab_plan_observed_is_doubtful(a, sw, block);
             ck_assert(known == fab_plan_observed_is_known(b, sw, block));
-            if (known)
+            ck_assert(doubtful == fab_plan_observed_is_doubtful(b, sw, block));
+            if (known || doubtful)
                 ck_assert_mem_eq(fab_target_lft_block(&a->lft, sw, block),
                                  fab_target_lft_block(&b->lft, sw, block), FAB_LFT_BLOCK);
         }
@@ -555,6 +606,10 @@ START_TEST(knowledge_moves_in_place)
         uint8_t block[FAB_LFT_BLOCK];
         memset(block, (int)i, sizeof(block));
         fab_plan_observed_set_block(&o, sw, 0, block);
+        if (fab_base_prng_chance(&prng, 0.3))
+            fab_plan_observed_presume(&o);
+        if (fab_base_prng_chance(&prng, 0.5))
+            fab_plan_observed_doubt(&o, (uint32_t)fab_base_prng_below(&prng, at->switch_count));
         ck_assert_int_eq(fab_plan_observed_remap(&o, at, now, o.lft.top, &expected), FAB_OK);
         ck_assert_int_eq(fab_plan_observed_move(&o, at, now), FAB_OK);
         ck_assert_uint_ge(o.lft.switch_count, now->switch_count);
@@ -691,6 +746,7 @@ int main(void)
         a_port_that_went_down_and_came_back_is_brought_up_alone,
         dead_cables_are_left_alone,
         only_blocks_that_differ_are_written,
+        doubtful_blocks_are_restored_first,
         stale_entries_drop_before_links_come_up,
         a_switch_that_is_cut_off_gets_its_tables_first,
         held_entries_drop_although_they_stay,

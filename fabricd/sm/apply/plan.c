@@ -29,6 +29,7 @@ struct planning { /* the worker task owns all members */
     struct fab_plan_input in;
     struct fab_plan plan;
     struct sm_excluded *excluded;
+    struct fab_plan_lost *lost;
     struct fab_view *view; /* the published view; NULL: none with tables */
     /* the local repair that made the target from the former tables; empty if an engine made the
      * target */
@@ -52,6 +53,7 @@ static void planning_free(struct planning *p)
         fab_view_unref(p->view);
     fab_target_unref(p->target);
     free(p->excluded);
+    free(p->lost);
     free(p);
 }
 
@@ -123,6 +125,7 @@ static void work(void *ctx)
     p->in.observed = &p->model.observed;
     p->in.stopped = is_stopped;
     p->in.stopped_ctx = p;
+    fab_plan_observed_presume(&p->model.observed);
     if (p->status == FAB_OK)
         p->status = fab_plan_make(&p->in, &p->plan);
     if (p->status == FAB_OK)
@@ -138,9 +141,13 @@ static int enter(struct sm *s)
     if (!p)
         return FAB_E_NOMEM;
     p->excluded = sm_excluded_take(s, true);
-    int r = p->excluded ? fab_policy_copy(&s->policy, &p->policy) : FAB_E_NOMEM;
+    p->in = sm_program_input(s);
+    p->lost = sm_failed_lost(s, &p->in.lost_count);
+    p->in.lost = p->lost;
+    int r = p->excluded && p->lost ? fab_policy_copy(&s->policy, &p->policy) : FAB_E_NOMEM;
     if (r != FAB_OK) {
         free(p->excluded);
+        free(p->lost);
         free(p);
         return r;
     }
@@ -148,7 +155,6 @@ static int enter(struct sm *s)
         p->view = fab_view_ref(s->model.view);
     sm_repair_take_last(s, &p->repair);
     p->pool = loop_thread_pool(s->in.loop);
-    p->in = sm_program_input(s);
     p->target = fab_target_ref(s->model.target);
     p->copy = loop_tasks_any(&s->model.readers) || sm_repair_is_sealed(s) ||
               (s->model.view && s->model.view->fabric == s->model.fabric);

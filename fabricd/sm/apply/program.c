@@ -8,9 +8,9 @@
  *
  * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
  * model. A node that refuses or does not answer a write becomes a suspect of a later sweep. After a
- * failed LFT write, the LFT of the switch counts as unknown. The SL2VL and VLArbitration tables of
- * a node count as unknown while they are written, because an interrupted round may leave them
- * partly written.
+ * failed LFT write, the LFT of the switch is doubtful (libfabmgr/plan/observed.c). The SL2VL and
+ * VLArbitration tables of a node count as unknown while they are written, because an interrupted
+ * round may leave them partly written.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     int r = sm_program_take(s, plan);
     if (r != FAB_OK)
         return r;
-    s->apply->failed_count = 0;
+    sm_failed_begin(s);
     s->apply->tune = false;
     s->apply->asking |= s->apply->ask;
     s->apply->ask = false;
@@ -210,11 +210,14 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
 }
 
 /* Notes that a switch did not accept a table that it must hold before its links become Active.
- * is_held() then keeps these links below Active. */
+ * is_held() then keeps these links below Active. If a doubtful block could not be restored,
+ * is_held() keeps all links below Active, because the proof of their use assumed the restored
+ * block. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
     if (is_in_stage(p, op, FAB_STAGE_EARLY))
         fab_base_bits_set(p->held, op->node);
+    p->hold_all |= op->restores;
 }
 
 /* Returns whether the write would make a link Active although a switch at one of its ends lacks a
@@ -227,7 +230,7 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
     if (!is_in_stage(p, op, FAB_STAGE_ISLS_UP))
         return false;
     uint32_t peer = fab_fabric_peer_node(f, op->port);
-    return fab_base_bits_get(p->held, op->node) ||
+    return p->hold_all || fab_base_bits_get(p->held, op->node) ||
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
@@ -379,7 +382,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     stop_before_routes(s, op);
     if (op->attr_id == FAB_ATTR_LFT) {
         sm_failed_note(s, op, true);
-        fab_plan_observed_forget(&s->model.observed, op->node);
+        fab_plan_observed_doubt(&s->model.observed, op->node);
     }
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
         fab_target_held_pkeys_forget(&s->model.observed.pkeys, op->port);
@@ -559,6 +562,7 @@ static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
     note_refusing(s);
+    sm_failed_prune(s);
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
     sm_transition_ended(s);

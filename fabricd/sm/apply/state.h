@@ -69,6 +69,8 @@ struct sm_programming {
     /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h). Their links
      * must not become Active, because the switches may lack the entries of this write. */
     uint64_t *held;
+    /* No link may become Active, because a doubtful LFT block could not be restored. */
+    bool hold_all;
     /* [node_count] bits of enum sm_touched for each node. */
     uint8_t *touched;
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
@@ -241,8 +243,7 @@ struct sm_apply {
     /* Table writes of a local repair failed, and the mixture that the switches now hold is not yet
      * verified. */
     bool unjudged;
-    /* [failed_count] LFT writes that failed or were not sent. The list begins anew with each plan
-     * for the whole fabric; the plans of later local repairs add to it. */
+    /* [failed_count] LFT writes that failed or were not sent (failed_blocks.c). */
     struct sm_failed_block *failed;
     uint32_t failed_count;
     /* The verification of a mixture on the worker; NULL: none runs. */
@@ -326,6 +327,14 @@ void sm_program_stop(struct sm *s);
 /* Adds the LFT block of write `op` to the list of blocks that were not written (failed_blocks.c).
  * sent: true if the write was sent but failed, false if it was never sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
+/* Call sm_failed_begin before the writes of a plan for the whole fabric, and sm_failed_prune after
+ * the writes of each round. Both remove blocks from the list: the first all except doubtful ones,
+ * the second failed writes of blocks that are known again. */
+void sm_failed_begin(struct sm *s);
+/* Returns a new array of the lost writes of doubtful blocks, which the caller frees; NULL: no
+ * memory. */
+struct fab_plan_lost *sm_failed_lost(const struct sm *s, uint32_t *ret_count);
+void sm_failed_prune(struct sm *s);
 
 /* Ends phase "planning" early (plan.c). Phase "programming" then sends no writes, as after
  * sm_program_stop. */
