@@ -35,6 +35,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_sweep.c \
 	cli/ctl/cmd_version.c \
 	cli/ctl/cmd_whatif.c \
+	cli/ctl/cmd_whoami.c \
 	cli/ctl/job.c \
 	cli/ctl/job.h \
 	cli/ctl/list.c \

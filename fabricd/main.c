@@ -68,6 +68,7 @@ struct daemon {
     struct sa *sa;
     struct rpc *rpc;
     struct metrics *metrics;
+    struct call_counts calls;
     struct loop_timer *watchdog;
     uint64_t watchdog_us;
 };
@@ -235,13 +236,16 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
 }
 
-/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy,
- * which the caller frees. */
+/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy and
+ * the old roles, which the caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
+    struct config_roles roles = d->config.roles;
     d->config.policy = now->policy;
     now->policy = policy;
+    d->config.roles = now->roles;
+    now->roles = roles;
     d->config.m_key_generated = now->m_key_generated;
     d->config.cc_key_generated = now->cc_key_generated;
     d->config.m_key_derived = now->m_key_derived;
@@ -474,6 +478,7 @@ static int start_rpc(struct daemon *d, char *why)
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
+        .counts = &d->calls,
         .sim = d->sim,
         .sim_transport = d->sim ? d->transport : NULL,
     };
@@ -517,9 +522,9 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
-        r = metrics_start(
-            &(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa, &d->config},
-            &d->metrics, why, WHY_LEN);
+        r = metrics_start(&(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa,
+                                                  &d->config, &d->calls},
+                          &d->metrics, why, WHY_LEN);
     return r;
 }
 

@@ -1,6 +1,7 @@
 # The public contract. List a new .proto file here; C is generated from it into the build tree.
 
 CONTRACT_PROTOS = \
+	proto/fabric/v1/access.proto \
 	proto/fabric/v1/baseline.proto \
 	proto/fabric/v1/congestion.proto \
 	proto/fabric/v1/contingency.proto \
@@ -22,6 +23,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/status.proto
 # What everybody has who speaks gRPC.
 OTHER_PROTOS = \
+	proto/google/protobuf/descriptor.proto \
 	proto/google/protobuf/duration.proto \
 	proto/google/protobuf/timestamp.proto \
 	proto/grpc/health/v1/health.proto \

@@ -84,7 +84,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
     cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
-    cmd_topo_baseline;
+    cmd_topo_baseline, cmd_whoami;
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 

@@ -110,6 +110,7 @@ void config_fini(struct config *c)
     free(c->tls.cert);
     free(c->tls.key);
     free(c->tls.ca);
+    roles_fini(&c->roles);
     fab_policy_fini(&c->policy);
     *c = (struct config){0};
 }
@@ -555,6 +556,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_m_key_file(raw, report, c);
     if (rc == FAB_OK)
         rc = classes_take(raw->qos, report, c);
+    if (rc == FAB_OK)
+        rc = roles_take(raw->rpc, report, &c->roles);
     if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;

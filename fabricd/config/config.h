@@ -113,6 +113,44 @@ struct config_smp {
 
 /* What the manager does with devices that are not in the baseline. */
 enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
+/* Roles of clients of the RPC, with the numbers of enum Role in access.proto. A role may do
+ * everything that the roles with lower numbers may do. */
+enum config_role {
+    CONFIG_ROLE_NONE,
+    CONFIG_ROLE_TENANT,
+    CONFIG_ROLE_VIEWER,
+    CONFIG_ROLE_OPERATOR,
+    CONFIG_ROLE_ADMINISTRATOR
+};
+#define CONFIG_ROLES 5
+/* Returns the name of a role, such as "viewer"; "none" for CONFIG_ROLE_NONE and unknown numbers. */
+const char *config_role_name(unsigned role);
+
+/* what an entry of rpc.roles matches */
+enum config_subject {
+    CONFIG_SUBJECT_USER,
+    CONFIG_SUBJECT_GROUP,
+    CONFIG_SUBJECT_CN,
+    CONFIG_SUBJECT_SAN
+};
+/* returns the key of such an entry in the file: "user", "group", "cn" or "san" */
+const char *config_subject_name(enum config_subject subject);
+
+struct config_role_entry {
+    enum config_role role;
+    enum config_subject subject;
+    char *name; /* as configured */
+    /* uid or gid of `name`, read when the settings were loaded, so that no call waits for the name
+     * service. Only for users and groups. */
+    uint32_t id;
+    bool
+        known; /* false: the system has no user or group `name`, so that the entry matches nobody */
+};
+struct config_roles {
+    struct config_role_entry *entry; /* [count] */
+    size_t count;
+};
+
 struct config {
     char *state_dir;
     /* adapter port that the manager uses, as "CA:PORT"; "": the first active port */
@@ -124,6 +162,7 @@ struct config {
     /* name of the group that owns the Unix sockets; "": the group of the process */
     char *socket_group;
     struct config_tls tls;
+    struct config_roles roles; /* rpc.roles */
     enum log_level log_level;
     uint8_t unapproved;       /* enum config_unapproved */
     uint16_t quarantine_pkey; /* P_Key of the quarantine partition */

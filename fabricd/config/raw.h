@@ -99,6 +99,19 @@ struct raw_journal {
     char *keep;
 };
 
+struct raw_role_entry {
+    char *user, *group, *cn, *san;
+};
+
+struct raw_roles {
+    struct raw_role_entry *tenant, *viewer, *operator, * administrator;
+    unsigned tenant_count, viewer_count, operator_count, administrator_count;
+};
+
+struct raw_rpc {
+    struct raw_roles *roles;
+};
+
 struct raw {
     char *state_dir, *port, *socket_group, *log_level, *metrics;
     char **listen;
@@ -118,6 +131,7 @@ struct raw {
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
     struct raw_journal *journal;
+    struct raw_rpc *rpc;
 };
 
 /* Checks the text of the file against the schema (keys and types) and returns its values. *ret
@@ -149,6 +163,15 @@ int setting_parse_guid(const char *text, uint64_t *ret);
  * same name), LIMIT (too many classes or rules), NOT_FOUND (a rule names an unknown group or
  * partition), NOMEM, and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
+
+/* ---- roles.c ---- */
+
+struct config_roles;
+/* Reads rpc.roles. An unknown user or group is not an error, because a directory server may not
+ * answer yet when the machine starts; it is logged as a warning. Errors: FORMAT (an entry has not
+ * exactly one key, or a wrong value), EXISTS (an entry stands in two roles), NOMEM. */
+int roles_take(const struct raw_rpc *raw, struct report *report, struct config_roles *ret);
+void roles_fini(struct config_roles *roles);
 
 /* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
  * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL too,

@@ -27,7 +27,8 @@
 /* maximum number of traffic classes, which includes the default class */
 #define CLASSES_MAX 16
 #define MATCH_MAX 1024
-#define TEXT_MAX 4096 /* maximum length of a value in bytes */
+#define ROLES_MAX 1024 /* maximum number of entries of one role */
+#define TEXT_MAX 4096  /* maximum length of a value in bytes */
 
 /* ---- the schema ---- */
 
@@ -227,6 +228,31 @@ static const cyaml_schema_field_t journal_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t role_entry_fields[] = {
+    WORD(raw_role_entry, user),
+    WORD(raw_role_entry, group),
+    WORD(raw_role_entry, cn),
+    WORD(raw_role_entry, san),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t role_entry_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_role_entry, role_entry_fields),
+};
+
+#define ROLE(name)                                                                                 \
+    CYAML_FIELD_SEQUENCE(#name, MAYBE, struct raw_roles, name, &role_entry_schema, 0, ROLES_MAX)
+
+static const cyaml_schema_field_t roles_fields[] = {
+    ROLE(tenant), ROLE(viewer), ROLE(operator), ROLE(administrator), CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t rpc_fields[] = {
+    CYAML_FIELD_MAPPING_PTR("roles", CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL,
+                            struct raw_rpc, roles, roles_fields),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t top_fields[] = {
     WORD(raw, state_dir),
     TEXT(raw, port, 0, 63),
@@ -249,6 +275,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(quotas),
     GROUP(offenders),
     GROUP(journal),
+    GROUP(rpc),
     CYAML_FIELD_END,
 };
 

@@ -89,6 +89,13 @@ struct setting {
     {                                                                                              \
         path, KIND_ELSEWHERE, 0, 0, 0, 0, 0, 0, expected                                           \
     }
+#define ROLE(name)                                                                                 \
+    ELSEWHERE("rpc.roles." name, "a list such as [{user: alice}, {group: fabric-admins}]"),        \
+        ELSEWHERE("rpc.roles." name ".user", "the name of a user, or a uid"),                      \
+        ELSEWHERE("rpc.roles." name ".group", "the name of a group, or a gid"),                    \
+        ELSEWHERE("rpc.roles." name ".cn", "the common name of a certificate"),                    \
+        ELSEWHERE("rpc.roles." name ".san",                                                        \
+                  "a subject alternative name, such as 'DNS:ci.example.com'")
 #define GROUP(key) ELSEWHERE(#key, "keys below it, indented")
 
 static const struct setting settings[] = {
@@ -247,6 +254,12 @@ static const struct setting settings[] = {
     NUMBER(offenders, max_isolated, offenders.max_isolated, 0, 64, "0: none"),
     GROUP(journal),
     NUMBER(journal, keep, journal_keep, 1, 10000000, "events"),
+    GROUP(rpc),
+    ELSEWHERE("rpc.roles", "keys below it, indented: tenant, viewer, operator or administrator"),
+    ROLE("tenant"),
+    ROLE("viewer"),
+    ROLE("operator"),
+    ROLE("administrator"),
 };
 
 /* ---- expected values ---- */

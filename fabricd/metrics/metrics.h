@@ -7,6 +7,7 @@
 #define FABRICD_METRICS_METRICS_H
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/call_counts.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
@@ -23,6 +24,7 @@ struct metrics_input {
     /* subnet administration; NULL in a replay, which has none */
     const struct sa *sa;
     const struct config *config;
+    const struct call_counts *calls; /* calls of the RPC server; NULL: there is none */
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.

@@ -15,6 +15,7 @@
 #include "fabricd/base/events.h"
 #include "fabricd/cc/cc.h"
 #include "libfabmgr/base/version.h"
+#include "libfabmgr/grpc/grpc.h"
 
 static void family(struct fab_text *to, const char *name, const char *type, const char *help)
 {
@@ -393,6 +394,17 @@ static void contingencies(struct fab_text *to, const struct sm *s)
     fab_base_text_addf(to, "fabricd_contingency_cpu_seconds_total %.6f\n", (double)c.cpu_us / 1e6);
 }
 
+static void calls(struct fab_text *to, const struct call_counts *c)
+{
+    family(to, "rpc_calls", "counter", "Ended RPC calls by role of the caller and gRPC status.");
+    for (unsigned role = 0; role < CALL_COUNTS_ROLES; role++)
+        for (int code = 0; code < CALL_COUNTS_CODES; code++)
+            if (c->ended[role][code] > 0)
+                fab_base_text_addf(
+                    to, "fabricd_rpc_calls_total{role=\"%s\",code=\"%s\"} %" PRIu64 "\n",
+                    config_role_name(role), fab_grpc_code_name(code), c->ended[role][code]);
+}
+
 void metrics_page(const struct metrics_input *in, struct fab_text *to)
 {
     struct sm_status status;
@@ -419,6 +431,8 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     congestion(to, in->pm, in->cc);
     if (in->sa)
         administration(to, in->sa);
+    if (in->calls)
+        calls(to, in->calls);
     fab_base_text_add(to, "# EOF\n");
     fab_view_unref(v);
 }

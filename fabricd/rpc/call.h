@@ -39,6 +39,11 @@ struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
 
+/* The role of the caller at the time when the call began, an enum config_role. 0: not known,
+ * because the server has no such method. */
+unsigned call_role(const struct call *c);
+void call_set_role(struct call *c, unsigned role);
+
 /* Sends one message. Returns LIMIT (the message is longer than RPC_MAX_REPLY) or NOMEM; the call is
  * then finished with an error. Returns INVAL if the call was already finished. */
 int call_send(struct call *c, const ProtobufCMessage *message);

@@ -30,6 +30,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/rpc/access.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 #include "fabricd/rpc/limits.h"
@@ -224,7 +225,8 @@ static int begin_grpc(struct conn *c)
     int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
     if (rc < 0)
         return rc;
-    const struct grpc_input in = {c->set->services, c->set->context, caller, on_wake, c};
+    const struct grpc_input in = {c->set->services, c->set->context, caller,
+                                  &access_by_role,  on_wake,         c};
     rc = grpc_new(&in, &c->grpc);
     caller_unref(caller);
     return rc;

@@ -35,6 +35,7 @@ struct call {
     uint64_t request_until;
     const struct call_hooks *hooks;
     void *data;
+    unsigned role;
     bool handled, finished;
 };
 
@@ -65,10 +66,26 @@ const char *call_peer(const struct call *c)
     return c->grpc->in.caller->text;
 }
 
+unsigned call_role(const struct call *c)
+{
+    return c->role;
+}
+
+void call_set_role(struct call *c, unsigned role)
+{
+    c->role = role;
+}
+
 static void wake(struct grpc *g)
 {
     if (!g->busy)
         g->in.wake(g->in.wake_ctx);
+}
+
+static void tell_ended(struct call *c, enum fab_grpc_code code)
+{
+    if (c->grpc->in.access != NULL)
+        c->grpc->in.access->ended(c, code);
 }
 
 static void finish(struct call *c, enum fab_grpc_code code, const char *message)
@@ -76,6 +93,7 @@ static void finish(struct call *c, enum fab_grpc_code code, const char *message)
     if (c->finished)
         return;
     c->finished = true;
+    tell_ended(c, code);
     c->hooks = NULL;
     c->deadline = c->request_until = UINT64_MAX;
     h2_finish(c->stream, (int)code, message);
@@ -171,12 +189,14 @@ static const struct service *find_service(const struct grpc *g, const char *name
 
 /* Finds the method that a request path such as "/fabric.v1.FabricService/GetStatus" names.
  * Returns NULL if there is none. */
-static const struct method *find_method(const struct grpc *g, const char *path)
+static const struct method *find_method(const struct grpc *g, const char *path,
+                                        const struct service **ret_service)
 {
     const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
     if (slash == NULL)
         return NULL;
     const struct service *s = find_service(g, path + 1, (size_t)(slash - path - 1));
+    *ret_service = s;
     for (size_t i = 0; s != NULL && i < s->method_count; i++)
         if (strcmp(s->methods[i].name, slash + 1) == 0)
             return &s->methods[i];
@@ -215,7 +235,11 @@ static void set_deadline(struct call *c, const char *timeout)
 
 static void check_request(struct call *c, const struct h2_request *r)
 {
-    c->method = find_method(c->grpc, r->path);
+    const struct grpc_access *access = c->grpc->in.access;
+    const struct service *service;
+    c->method = find_method(c->grpc, r->path, &service);
+    if (c->method != NULL && access != NULL)
+        access->admit(c, service, c->method);
     if (c->method == NULL)
         call_finish(c, FAB_GRPC_UNIMPLEMENTED, "there is no method %s on this server", r->path);
     else if (r->encoding[0] != '\0' && strcmp(r->encoding, "identity") != 0)
@@ -329,6 +353,8 @@ static void on_close(void *ctx, struct h2_stream *s)
     if (c == NULL)
         return;
     tell_gone(c);
+    if (!c->finished)
+        tell_ended(c, FAB_GRPC_CANCELLED);
     TAILQ_REMOVE(&g->calls, c, entry);
     fab_grpc_reader_fini(&c->reader);
     free(c);

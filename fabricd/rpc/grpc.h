@@ -16,10 +16,19 @@
 
 struct caller;
 struct grpc;
+/* Functions that the gRPC layer calls for each call. */
+struct grpc_access {
+    /* Decides whether the caller may call the method, before the request is read: sets the role of
+     * the call, and finishes the call if it is refused. */
+    void (*admit)(struct call *c, const struct service *s, const struct method *m);
+    /* the call has ended with this code; called once for each call */
+    void (*ended)(struct call *c, enum fab_grpc_code code);
+};
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
     struct caller *caller;                 /* the client; the connection takes a reference */
+    const struct grpc_access *access;      /* NULL: every caller may call every method */
     /* Tells the connection that there are bytes to send, and that it must call grpc_produce. It is
      * called if a service writes to a call while none of grpc_receive, grpc_produce and
      * grpc_tick runs. */

@@ -7,6 +7,7 @@
 #define FABRICD_RPC_RPC_H
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/call_counts.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
@@ -25,6 +26,7 @@ struct rpc_input {
     struct bus *bus;
     struct store *store; /* NULL: nothing is stored */
     const struct config *config;
+    struct call_counts *counts; /* ended calls are counted here; NULL: they are not counted */
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer
      * SimService. */
     struct fab_sim *sim;

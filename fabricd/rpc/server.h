@@ -5,6 +5,7 @@
 
 #include <sys/queue.h>
 
+#include "fabricd/rpc/access.h"
 #include "fabricd/rpc/call.h"
 #include "fabricd/rpc/listen.h"
 #include "fabricd/rpc/page.h"
@@ -27,6 +28,7 @@ struct rpc {
     /* timer that calls followers_turn when there are new events for followers */
     struct loop_timer *turn;
     struct conn_set *conns;
+    struct refusals refusals;
     struct listener **listeners; /* [listener_count] listening sockets */
     size_t listener_count;
     SSL_CTX *ssl_ctx;                  /* NULL: no "tls:" address is configured */
@@ -73,6 +75,7 @@ void refuse_token(struct call *c, const char *token);
 
 /* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
+call_handler who_am_i;                                               /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
 call_handler list_nodes, get_node;                                   /* in service_node.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* in service_pins.c */

@@ -15,6 +15,7 @@ static const struct method methods[] = {
     {.name = "GetVersion",
      .request = &fabric__v1__get_version_request__descriptor,
      .handle = get_version},
+    {.name = "WhoAmI", .request = &fabric__v1__who_am_irequest__descriptor, .handle = who_am_i},
     {.name = "ListNodes",
      .request = &fabric__v1__list_nodes_request__descriptor,
      .handle = list_nodes},

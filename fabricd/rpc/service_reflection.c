@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "fabricd/rpc/answer.h"
-#include "fabricd/rpc/descriptor.h"
 #include "grpc/reflection/v1/reflection.pb-c.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
 
 typedef Grpc__Reflection__V1__ServerReflectionRequest request_message;
@@ -34,7 +34,7 @@ static void tell_error(struct answer *a, response_message *m, enum fab_grpc_code
 }
 
 static void tell_file(struct answer *a, response_message *m, int rc,
-                      const struct descriptor_file *file)
+                      const struct fab_grpc_descriptor_file *file)
 {
     if (rc < 0) {
         tell_error(a, m, FAB_GRPC_NOT_FOUND, "there is no such file or symbol");
@@ -77,21 +77,21 @@ static void info(struct call *c, const void *request)
 {
     const request_message *q = request;
     response_message m = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
-    struct descriptor_file file = {0};
+    struct fab_grpc_descriptor_file file = {0};
     struct answer a = {0};
     m.valid_host = q->host;
     m.original_request = (request_message *)(uintptr_t)q;
     switch ((int)q->message_request_case) {
     case ASKED(FILE_BY_FILENAME):
         tell_file(&a, &m,
-                  descriptor_by_name(fabric_descriptors, fabric_descriptors_len,
-                                     q->file_by_filename, &file),
+                  fab_grpc_descriptor_by_name(fabric_descriptors, fabric_descriptors_len,
+                                              q->file_by_filename, &file),
                   &file);
         break;
     case ASKED(FILE_CONTAINING_SYMBOL):
         tell_file(&a, &m,
-                  descriptor_by_symbol(fabric_descriptors, fabric_descriptors_len,
-                                       q->file_containing_symbol, &file),
+                  fab_grpc_descriptor_by_symbol(fabric_descriptors, fabric_descriptors_len,
+                                                q->file_containing_symbol, &file),
                   &file);
         break;
     case ASKED(LIST_SERVICES):

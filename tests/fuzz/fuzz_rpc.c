@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct caller *caller;
     if (size == 0 || caller_other(&caller) < 0)
         return 0;
-    const struct grpc_input in = {services, &waiting, caller, wake, NULL};
+    const struct grpc_input in = {services, &waiting, caller, NULL, wake, NULL};
     int rc = grpc_new(&in, &g);
     caller_unref(caller);
     if (rc < 0)

@@ -5,6 +5,7 @@ import importlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import time
 import traceback
 
 import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 SOURCE = os.environ.get("abs_top_srcdir", os.path.abspath(os.path.dirname(__file__) + "/../.."))
 BUILD = os.environ.get("abs_top_builddir", os.getcwd())
@@ -178,6 +180,66 @@ def fails(code, call, **arguments):
         assert error.code() == code, f"{error.code()}, not {code}: {error.details()}"
         return error.details()
     raise AssertionError(f"it succeeded, and should have failed with {code}")
+
+
+def message_class(descriptor):
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory().GetPrototype(descriptor)
+
+
+def dynamic(file, message):
+    """A message class from the API without its Python module, since the installed package grpc hides the
+    names of grpc/health and grpc/reflection."""
+    out = os.path.join(WORK, "set.pb")
+    if not os.path.exists(out):
+        proto = os.path.join(os.environ.get("abs_top_srcdir", "."), "proto")
+        subprocess.run(["protoc", "-I", proto, "--include_imports", "--descriptor_set_out", out,
+                        "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
+                        "grpc/reflection/v1alpha/reflection.proto"], check=True, cwd=proto)
+    return from_files(descriptor_pb2.FileDescriptorSet.FromString(read(out)).file, message)
+
+
+def from_files(files, message):
+    pool = descriptor_pool.DescriptorPool()
+    for file in files:
+        pool.Add(file)
+    factory = message_factory.MessageFactory(pool)
+    return factory.GetPrototype(pool.FindMessageTypeByName(message))
+
+
+def openssl(*arguments):
+    subprocess.run(("openssl",) + arguments, check=True, capture_output=True)
+
+
+def make_authority(name):
+    ca = os.path.join(WORK, name)
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-subj", f"/CN={name}", "-days", "2", "-keyout", ca + ".key", "-out", ca + ".crt")
+    return ca
+
+
+def make_certificate(ca, name, names="DNS:localhost,IP:127.0.0.1", days=2):
+    """A certificate with the common name `name` and these subject alternative names."""
+    path = f"{ca}-{name}"
+    with open(path + ".ext", "w") as ext:
+        ext.write(f"subjectAltName={names}\n")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+            f"/CN={name}", "-keyout", path + ".key", "-out", path + ".csr")
+    openssl("x509", "-req", "-in", path + ".csr", "-CA", ca + ".crt", "-CAkey", ca + ".key",
+            "-CAcreateserial", "-days", str(days), "-extfile", path + ".ext", "-out", path + ".crt")
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def main(tests):

@@ -2,7 +2,8 @@
 /*
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
  * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
- * CONGESTION is set, the server also has a fake of congestion control. The program prints "ready"
+ * CONGESTION is set, the server also has a fake of congestion control. SETTINGS names a settings
+ * file. The program prints "ready"
  * when it listens, and ends on SIGTERM or when its standard input is closed.
  */
 #include <signal.h>
@@ -71,7 +72,9 @@ static unsigned number(char **argv, int argc, int i, unsigned otherwise)
 
 static int configure(struct server *s, const char *address, char *why, size_t len)
 {
-    int rc = config_defaults(&s->config);
+    const char *settings = getenv("SETTINGS");
+    int rc = settings != NULL ? config_load(settings, &s->config, why, len)
+                              : config_defaults(&s->config);
     if (rc < 0)
         return rc;
     const char *cert = getenv("TLS_CERT"), *key = getenv("TLS_KEY"), *ca = getenv("TLS_CA");

@@ -13,21 +13,16 @@ import urllib.error
 import urllib.request
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2
 
 import http2
-from harness import (BUILD, PATIENCE, SLACK, WORK, Fabric, channel, descriptors, event_pb2, fails,
-                     fake, fake_fabric, load, main, memory_kb, node_pb2, port_pb2, running,
+from harness import (BUILD, PATIENCE, SLACK, WORK, Fabric, channel, descriptors, dynamic, event_pb2,
+                     fails, fake, fake_fabric, free_port, from_files, load, main, make_authority,
+                     make_certificate, memory_kb, message_class, node_pb2, port_pb2, read, running,
                      said_ready, socket_path, status_pb2, wait_until)
 
 Code = grpc.StatusCode
 SERVICE = "/fabric.v1.FabricService/"
-
-
-def message_class(descriptor):
-    if hasattr(message_factory, "GetMessageClass"):
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory().GetPrototype(descriptor)
 
 
 # ---- every method ------------------------------------------------------------------------------
@@ -654,46 +649,15 @@ def slow_handshakes_are_closed():
 
 # ---- TLS ---------------------------------------------------------------------------------------
 
-def openssl(*arguments):
-    subprocess.run(("openssl",) + arguments, check=True, capture_output=True)
-
-
-def make_authority(name):
-    ca = os.path.join(WORK, name)
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-subj", f"/CN={name}", "-days", "2", "-keyout", ca + ".key", "-out", ca + ".crt")
-    return ca
-
-
-def make_certificate(ca, name):
-    path = f"{ca}-{name}"
-    with open(path + ".ext", "w") as ext:
-        ext.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-            f"/CN={name}", "-keyout", path + ".key", "-out", path + ".csr")
-    openssl("x509", "-req", "-in", path + ".csr", "-CA", ca + ".crt", "-CAkey", ca + ".key",
-            "-CAcreateserial", "-days", "2", "-extfile", path + ".ext", "-out", path + ".crt")
-    return path
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def tls_needs_a_client_certificate_of_the_authority():
     ours, others = make_authority("ours"), make_authority("others")
     server_cert, client_cert = make_certificate(ours, "server"), make_certificate(ours, "client")
     stranger = make_certificate(others, "stranger")
     port = free_port()
     env = {"TLS_CERT": server_cert + ".crt", "TLS_KEY": server_cert + ".key",
-           "TLS_CA": ours + ".crt"}
+           "TLS_CA": ours + ".crt", "SETTINGS": os.path.join(WORK, "roles.yaml")}
+    with open(env["SETTINGS"], "w") as file:
+        file.write("rpc: {roles: {operator: [{cn: client}]}}\n")
 
     def ask(cert, timeout):
         pair = (read(cert + ".key"), read(cert + ".crt")) if cert else (None, None)
@@ -776,26 +740,6 @@ def a_stale_socket_is_replaced_and_a_live_one_is_not():
 
 # ---- generic tools -----------------------------------------------------------------------------
 
-def dynamic(file, message):
-    """A message class from the API without its Python module, since the installed package grpc hides the
-    names of grpc/health and grpc/reflection."""
-    out = os.path.join(WORK, "set.pb")
-    if not os.path.exists(out):
-        proto = os.path.join(os.environ.get("abs_top_srcdir", "."), "proto")
-        subprocess.run(["protoc", "-I", proto, "--include_imports", "--descriptor_set_out", out,
-                        "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
-                        "grpc/reflection/v1alpha/reflection.proto"], check=True, cwd=proto)
-    return from_files(descriptor_pb2.FileDescriptorSet.FromString(read(out)).file, message)
-
-
-def from_files(files, message):
-    pool = descriptor_pool.DescriptorPool()
-    for file in files:
-        pool.Add(file)
-    factory = message_factory.MessageFactory(pool)
-    return factory.GetPrototype(pool.FindMessageTypeByName(message))
-
-
 def health_is_served():
     request = dynamic("health", "grpc.health.v1.HealthCheckRequest")
     reply = dynamic("health", "grpc.health.v1.HealthCheckResponse")
@@ -853,12 +797,6 @@ def reflection_gives_the_api():
 
 
 # ---- the whole daemon --------------------------------------------------------------------------
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
 
 def read_metrics(url):
     with urllib.request.urlopen(url, timeout=5) as page:

@@ -256,7 +256,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal"},
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal, rpc"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},
@@ -341,6 +341,24 @@ static const struct {
     {"quotas: {requests: 1000001}\n",
      "f.yaml:1:20: quotas.requests is '1000001', expected a number from 0 to 1000000 (a second, 0: "
      "no limit)"},
+    {"rpc: {roles: {owner: []}}\n",
+     "f.yaml:1:15: unknown key 'owner' in rpc.roles, expected one of: tenant, viewer, operator, "
+     "administrator"},
+    {"rpc: {roles: {operator: alice}}\n",
+     "f.yaml:1:25: rpc.roles.operator is 'alice', expected a list such as [{user: alice}, {group: "
+     "fabric-admins}]"},
+    {"rpc:\n  roles:\n    operator:\n      - {user: 0}\n      - {}\n",
+     "f.yaml:5:9: rpc.roles.operator[1]: expected exactly one of user, group, cn or san in each "
+     "entry, such as {user: alice}"},
+    {"rpc: {roles: {operator: [{user: root, cn: a}]}}\n",
+     "f.yaml:1:26: rpc.roles.operator[0]: expected exactly one of user, group, cn or san in each "
+     "entry, such as {user: alice}"},
+    {"rpc: {roles: {viewer: [{user: root}], operator: [{user: 0}]}}\n",
+     "f.yaml:1:50: rpc.roles.operator[0]: user '0' is also in rpc.roles.viewer, expected one role "
+     "for each"},
+    {"rpc: {roles: {tenant: [{san: ci.example.com}]}}\n",
+     "f.yaml:1:24: rpc.roles.tenant[0]: san is 'ci.example.com', expected 'DNS:', 'email:', 'URI:' "
+     "or 'IP:' and the name, such as 'DNS:ci.example.com'"},
     {"journal: {keep: 0}\n",
      "f.yaml:1:17: journal.keep is '0', expected a number from 1 to 10000000 (events)"},
     /* GUIDs */
@@ -647,6 +665,31 @@ START_TEST(a_file_that_cannot_be_read_says_why)
 }
 END_TEST
 
+START_TEST(roles_arrive)
+{
+    struct config c =
+        good("rpc: {roles: {operator: [{user: root}, {group: 77}, {user: no-such-user}], "
+             "administrator: [{cn: a b}, {san: 'DNS:x'}]}}\n");
+    static const struct config_role_entry expected[] = {
+        {CONFIG_ROLE_OPERATOR, CONFIG_SUBJECT_USER, "root", 0, true},
+        {CONFIG_ROLE_OPERATOR, CONFIG_SUBJECT_GROUP, "77", 77, true},
+        {CONFIG_ROLE_OPERATOR, CONFIG_SUBJECT_USER, "no-such-user", 0, false},
+        {CONFIG_ROLE_ADMINISTRATOR, CONFIG_SUBJECT_CN, "a b", 0, false},
+        {CONFIG_ROLE_ADMINISTRATOR, CONFIG_SUBJECT_SAN, "DNS:x", 0, false},
+    };
+    ck_assert_uint_eq(c.roles.count, 5);
+    for (size_t i = 0; i < c.roles.count; i++) {
+        const struct config_role_entry *e = &c.roles.entry[i], *w = &expected[i];
+        ck_assert_int_eq(e->role, w->role);
+        ck_assert_int_eq(e->subject, w->subject);
+        ck_assert_str_eq(e->name, w->name);
+        ck_assert_uint_eq(e->id, w->id);
+        ck_assert(e->known == w->known);
+    }
+    config_fini(&c);
+}
+END_TEST
+
 START_TEST(the_shipped_example_sets_nothing_but_is_complete)
 {
     struct config c, defaults;
@@ -719,6 +762,7 @@ int main(void)
     tcase_add_test(tcase, empty_files_give_the_defaults);
     tcase_add_test(tcase, systemd_names_the_folders);
     tcase_add_test(tcase, every_key_arrives);
+    tcase_add_test(tcase, roles_arrive);
     tcase_add_test(tcase, an_empty_listen_list_serves_nobody);
     tcase_add_test(tcase, the_shipped_example_sets_nothing_but_is_complete);
     tcase_add_test(tcase, addresses_of_the_command_line);

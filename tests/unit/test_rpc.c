@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
-#include "fabricd/rpc/descriptor.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
+#include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
 #include "tests/unit/testing.h"
 
@@ -182,27 +182,29 @@ START_TEST(symbols_lead_to_their_files)
                                           "fabric.v1.Nod",
                                           "fabric.v1.Nodes",
                                           "fabricXv1.Node"};
-    struct descriptor_file file;
+    struct fab_grpc_descriptor_file file;
     const uint8_t *set = fabric_descriptors;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        ck_assert_int_eq(descriptor_by_symbol(set, fabric_descriptors_len, known[i], &file),
-                         FAB_OK);
+        ck_assert_int_eq(
+            fab_grpc_descriptor_by_symbol(set, fabric_descriptors_len, known[i], &file), FAB_OK);
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
-        ck_assert_int_eq(descriptor_by_symbol(set, fabric_descriptors_len, unknown[i], &file),
-                         FAB_E_NOT_FOUND);
-    ck_assert_int_eq(descriptor_by_name(set, fabric_descriptors_len, "fabric/v1/node.proto", &file),
-                     FAB_OK);
+        ck_assert_int_eq(
+            fab_grpc_descriptor_by_symbol(set, fabric_descriptors_len, unknown[i], &file),
+            FAB_E_NOT_FOUND);
+    ck_assert_int_eq(
+        fab_grpc_descriptor_by_name(set, fabric_descriptors_len, "fabric/v1/node.proto", &file),
+        FAB_OK);
     ck_assert(file.bytes > set && file.bytes + file.len <= set + fabric_descriptors_len);
-    ck_assert_int_eq(descriptor_by_name(set, fabric_descriptors_len, "node.proto", &file),
+    ck_assert_int_eq(fab_grpc_descriptor_by_name(set, fabric_descriptors_len, "node.proto", &file),
                      FAB_E_NOT_FOUND);
 }
 END_TEST
 
 START_TEST(cut_descriptors_are_seen)
 {
-    struct descriptor_file file;
+    struct fab_grpc_descriptor_file file;
     for (size_t len = 0; len < 300; len++) {
-        int rc = descriptor_by_symbol(fabric_descriptors, len, "no.such.Thing", &file);
+        int rc = fab_grpc_descriptor_by_symbol(fabric_descriptors, len, "no.such.Thing", &file);
         ck_assert(rc == FAB_E_NOT_FOUND || rc == FAB_E_FORMAT);
     }
 }

@@ -4,9 +4,11 @@
  * protobuf.
  *
  * The field numbers used here are: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,
- * message_type 4, enum_type 5, service 6. The name of a message, enumeration or service is field 1.
+ * message_type 4, enum_type 5, service 6; ServiceDescriptorProto.method 2;
+ * MethodDescriptorProto.options 4. The name of a message, enumeration, service or method is
+ * field 1.
  */
-#include "fabricd/rpc/descriptor.h"
+#include "libfabmgr/grpc/descriptor.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -21,6 +23,7 @@ struct cursor {
  * length-delimited. */
 struct field {
     uint64_t number;
+    uint64_t value; /* the number, if it is encoded as a varint */
     const uint8_t *bytes;
     size_t len;
 };
@@ -56,7 +59,7 @@ static bool next_field(struct cursor *c, struct field *ret)
     *ret = (struct field){.number = key >> 3};
     switch (key & 7) {
     case 0:
-        varint(c);
+        ret->value = varint(c);
         break;
     case 1:
         skip(c, 8);
@@ -97,14 +100,14 @@ static bool is_text(struct field f, const char *text, size_t len)
     return f.len == len && (len == 0 || (f.bytes != NULL && memcmp(f.bytes, text, len) == 0));
 }
 
-static bool has_name(const struct descriptor_file *file, const char *name)
+static bool has_name(const struct fab_grpc_descriptor_file *file, const char *name)
 {
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
 /* Returns true if the file defines the symbol. For a member of a message, enumeration or
  * service, only checks that the file defines this message, enumeration or service. */
-static bool has_symbol(const struct descriptor_file *file, const char *symbol)
+static bool has_symbol(const struct fab_grpc_descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);
     size_t n = strlen(symbol);
@@ -121,12 +124,12 @@ static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 }
 
 static int find_file(const uint8_t *set, size_t len,
-                     bool (*fits)(const struct descriptor_file *, const char *), const char *what,
-                     struct descriptor_file *ret)
+                     bool (*fits)(const struct fab_grpc_descriptor_file *, const char *),
+                     const char *what, struct fab_grpc_descriptor_file *ret)
 {
     struct cursor c = cursor(set, len);
     for (struct field f; next_field(&c, &f);) {
-        struct descriptor_file file = {f.bytes, f.len};
+        struct fab_grpc_descriptor_file file = {f.bytes, f.len};
         if (f.number == 1 && f.bytes != NULL && fits(&file, what)) {
             *ret = file;
             return FAB_OK;
@@ -135,14 +138,49 @@ static int find_file(const uint8_t *set, size_t len,
     return c.bad ? FAB_E_FORMAT : FAB_E_NOT_FOUND;
 }
 
-int descriptor_by_name(const uint8_t *set, size_t len, const char *name,
-                       struct descriptor_file *ret)
+int fab_grpc_descriptor_by_name(const uint8_t *set, size_t len, const char *name,
+                                struct fab_grpc_descriptor_file *ret)
 {
     return find_file(set, len, has_name, name, ret);
 }
 
-int descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
-                         struct descriptor_file *ret)
+int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
+                                  struct fab_grpc_descriptor_file *ret)
 {
     return find_file(set, len, has_symbol, symbol, ret);
+}
+
+/* ---- options of methods ---------------------------------------------------------------------- */
+
+/* Returns the element of a repeated field with this number that has this name. If there is none,
+ * `bytes` of the result is NULL. */
+static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
+{
+    struct cursor c = cursor(bytes, len);
+    for (struct field f; next_field(&c, &f);)
+        if (f.number == number && f.bytes != NULL &&
+            is_text(find_field(f.bytes, f.len, 1), name, strlen(name)))
+            return f;
+    return (struct field){0};
+}
+
+int fab_grpc_descriptor_method_option(const uint8_t *set, size_t len, const char *service,
+                                      const char *method, uint32_t option, uint64_t *ret)
+{
+    struct fab_grpc_descriptor_file file;
+    const char *dot = strrchr(service, '.');
+    int rc = fab_grpc_descriptor_by_symbol(set, len, service, &file);
+    if (rc < 0)
+        return rc;
+    struct field s = find_named(file.bytes, file.len, 6, dot != NULL ? dot + 1 : service);
+    struct field m = find_named(s.bytes, s.len, 2, method);
+    struct field options = find_field(m.bytes, m.len, 4);
+    struct cursor c = cursor(options.bytes, options.len);
+    for (struct field f; next_field(&c, &f);) {
+        if (f.number == option && f.bytes == NULL) {
+            *ret = f.value;
+            return FAB_OK;
+        }
+    }
+    return c.bad ? FAB_E_FORMAT : FAB_E_NOT_FOUND;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts of ended RPC calls. The RPC server counts, and the metrics show the counts. */
+#ifndef FABRICD_BASE_CALL_COUNTS_H
+#define FABRICD_BASE_CALL_COUNTS_H
+
+#include <stdint.h>
+
+#define CALL_COUNTS_ROLES 5
+#define CALL_COUNTS_CODES 17
+struct call_counts {
+    /* by the role of the caller (enum config_role; 0: not known) and the gRPC status code */
+    uint64_t ended[CALL_COUNTS_ROLES][CALL_COUNTS_CODES];
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may call which method. The option fabric.v1.role of a method, in the proto files, says which
+ * role a caller needs. rpc.roles of the settings, at the time of the call, says which role the
+ * caller has.
+ */
+#ifndef FABRICD_RPC_ACCESS_H
+#define FABRICD_RPC_ACCESS_H
+
+#include <stdint.h>
+
+#include "fabricd/config/config.h"
+#include "fabricd/rpc/caller.h"
+#include "fabricd/rpc/grpc.h"
+
+/* Refuses calls by the roles. For connections whose context is a struct rpc. */
+extern const struct grpc_access access_by_role;
+
+/* The role of a caller, and why the caller has it. */
+struct access_grant {
+    enum config_role role;
+    /* the entry of rpc.roles that gives the role; NULL: no entry does */
+    const struct config_role_entry *entry;
+};
+struct access_grant access_grant(const struct config *c, const struct caller *who);
+/* Returns the role that the method needs. A method of fabric.v1 without the option needs
+ * CONFIG_ROLE_ADMINISTRATOR. Methods of gRPC itself, such as reflection, are open to all. */
+enum config_role access_needed(const char *service, const char *method);
+
+/* Limits the events about refused calls. */
+#define REFUSALS_CALLERS 16
+struct refusals {
+    /* the callers of the last events, and the time of each event */
+    struct {
+        char caller[CALLER_TEXT_LEN];
+        uint64_t at_us;
+    } last[REFUSALS_CALLERS];
+    uint64_t unreported; /* number of refused calls since the last event */
+};
+
+#endif
