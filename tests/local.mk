@@ -648,9 +648,16 @@ tests_unit_test_repair_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_repair_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_repair_contingency
-tests_unit_test_repair_contingency_SOURCES = tests/unit/test_repair_contingency.c
+tests_unit_test_repair_contingency_SOURCES = tests/unit/test_repair_contingency.c \
+	tests/unit/contingency_world.h
 tests_unit_test_repair_contingency_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_contingency_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_repair_kept_plans
+tests_unit_test_repair_kept_plans_SOURCES = tests/unit/test_repair_kept_plans.c \
+	tests/unit/contingency_world.h
+tests_unit_test_repair_kept_plans_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_kept_plans_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c

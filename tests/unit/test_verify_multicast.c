@@ -2,7 +2,7 @@
 /*
  * The proof of multicast tables: it accepts the trees of libfabmgr/mcast through all changes, finds
  * every spoiled entry, and agrees with a naive walk about the dependencies of unicast and multicast
- * packets together.
+ * packets together. On a triangle of switches, the verdict about each kind of failure is known.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -290,6 +290,337 @@ START_TEST(agrees_about_dependencies)
 }
 END_TEST
 
+/* ---- each failure by hand -------------------------------------------------------------------- */
+
+/* A triangle of three switches, with links 0/1 - 1/1, 1/33 - 2/1 and 0/2 - 2/2 (switch/port). The
+ * hosts are at 0/16, 0/17, 1/70, 1/71, 2/3 and 2/4, so that port masks span several MFT blocks. */
+static struct fab_fabric *triangle(bool cut)
+{
+    static const uint32_t first[3] = {15, 69, 2};
+    struct drawing *d = draw_new();
+    for (unsigned i = 0; i < 3; i++)
+        draw_switch(d, 100);
+    draw_cable(d, 0, 1);
+    d->used[1] = 32;
+    if (!cut) {
+        draw_cable(d, 1, 2);
+        draw_cable(d, 0, 2);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        d->used[i] = first[i];
+        draw_hosts(d, i, 2);
+    }
+    struct fab_fabric *f = draw_done(d);
+    for (uint32_t sw = 0; sw < 3; sw++)
+        f->switches[sw].multicast_fdb_cap = FAB_VERIFY_MLIDS;
+    return f;
+}
+
+struct switch_port {
+    uint8_t sw, num;
+};
+#define HAND_PORTS 4
+/* clang-format off */
+#define END {0, 254}
+/* clang-format on */
+
+static void toggle(struct fab_blocks *t, uint16_t mlid, struct switch_port at)
+{
+    uint16_t *entry = fab_target_blocks_edit(t, at.sw, fab_mft_number(mlid, at.num));
+    ck_assert_ptr_nonnull(entry);
+    entry[(mlid - FAB_MLID_FIRST) % FAB_BLOCK_ENTRIES] ^= (uint16_t)(1u << at.num % 16);
+}
+
+static uint64_t guid_at(const struct fab_fabric *f, uint8_t sw, uint8_t num)
+{
+    return fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, sw, num))->peer)->guid;
+}
+
+/* The MLIDs: the first and the last of a group of 32, the first of the next, and the last of all.
+ */
+static const uint16_t hand_mlid[] = {0xc000, 0xc01f, 0xc020, 0xd234, 0xfffe};
+#define HAND_MLIDS (sizeof(hand_mlid) / sizeof(*hand_mlid))
+/* The masks of a tree of each MLID. Hosts 0/16 and 1/70 receive, host 2/3 only sends. */
+static const struct switch_port hand_tree[] = {{0, 1}, {0, 16}, {1, 1}, {1, 33}, {1, 70}, {2, 1}};
+
+struct by_hand {
+    struct fab_fabric *f;
+    struct fab_blocks tables;
+    struct fab_verify_multicast_member member[3 * HAND_MLIDS];
+    struct fab_verify_multicast_lid lid[HAND_MLIDS];
+    struct fab_verify_multicast_input in;
+};
+
+static void by_hand_init(struct by_hand *h, bool cut)
+{
+    *h = (struct by_hand){.f = triangle(cut)};
+    for (uint32_t i = 0; i < HAND_MLIDS; i++) {
+        struct fab_verify_multicast_member *m = &h->member[3 * i];
+        m[0] = (struct fab_verify_multicast_member){guid_at(h->f, 0, 16), true};
+        m[1] = (struct fab_verify_multicast_member){guid_at(h->f, 1, 70), true};
+        m[2] = (struct fab_verify_multicast_member){guid_at(h->f, 2, 3), false};
+        h->lid[i] = (struct fab_verify_multicast_lid){
+            .mlid = hand_mlid[i], .sls = 1, .first = 3 * i, .count = 3};
+        for (unsigned k = 0; k < sizeof(hand_tree) / sizeof(*hand_tree); k++)
+            toggle(&h->tables, hand_mlid[i], hand_tree[k]);
+    }
+    h->in = (struct fab_verify_multicast_input){
+        .fabric = h->f, .mft = &h->tables, .member = h->member, .lid = h->lid, .lids = HAND_MLIDS};
+}
+
+static void by_hand_fini(struct by_hand *h)
+{
+    fab_target_blocks_fini(&h->tables);
+    fab_fabric_unref(h->f);
+}
+
+/* Checks all of the verdict. place: the port of the first failure, if one of the MLIDs, number
+ * `mlid`, fails. */
+static void assert_hand(const struct by_hand *h, int kind, size_t mlid, uint32_t place,
+                        uint32_t lids, uint64_t members, uint64_t unserved)
+{
+    struct fab_multicast_verdict v;
+    uint64_t failed[FAB_VERIFY_MLID_GROUPS / 64] = {0};
+    unsigned group = (hand_mlid[mlid] - FAB_VERIFY_MLID_FIRST) / 32u;
+    ck_assert_int_eq(fab_verify_multicast(&h->in, &v), FAB_OK);
+    ck_assert_int_eq(v.kind, kind);
+    ck_assert_uint_eq(v.failed, kind != FAB_OK);
+    ck_assert_uint_eq(v.lids, lids);
+    ck_assert_uint_eq(v.members, members);
+    ck_assert_uint_eq(v.unserved, unserved);
+    ck_assert(!v.with_unicast);
+    if (kind != FAB_OK) {
+        failed[group / 64] = UINT64_C(1) << group % 64;
+        ck_assert_uint_eq(v.mlid, hand_mlid[mlid]);
+        ck_assert_uint_eq(v.port, place);
+    }
+    ck_assert_mem_eq(v.failed_groups, failed, sizeof(failed));
+    fab_verify_multicast_fini(&v);
+}
+
+struct hand_case {
+    struct switch_port toggled[HAND_PORTS]; /* ends with a port 254 */
+    int kind;
+    struct switch_port
+        at; /* the failure; if `member`, at the host that is connected to this port */
+    bool member;
+    const char *text;
+};
+static const struct hand_case hand_cases[] = {
+    {{END}, FAB_OK, {0, 0}, false, NULL},
+    /* a branch in the mask of one end only */
+    {{{0, 1}, END}, FAB_E_UNREACHABLE, {1, 1}, false, "does not get or forward"},
+    {{{1, 1}, END}, FAB_E_UNREACHABLE, {0, 1}, false, "does not get or forward"},
+    {{{2, 1}, END}, FAB_E_UNREACHABLE, {1, 33}, false, "does not get or forward"},
+    /* a branch that neither end has: the tree does not reach the sender */
+    {{{1, 33}, {2, 1}, END}, FAB_E_UNREACHABLE, {2, 3}, true, "packets of all members"},
+    /* a branch that neither end has: the two receivers are in two trees */
+    {{{0, 1}, {1, 1}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
+    /* receivers that are missing */
+    {{{0, 16}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
+    {{{1, 70}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
+    {{{0, 16}, {1, 70}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
+    /* ports of hosts that are no member, or only send, and of the switch itself */
+    {{{0, 17}, END}, FAB_E_DENIED, {0, 17}, false, "to a port that is no receiving member"},
+    {{{2, 3}, END}, FAB_E_DENIED, {2, 3}, false, "to a port that is no receiving member"},
+    {{{0, 0}, END}, FAB_E_DENIED, {0, 0}, false, "to a port that is no receiving member"},
+    /* ports without a cable; the last port; ports beyond it */
+    {{{0, 50}, END}, FAB_E_INVAL, {0, 50}, false, "has no working link, or does not exist"},
+    {{{0, 100}, END}, FAB_E_INVAL, {0, 100}, false, "has no working link, or does not exist"},
+    {{{0, 101}, END}, FAB_E_INVAL, {0, 0}, false, "has no working link, or does not exist"},
+    {{{2, 255}, END}, FAB_E_INVAL, {2, 0}, false, "has no working link, or does not exist"},
+    /* the third side of the triangle closes a loop */
+    {{{0, 2}, {2, 2}, END}, FAB_E_LOOP, {1, 33}, false, "closes a loop of branches"},
+    /* the first of several failures */
+    {{{0, 17}, {0, 50}, {2, 3}, END}, FAB_E_DENIED, {0, 17}, false, "no receiving member"},
+    {{{0, 16}, {2, 50}, END}, FAB_E_INVAL, {2, 50}, false, "has no working link"},
+};
+
+START_TEST(each_failure_is_found_where_it_is)
+{
+    for (size_t i = 0; i < sizeof(hand_cases) / sizeof(*hand_cases); i++) {
+        const struct hand_case *c = &hand_cases[i];
+        for (size_t k = 0; k < HAND_MLIDS; k++) {
+            struct by_hand h;
+            by_hand_init(&h, false);
+            for (unsigned n = 0; c->toggled[n].num != 254; n++)
+                toggle(&h.tables, hand_mlid[k], c->toggled[n]);
+            uint32_t place = fab_fabric_port_id(h.f, c->at.sw, c->at.num);
+            place = c->member ? fab_fabric_port(h.f, place)->peer : place;
+            assert_hand(&h, c->kind, k, place, HAND_MLIDS, 3 * HAND_MLIDS, 0);
+            by_hand_fini(&h);
+        }
+    }
+}
+END_TEST
+
+START_TEST(texts_name_mlid_port_and_failure)
+{
+    for (size_t i = 1; i < sizeof(hand_cases) / sizeof(*hand_cases); i++) {
+        const struct hand_case *c = &hand_cases[i];
+        struct fab_multicast_verdict v;
+        struct by_hand h;
+        char *text = NULL, begin[200];
+        by_hand_init(&h, false);
+        for (unsigned n = 0; c->toggled[n].num != 254; n++)
+            toggle(&h.tables, 0xd234, c->toggled[n]);
+        ck_assert_int_eq(fab_verify_multicast(&h.in, &v), FAB_OK);
+        ck_assert_int_eq(fab_verify_multicast_text(h.f, &v, &text), FAB_OK);
+        const struct fab_port *p = fab_fabric_port(h.f, v.port);
+        snprintf(begin, sizeof(begin), "MLID 0xd234: %s (0x%016llx) port %u ",
+                 h.f->nodes[p->node].desc, (unsigned long long)h.f->nodes[p->node].guid, p->num);
+        ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0, "%s: not %s", text, begin);
+        ck_assert_msg(strstr(text + strlen(begin), c->text) != NULL, "%s", text);
+        free(text);
+        by_hand_fini(&h);
+    }
+}
+END_TEST
+
+/* Switch 1 has an MFT of `cap` entries. Host 1/70 does not count for MLIDs beyond it, and there the
+ * masks of the switch are a failure. */
+START_TEST(small_mfts_limit_the_mlids)
+{
+    static const struct {
+        uint16_t cap;
+        int kind;
+        uint32_t failed, members;
+        uint16_t mlid;
+    } cases[] = {
+        {0, FAB_E_LIMIT, 5, 10, 0xc000},      {1, FAB_E_LIMIT, 4, 11, 0xc01f},
+        {31, FAB_E_LIMIT, 4, 11, 0xc01f},     {32, FAB_E_LIMIT, 3, 12, 0xc020},
+        {33, FAB_E_LIMIT, 2, 13, 0xd234},     {0x1234, FAB_E_LIMIT, 2, 13, 0xd234},
+        {0x1235, FAB_E_LIMIT, 1, 14, 0xfffe}, {0x3ffe, FAB_E_LIMIT, 1, 14, 0xfffe},
+        {0x3fff, FAB_OK, 0, 15, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct fab_multicast_verdict v;
+        struct by_hand h;
+        by_hand_init(&h, false);
+        h.f->switches[1].multicast_fdb_cap = cases[i].cap;
+        ck_assert_int_eq(fab_verify_multicast(&h.in, &v), FAB_OK);
+        ck_assert_int_eq(v.kind, cases[i].kind);
+        ck_assert_uint_eq(v.lids, HAND_MLIDS);
+        ck_assert_uint_eq(v.failed, cases[i].failed);
+        ck_assert_uint_eq(v.members, cases[i].members);
+        ck_assert_uint_eq(v.mlid, cases[i].mlid);
+        if (v.kind != FAB_OK) {
+            char *text = NULL;
+            ck_assert_uint_eq(v.port, fab_fabric_port_id(h.f, 1, 0));
+            ck_assert_int_eq(fab_verify_multicast_text(h.f, &v, &text), FAB_OK);
+            ck_assert_ptr_nonnull(strstr(text, "has no multicast table entry for this MLID"));
+            free(text);
+        }
+        by_hand_fini(&h);
+    }
+}
+END_TEST
+
+/* No link leads to switch 2, so the member there cannot be served by the tree of switches 0 and 1.
+ * Without any tree, the first member of a part of the fabric that has a receiver is unreachable. */
+START_TEST(members_that_no_link_connects_are_counted)
+{
+    static const struct {
+        bool receives[3];
+        bool has_tree;
+        int kind;
+        struct switch_port at;
+        uint64_t unserved;
+    } cases[] = {
+        {{true, true, true}, true, FAB_OK, {0, 16}, 1},
+        {{true, true, false}, true, FAB_OK, {0, 16}, 0},
+        {{true, true, true}, false, FAB_E_UNREACHABLE, {0, 16}, 0},
+        {{false, true, false}, false, FAB_E_UNREACHABLE, {0, 16}, 0},
+        {{false, false, true}, false, FAB_E_UNREACHABLE, {2, 3}, 0},
+        {{false, false, false}, false, FAB_OK, {0, 16}, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct by_hand h;
+        by_hand_init(&h, true);
+        fab_target_blocks_fini(&h.tables);
+        h.tables = (struct fab_blocks){0};
+        for (unsigned k = 0; k < 3; k++)
+            h.member[3 + k].receives = cases[i].receives[k];
+        h.in.lid = &h.lid[1];
+        h.in.lids = 1;
+        if (cases[i].has_tree)
+            for (unsigned k = 0; k < 5; k++)
+                if (hand_tree[k].num != 33)
+                    toggle(&h.tables, hand_mlid[1], hand_tree[k]);
+        uint32_t at = fab_fabric_port_id(h.f, cases[i].at.sw, cases[i].at.num);
+        assert_hand(&h, cases[i].kind, 1, fab_fabric_port(h.f, at)->peer, 1, 3, cases[i].unserved);
+        by_hand_fini(&h);
+    }
+}
+END_TEST
+
+/* Masks of an MLID that has no members; members that left the fabric; and only some groups. */
+START_TEST(only_what_is_asked_is_checked)
+{
+    struct by_hand h;
+    uint64_t groups[FAB_VERIFY_MLID_GROUPS / 64] = {0};
+    by_hand_init(&h, false);
+    h.member[2].guid = 1; /* of no port */
+    assert_hand(&h, FAB_OK, 0, 0, HAND_MLIDS, 3 * HAND_MLIDS - 1, 0);
+    groups[0] = 2; /* 0xc020 alone */
+    h.in.groups = groups;
+    assert_hand(&h, FAB_OK, 0, 0, 1, 3, 0);
+    groups[0] = 1;
+    assert_hand(&h, FAB_OK, 0, 0, 2, 5, 0);
+    groups[7] = UINT64_C(1) << 63;
+    assert_hand(&h, FAB_OK, 0, 0, 3, 8, 0);
+    h.in.groups = NULL;
+    h.in.lids = HAND_MLIDS - 1; /* the last MLID has masks, and no members */
+    assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 16), HAND_MLIDS,
+                3 * HAND_MLIDS - 4, 0);
+    by_hand_fini(&h);
+}
+END_TEST
+
+/* The trees of three MLIDs on the triangle: each leaves out another side. Two of them have no cycle
+ * of dependencies, three of them have one. */
+START_TEST(kept_trees_count_in_later_proofs)
+{
+    static const struct switch_port side[3][2] = {
+        {{0, 1}, {1, 1}}, {{1, 33}, {2, 1}}, {{2, 2}, {0, 2}}};
+    for (unsigned kept = 0; kept < 4; kept++) {
+        struct by_hand h;
+        struct fab_policy p;
+        struct fab_verify_channels *channels = NULL;
+        by_hand_init(&h, false);
+        fab_policy_defaults(&p);
+        struct fab_target *t = routed_by(h.f, &p, "updn");
+        const struct fab_verify_input unicast = proof_input(h.f, t, 64);
+        ck_assert_int_eq(fab_verify_channels_new(&unicast, &channels), FAB_OK);
+        h.in.unicast = channels;
+        h.in.lids = 1;
+        h.lid[0].count = 0;
+        for (unsigned i = 0; i < 3; i++) {
+            struct fab_multicast_verdict v;
+            bool last = i == 2 && kept == 3;
+            fab_target_blocks_fini(&h.tables);
+            h.tables = (struct fab_blocks){0};
+            for (unsigned k = 0; k < 3; k++)
+                for (unsigned n = 0; n < 2 && k != i; n++)
+                    toggle(&h.tables, hand_mlid[0], side[k][n]);
+            h.in.keep = kept >> i & 1;
+            ck_assert_int_eq(fab_verify_multicast(&h.in, &v), FAB_OK);
+            ck_assert_int_eq(v.kind, FAB_OK);
+            ck_assert_uint_eq(v.lids, 1);
+            ck_assert(v.with_unicast && v.alone);
+            ck_assert_uint_eq(v.dependencies, 2);
+            ck_assert_int_eq(v.together, !last);
+            ck_assert_int_eq(v.cycle.kind, last ? FAB_E_CYCLE : FAB_OK);
+            ck_assert_uint_eq(v.cycle.port_count, last ? 3 : 0);
+            fab_verify_multicast_fini(&v);
+        }
+        fab_verify_channels_free(channels);
+        fab_target_unref(t);
+        by_hand_fini(&h);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("verify_multicast");
@@ -297,6 +628,12 @@ static Suite *suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, trees_are_proved_and_spoiled_entries_found);
     tcase_add_test(t, agrees_about_dependencies);
+    tcase_add_test(t, each_failure_is_found_where_it_is);
+    tcase_add_test(t, texts_name_mlid_port_and_failure);
+    tcase_add_test(t, small_mfts_limit_the_mlids);
+    tcase_add_test(t, members_that_no_link_connects_are_counted);
+    tcase_add_test(t, only_what_is_asked_is_checked);
+    tcase_add_test(t, kept_trees_count_in_later_proofs);
     suite_add_tcase(s, t);
     return s;
 }
