@@ -679,6 +679,11 @@ tests_unit_test_vls_SOURCES = tests/unit/test_vls.c
 tests_unit_test_vls_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_vls_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_plan_ports
+tests_unit_test_plan_ports_SOURCES = tests/unit/test_plan_ports.c
+tests_unit_test_plan_ports_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_ports_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_plan
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)

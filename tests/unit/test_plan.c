@@ -624,80 +624,6 @@ START_TEST(knowledge_moves_in_place)
 }
 END_TEST
 
-/* ---- wanted attributes of ports -------------------------------------------------------------- */
-
-START_TEST(fields_fit_the_kind_of_port)
-{
-    struct world w = world_of(fat_tree(8, 2, 1), 2);
-    const struct fab_lids *lids = &w.target->lids;
-    struct fab_port_info want;
-    uint32_t host_side = FAB_NONE, spine_side = FAB_NONE;
-    for (unsigned num = 1; num <= w.f->nodes[0].num_ports; num++) {
-        uint32_t port = fab_fabric_port_id(w.f, 0, (uint8_t)num);
-        *(fab_fabric_node_is_switch(w.f, fab_fabric_peer_node(w.f, port)) ? &spine_side
-                                                                          : &host_side) = port;
-    }
-    uint32_t host = fab_fabric_port(w.f, host_side)->peer;
-    fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
-    fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
-    fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* The PortInfo that was read must not be written back as a command: no state changes, no link
-     * is trained again, and a host is asked to register again only if necessary. */
-    struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
-    read->port_state = 4;
-    read->phys_state = 5;
-    read->width_enabled = 2;
-    read->speed_enabled = 4;
-    read->speed_ext_enabled = 1;
-    read->speed_ext2_enabled = 1;
-    read->client_reregister = 1;
-    fab_target_port_info(w.f, &w.policy, lids, host_side, SM_LID, &want);
-    ck_assert_uint_eq(want.port_state, 0);
-    ck_assert_uint_eq(want.phys_state, 0);
-    ck_assert_uint_eq(want.width_enabled, 0);
-    ck_assert_uint_eq(want.speed_enabled, 0);
-    ck_assert_uint_eq(want.speed_ext_enabled, 0);
-    ck_assert_uint_eq(want.speed_ext2_enabled, 0);
-    ck_assert_uint_eq(want.client_reregister, 0);
-    ck_assert_uint_eq(want.down_default_state, 2); /* Polling */
-    ck_assert_uint_eq(want.neighbor_mtu, 4);
-    ck_assert_uint_eq(want.op_vls, 2);
-    ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
-    ck_assert_uint_eq(want.lid, 0);
-    ck_assert_uint_eq(want.m_key, 0);
-    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
-    ck_assert_uint_eq(want.hoq_life, w.policy.hoq_life);
-    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
-    ck_assert_uint_eq(want.lid, lids->base[host]);
-    ck_assert_uint_eq(want.lmc, 2);
-    ck_assert_uint_eq(want.client_reregister, 1);
-    ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
-    /* the SM LID is that of this manager, and the port is Active */
-    fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID;
-    fab_fabric_edit_port(w.f, host)->info.port_state = 4;
-    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
-    ck_assert_uint_eq(want.client_reregister, 0);
-    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: the link was down */
-    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
-    ck_assert_uint_eq(want.client_reregister, 1);
-    fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
-    ck_assert_uint_eq(want.lmc, 0);
-    ck_assert_uint_eq(want.sm_lid, SM_LID);
-    w.policy.max_mtu = 3;
-    w.policy.max_op_vls = 1;
-    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
-    ck_assert_uint_eq(want.neighbor_mtu, 3);
-    ck_assert_uint_eq(want.op_vls, 1);
-    /* the MTU of the other end is unknown: NeighborMTU stays */
-    uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
-    fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
-    fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
-    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
-    ck_assert_uint_eq(want.neighbor_mtu, 1);
-    world_fini(&w);
-}
-END_TEST
-
 /* Switch 0 has an ISL on one of its ports only. The ISL carries traffic if both ends are Armed or
  * Active. */
 START_TEST(a_switch_is_joined_by_an_isl_on_any_port)
@@ -754,7 +680,6 @@ int main(void)
         hosts_are_told_to_register_again,
         knowledge_moves_by_guid,
         knowledge_moves_in_place,
-        fields_fit_the_kind_of_port,
         a_switch_is_joined_by_an_isl_on_any_port,
         references_are_counted,
     };

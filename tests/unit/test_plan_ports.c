@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a plan wants of each field of a port, and what is known of VL tables in another snapshot. */
+#include "libfabmgr/plan/plan.h"
+#include "tests/unit/routing.h"
+
+#define SM_LID 5
+
+struct world {
+    struct fab_fabric *f;
+    struct fab_policy policy;
+    struct fab_target *target;
+    struct fab_observed observed;
+};
+
+/* Takes over f. */
+static struct world world_of(struct fab_fabric *f, uint8_t lmc)
+{
+    struct world w = {.f = f};
+    fab_policy_defaults(&w.policy);
+    w.policy.lmc = lmc;
+    w.policy.m_keys.number = 0x1234;
+    w.target = routed(w.f, &w.policy);
+    ck_assert_int_eq(fab_plan_observed_init(&w.observed, w.f->switch_count, w.target->lids.top), 0);
+    return w;
+}
+
+static void world_fini(struct world *w)
+{
+    fab_target_unref(w->target);
+    fab_plan_observed_fini(&w->observed);
+    fab_policy_fini(&w->policy);
+    fab_fabric_unref(w->f);
+}
+
+/* ---- wanted attributes of ports -------------------------------------------------------------- */
+
+START_TEST(fields_fit_the_kind_of_port)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 2);
+    const struct fab_lids *lids = &w.target->lids;
+    struct fab_port_info want;
+    uint32_t host_side = FAB_NONE, spine_side = FAB_NONE;
+    for (unsigned num = 1; num <= w.f->nodes[0].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(w.f, 0, (uint8_t)num);
+        *(fab_fabric_node_is_switch(w.f, fab_fabric_peer_node(w.f, port)) ? &spine_side
+                                                                          : &host_side) = port;
+    }
+    uint32_t host = fab_fabric_port(w.f, host_side)->peer;
+    fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
+    fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
+    fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
+    /* The PortInfo that was read must not be written back as a command: no state changes, no link
+     * is trained again, and a host is asked to register again only if necessary. */
+    struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
+    read->port_state = 4;
+    read->phys_state = 5;
+    read->width_enabled = 2;
+    read->speed_enabled = 4;
+    read->speed_ext_enabled = 1;
+    read->speed_ext2_enabled = 1;
+    read->client_reregister = 1;
+    fab_target_port_info(w.f, &w.policy, lids, host_side, SM_LID, &want);
+    ck_assert_uint_eq(want.port_state, 0);
+    ck_assert_uint_eq(want.phys_state, 0);
+    ck_assert_uint_eq(want.width_enabled, 0);
+    ck_assert_uint_eq(want.speed_enabled, 0);
+    ck_assert_uint_eq(want.speed_ext_enabled, 0);
+    ck_assert_uint_eq(want.speed_ext2_enabled, 0);
+    ck_assert_uint_eq(want.client_reregister, 0);
+    ck_assert_uint_eq(want.down_default_state, 2); /* Polling */
+    ck_assert_uint_eq(want.neighbor_mtu, 4);
+    ck_assert_uint_eq(want.op_vls, 2);
+    ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
+    ck_assert_uint_eq(want.lid, 0);
+    ck_assert_uint_eq(want.m_key, 0);
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.hoq_life, w.policy.hoq_life);
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.lid, lids->base[host]);
+    ck_assert_uint_eq(want.lmc, 2);
+    ck_assert_uint_eq(want.client_reregister, 1);
+    ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
+    /* the SM LID is that of this manager, and the port is Active */
+    fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID;
+    fab_fabric_edit_port(w.f, host)->info.port_state = 4;
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.client_reregister, 0);
+    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: the link was down */
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.client_reregister, 1);
+    fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
+    ck_assert_uint_eq(want.lmc, 0);
+    ck_assert_uint_eq(want.sm_lid, SM_LID);
+    w.policy.max_mtu = 3;
+    w.policy.max_op_vls = 1;
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.neighbor_mtu, 3);
+    ck_assert_uint_eq(want.op_vls, 1);
+    /* the MTU of the other end is unknown: NeighborMTU stays */
+    uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
+    fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
+    fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
+    fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
+    ck_assert_uint_eq(want.neighbor_mtu, 1);
+    world_fini(&w);
+}
+END_TEST
+
+/* What a port holds when it is Active: what the manager wants, and of the link what was read. */
+START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    const struct fab_plan_input in = {.fabric = w.f,
+                                      .policy = &w.policy,
+                                      .target = w.target,
+                                      .observed = &w.observed,
+                                      .sm_lid = SM_LID};
+    for (uint32_t port = 0; port < w.f->port_count; port++) {
+        struct fab_port_info *read = &fab_fabric_edit_port(w.f, port)->info, expected, when_up;
+        if (!fab_fabric_port_is_up(w.f, port))
+            continue;
+        read->phys_state = FAB_PHYS_LINKUP;
+        read->width_enabled = 2;
+        read->speed_enabled = 4;
+        read->speed_ext_enabled = 3;
+        read->speed_ext2_enabled = 1;
+        fab_target_port_info(w.f, &w.policy, &w.target->lids, port, SM_LID, &expected);
+        expected.port_state = FAB_STATE_ACTIVE;
+        expected.phys_state = FAB_PHYS_LINKUP;
+        expected.width_enabled = 2;
+        expected.speed_enabled = 4;
+        expected.speed_ext_enabled = 3;
+        expected.speed_ext2_enabled = 1;
+        fab_plan_port_when_up(&in, port, &when_up);
+        assert_same_attr(&fab_wire_attr_port_info, &expected, &when_up, port);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+/* ---- what is known of VLs ----------------------------------------------------------------------
+ */
+
+/* The VL tables that ports hold move with their node, unless the number of ports of the node or of
+ * the whole snapshot is another one than when they were read. */
+START_TEST(knowledge_of_vls_moves_by_guid)
+{
+    enum { NOT_READ, ALL, OTHER_SNAPSHOT, OTHER_NODE };
+    for (int known = NOT_READ; known <= OTHER_NODE; known++) {
+        struct world w = world_of(fat_tree(8, 2, 1), 0);
+        struct fab_builder *b = fab_fabric_builder_from(w.f);
+        struct fab_observed_vls *vls = &w.observed.vls;
+        struct fab_observed moved;
+        uint32_t ref;
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, w.f->nodes[2].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
+        struct fab_fabric *now = sealed(b);
+        vls->ports = w.f->port_count + (known == OTHER_SNAPSHOT);
+        vls->port = known != NOT_READ ? calloc(vls->ports, sizeof(*vls->port)) : NULL;
+        for (uint32_t port = 0; known != NOT_READ && port < vls->ports; port++)
+            vls->port[port].arbitrated = (uint16_t)(port + 1);
+        vls->arb = calloc(3, sizeof(*vls->arb));
+        vls->arbs = vls->arb_room = 3;
+        memset(vls->arb, 0x5a, 3 * sizeof(*vls->arb));
+        memset(vls->vl, 3, sizeof(vls->vl));
+        w.f->nodes[3].num_ports = (uint8_t)(w.f->nodes[3].num_ports - (known == OTHER_NODE));
+        ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, now, 60, &moved), FAB_OK);
+        if (known == NOT_READ || known == OTHER_SNAPSHOT) {
+            ck_assert_ptr_null(moved.vls.port);
+            ck_assert_ptr_null(moved.vls.arb);
+            ck_assert_uint_eq(moved.vls.ports, 0);
+        } else {
+            ck_assert_uint_eq(moved.vls.ports, now->port_count);
+            ck_assert_uint_eq(moved.vls.arbs, 3);
+            ck_assert_uint_eq(moved.vls.arb_room, 3);
+            ck_assert_mem_eq(moved.vls.arb, vls->arb, 3 * sizeof(*vls->arb));
+            ck_assert_mem_eq(moved.vls.vl, vls->vl, sizeof(vls->vl));
+        }
+        for (uint32_t port = 0; moved.vls.port != NULL && port < now->port_count; port++) {
+            const struct fab_port *p = fab_fabric_port(now, port);
+            uint32_t old = fab_fabric_node_by_guid(w.f, now->nodes[p->node].guid);
+            bool stays = known == ALL || old != 3;
+            ck_assert_uint_eq(moved.vls.port[port].arbitrated,
+                              stays ? w.f->nodes[old].first_port + p->num + 1 : 0);
+        }
+        w.f->nodes[3].num_ports = (uint8_t)(w.f->nodes[3].num_ports + (known == OTHER_NODE));
+        fab_plan_observed_fini(&moved);
+        fab_fabric_unref(now);
+        world_fini(&w);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan of ports");
+    TCase *tcase = tcase_create("ports");
+    tcase_add_test(tcase, fields_fit_the_kind_of_port);
+    tcase_add_test(tcase, a_port_that_is_up_holds_what_was_read_of_its_link);
+    tcase_add_test(tcase, knowledge_of_vls_moves_by_guid);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
