@@ -88,6 +88,22 @@ man_options "$top/doc/fabricctl.1" | grep -v '^--sim$' >"$work/b" # fabricd's
 echo --count >>"$work/b"
 same 'fabricctl: all options in the help and the man page'
 
+"$ctl" --help | sed '/^Options:/,$d' | awk '
+    /^  [a-z]/ {
+        words = $1
+        if ($2 ~ /^[a-z]+$/ && substr($0, 3 + length($1), 2) != "  ") words = words " " $2
+    }
+    /\[(operator|administrator)\]$/ { gsub(/[][]/, "", $NF); print words "\t" $NF }' >"$work/a"
+awk '/^\.Sh/ { inside = /COMMANDS/ }
+    inside && /^\.Bl/ { depth++ }
+    inside && /^\.El/ { depth-- }
+    inside && depth == 1 && $1 == ".It" && $2 == "Cm" {
+        words = $3 ($4 ~ /^[a-z]+$/ ? " " $4 : "")
+    }
+    role { print words "\t" $2; role = 0 }
+    inside && /^Needs the role$/ { role = 1 }' "$top/doc/fabricctl.1" >"$work/b"
+same 'fabricctl: roles of commands in the help and the man page'
+
 if command -v bash >/dev/null; then
     # Everything that is offered.
     cat >"$work/complete" <<'BASH'

@@ -4,10 +4,19 @@
  */
 #include "cli/ctl/cmd.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fabric/v1/access.pb-c.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/descriptor.h"
+#include "proto/descriptors.h"
+
+/* number of the option fabric.v1.role in access.proto */
+#define ROLE_OPTION 50501
 
 int complain(int exit_code, const char *fmt, ...)
 {
@@ -42,11 +51,29 @@ int say_error(const struct fab_client_error *e)
                     e->message[0] != '\0' ? e->message : fab_grpc_code_name((int)e->code));
 }
 
+unsigned role_of(const char *method)
+{
+    char service[80];
+    uint64_t role;
+    const char *slash = strchr(method, '/');
+    snprintf(service, sizeof service, "%.*s", (int)(slash - method), method);
+    int rc = fab_grpc_descriptor_method_option(fabric_descriptors, fabric_descriptors_len, service,
+                                               slash + 1, ROLE_OPTION, &role);
+    return rc == FAB_OK ? (unsigned)role : FABRIC__V1__ROLE__ROLE_ADMINISTRATOR;
+}
+
+const char *role_name(unsigned role)
+{
+    static const char *const names[] = {"unknown", "tenant", "viewer", "operator", "administrator"};
+    return names[role < sizeof names / sizeof names[0] ? role : 0];
+}
+
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret)
 {
     struct fab_client_error error;
     ProtobufCMessage *m;
+    assert(s->cmd == NULL || role_of(method) <= role_of(s->cmd->method));
     enum fab_grpc_code code = fab_client_call(s->client, method, request, reply, &m, &error);
     if (code == FAB_GRPC_UNIMPLEMENTED && strstr(method, ".SimService/") != NULL)
         return complain(EXIT_FAILED, "not supported: this manager runs on a real fabric; only the "

@@ -24,7 +24,9 @@ enum exit_code {
     EXIT_UNSOUND = 5,     /* the routes did not pass the verification */
 };
 
+struct cmd;
 struct session {
+    const struct cmd *cmd; /* the command that runs */
     struct fab_client *client;
     struct out *out;
     enum out_format out_format;
@@ -67,6 +69,10 @@ struct cmd {
     /* Letters (own_options in main.c) of the options that this command takes, without the options
      * that all commands take. */
     const char *options;
+    /* Full name of the method that the command calls, such as
+     * "fabric.v1.FabricService/DisablePort". Other methods that the command calls need no higher
+     * role. */
+    const char *method;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
     /* true: the option -o of this command names a file; false: it names an output format */
@@ -85,6 +91,13 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
     cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
     cmd_topo_baseline, cmd_whoami;
+
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+/* Returns the role that a caller of the method needs, an enum Role of access.proto, from the option
+ * in the proto files. `method` is a full name as in struct cmd. */
+unsigned role_of(const char *method);
+const char *role_name(unsigned role); /* returns "viewer", for example */
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 

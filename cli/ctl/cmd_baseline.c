@@ -154,6 +154,7 @@ const struct cmd cmd_topo_approve = {
     .max_args = NODES_MOST,
     .options = "AD",
     .slow = true,
+    .method = "fabric.v1.FabricService/ApproveBaseline",
     .run = approve,
 };
 const struct cmd cmd_topo_disapprove = {
@@ -164,6 +165,7 @@ const struct cmd cmd_topo_disapprove = {
     .max_args = NODES_MOST,
     .options = "A",
     .slow = true,
+    .method = "fabric.v1.FabricService/DisapproveBaseline",
     .run = disapprove,
 };
 const struct cmd cmd_topo_baseline = {
@@ -172,5 +174,6 @@ const struct cmd cmd_topo_baseline = {
     .args = "[--waiting]",
     .summary = "approved devices and their places, and what is not approved",
     .options = "w",
+    .method = "fabric.v1.FabricService/ListBaseline",
     .run = baseline,
 };

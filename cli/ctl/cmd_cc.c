@@ -168,6 +168,7 @@ const struct cmd cmd_cc_status = {
     .noun = "cc",
     .verb = "status",
     .summary = "state of congestion control, and devices that it could not program",
+    .method = "fabric.v1.FabricService/GetCongestion",
     .run = status,
 };
 const struct cmd cmd_cc_show = {
@@ -178,5 +179,6 @@ const struct cmd cmd_cc_show = {
     .min_args = 1,
     .max_args = 1,
     .options = "ES",
+    .method = "fabric.v1.FabricService/GetPortCongestion",
     .run = show,
 };

@@ -245,5 +245,6 @@ const struct cmd cmd_cc_export = {
     .args = "--roce [--explain] [--format FORMAT]",
     .summary = "the corresponding ECN, PFC and DCQCN settings for Ethernet",
     .options = "REf",
+    .method = "fabric.v1.FabricService/GetRoce",
     .run = export,
 };

@@ -133,6 +133,7 @@ const struct cmd cmd_class_list = {
     .noun = "class",
     .verb = "list",
     .summary = "all traffic classes with shares, service levels and virtual lanes",
+    .method = "fabric.v1.FabricService/ListClasses",
     .run = list,
 };
 const struct cmd cmd_class_show = {
@@ -142,5 +143,6 @@ const struct cmd cmd_class_show = {
     .summary = "the rules that assign paths to a traffic class",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListClassRules",
     .run = show,
 };

@@ -76,6 +76,7 @@ const struct cmd cmd_cc_congested = {
     .args = "[-n COUNT]",
     .summary = "ports with congestion, and throttled senders",
     .options = "n",
+    .method = "fabric.v1.FabricService/ListCongestedPorts",
     .run = congested,
 };
 
@@ -186,5 +187,6 @@ const struct cmd cmd_cc_log = {
     .args = "[NODE]",
     .summary = "congestion logs: ports that marked packets, senders that were throttled",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListCongestionLogs",
     .run = logs,
 };

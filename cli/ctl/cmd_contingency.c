@@ -216,5 +216,6 @@ const struct cmd cmd_route_contingency = {
     .summary = "what would happen if any single link or switch failed",
     .max_args = 1,
     .options = "n",
+    .method = "fabric.v1.FabricService/ListContingencies",
     .run = contingency,
 };

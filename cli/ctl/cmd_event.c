@@ -127,6 +127,7 @@ const struct cmd cmd_event_list = {
     .args = "[-n COUNT] [--severity WORD]",
     .summary = "the newest events (50), oldest first",
     .options = "ns",
+    .method = "fabric.v1.FabricService/ListEvents",
     .run = list,
 };
 const struct cmd cmd_event_watch = {
@@ -135,5 +136,6 @@ const struct cmd cmd_event_watch = {
     .args = "[-n COUNT] [--after SEQ] [--severity WORD]",
     .summary = "events as they happen; with --after, first those in the journal",
     .options = "nas",
+    .method = "fabric.v1.FabricService/WatchEvents",
     .run = watch,
 };

@@ -150,6 +150,7 @@ const struct cmd cmd_topo_export = {
     .summary = "the fabric as ibnetdiscover, dot, json, slurm or opensm-lst",
     .options = "f",
     .writes_file = true,
+    .method = "fabric.v1.FabricService/Export",
     .run = export_topo,
 };
 const struct cmd cmd_route_export = {
@@ -159,6 +160,7 @@ const struct cmd cmd_route_export = {
     .summary = "the active tables as opensm-lfts, opensm-fdbs, opensm-sl2vl or path-sl",
     .options = "f",
     .writes_file = true,
+    .method = "fabric.v1.FabricService/Export",
     .run = export_route,
 };
 const struct cmd cmd_route_certify = {
@@ -168,5 +170,6 @@ const struct cmd cmd_route_certify = {
     .summary = "a certificate that the active tables are deadlock-free",
     .writes_file = true,
     .slow = true,
+    .method = "fabric.v1.FabricService/Export",
     .run = certify,
 };

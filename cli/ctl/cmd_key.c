@@ -134,6 +134,7 @@ const struct cmd cmd_key_show = {
     .noun = "key",
     .verb = "show",
     .summary = "the numbers of the M_Key and the CC_Key, and how many ports have them",
+    .method = "fabric.v1.FabricService/GetKey",
     .run = show,
 };
 const struct cmd cmd_key_rotate = {
@@ -143,5 +144,6 @@ const struct cmd cmd_key_rotate = {
     .options = "CG",
     .summary = "give a new random M_Key (or CC_Key) to all ports, and wait until they have it",
     .slow = true,
+    .method = "fabric.v1.FabricService/RotateKey",
     .run = rotate,
 };

@@ -51,6 +51,7 @@ const struct cmd cmd_link_list = {
     .args = "[NODE]",
     .summary = "all links, or those of one node",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListLinks",
     .run = list,
 };
 
@@ -119,6 +120,7 @@ const struct cmd cmd_link_flapping = {
     .noun = "link",
     .verb = "flapping",
     .summary = "links that recently went down, and which of them are held down",
+    .method = "fabric.v1.FabricService/ListFlappingLinks",
     .run = flapping,
 };
 const struct cmd cmd_link_release = {
@@ -128,5 +130,6 @@ const struct cmd cmd_link_release = {
     .summary = "return a held-down or isolated link to the routes, and reset its flap count",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ReleaseLink",
     .run = release,
 };

@@ -99,6 +99,7 @@ const struct cmd cmd_multicast_list = {
     .noun = "multicast",
     .verb = "list",
     .summary = "all multicast groups with their numbers of members",
+    .method = "fabric.v1.FabricService/ListMulticastGroups",
     .run = list,
 };
 const struct cmd cmd_multicast_show = {
@@ -108,5 +109,6 @@ const struct cmd cmd_multicast_show = {
     .summary = "the members of a group, by its MGID or MLID",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListMulticastMembers",
     .run = show,
 };

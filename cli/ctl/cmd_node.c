@@ -93,6 +93,7 @@ const struct cmd cmd_node_list = {
     .args = "[switch|adapter|router]",
     .summary = "all nodes, or those of one type",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListNodes",
     .run = list,
 };
 const struct cmd cmd_node_show = {
@@ -102,5 +103,6 @@ const struct cmd cmd_node_show = {
     .summary = "one node, by name, GUID or LID",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/GetNode",
     .run = show,
 };

@@ -81,6 +81,7 @@ const struct cmd cmd_partition_list = {
     .noun = "partition",
     .verb = "list",
     .summary = "all partitions with their numbers of members",
+    .method = "fabric.v1.FabricService/ListPartitions",
     .run = list,
 };
 const struct cmd cmd_partition_show = {
@@ -90,5 +91,6 @@ const struct cmd cmd_partition_show = {
     .summary = "the ports of a partition, by its name or P_Key",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListPartitionMembers",
     .run = show,
 };

@@ -95,5 +95,6 @@ const struct cmd cmd_path = {
     .summary = "the path between two endports (name, GUID or LID), hop by hop",
     .min_args = 2,
     .max_args = 2,
+    .method = "fabric.v1.FabricService/TracePath",
     .run = run,
 };

@@ -93,6 +93,7 @@ const struct cmd cmd_node_pins = {
     .args = "[--waiting]",
     .summary = "names that are pinned to nodes, and nodes that wait for an approval",
     .options = "w",
+    .method = "fabric.v1.FabricService/ListNodePins",
     .run = pins,
 };
 const struct cmd cmd_node_approve = {
@@ -103,5 +104,6 @@ const struct cmd cmd_node_approve = {
     .max_args = 1,
     .options = "AF",
     .slow = true,
+    .method = "fabric.v1.FabricService/ApproveNode",
     .run = approve,
 };

@@ -120,6 +120,7 @@ const struct cmd cmd_port_list = {
     .args = "[NODE]",
     .summary = "all ports, or those of one node",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListPorts",
     .run = list,
 };
 const struct cmd cmd_port_show = {
@@ -129,6 +130,7 @@ const struct cmd cmd_port_show = {
     .summary = "one port",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/GetPort",
     .run = show,
 };
 const struct cmd cmd_port_disable = {
@@ -138,6 +140,7 @@ const struct cmd cmd_port_disable = {
     .summary = "disable a port until it is enabled again",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/DisablePort",
     .run = disable,
 };
 const struct cmd cmd_port_enable = {
@@ -147,5 +150,6 @@ const struct cmd cmd_port_enable = {
     .summary = "enable a disabled port",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/EnablePort",
     .run = enable,
 };

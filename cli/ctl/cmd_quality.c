@@ -173,6 +173,7 @@ const struct cmd cmd_route_quality = {
     .summary = "how evenly the active tables spread traffic",
     .options = "hjmd",
     .slow = true,
+    .method = "fabric.v1.FabricService/GetQuality",
     .run = quality,
 };
 const struct cmd cmd_route_compare = {
@@ -183,5 +184,6 @@ const struct cmd cmd_route_compare = {
     .max_args = 64,
     .options = "hjmd",
     .slow = true,
+    .method = "fabric.v1.FabricService/CompareEngines",
     .run = compare,
 };

@@ -109,11 +109,13 @@ const struct cmd cmd_service_list = {
     .noun = "service",
     .verb = "list",
     .summary = "services that hosts registered",
+    .method = "fabric.v1.FabricService/ListServices",
     .run = list_services,
 };
 const struct cmd cmd_subscription_list = {
     .noun = "subscription",
     .verb = "list",
     .summary = "subscriptions of hosts to notices (InformInfo)",
+    .method = "fabric.v1.FabricService/ListSubscriptions",
     .run = list_subscriptions,
 };

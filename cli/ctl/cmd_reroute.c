@@ -162,6 +162,7 @@ const struct cmd cmd_reroute = {
     .noun = "reroute",
     .summary = "compute, verify and program new tables for the known fabric",
     .slow = true,
+    .method = "fabric.v1.FabricService/Reroute",
     .run = reroute,
 };
 const struct cmd cmd_route_rebalance = {
@@ -169,6 +170,7 @@ const struct cmd cmd_route_rebalance = {
     .verb = "rebalance",
     .summary = "compute new tables, and program them if they spread traffic better",
     .slow = true,
+    .method = "fabric.v1.FabricService/Rebalance",
     .run = rebalance,
 };
 const struct cmd cmd_reroute_list = {
@@ -177,6 +179,7 @@ const struct cmd cmd_reroute_list = {
     .args = "[-n COUNT]",
     .summary = "the newest reroutes (50), newest first",
     .options = "n",
+    .method = "fabric.v1.FabricService/ListReroutes",
     .run = list,
 };
 const struct cmd cmd_reroute_show = {
@@ -186,5 +189,6 @@ const struct cmd cmd_reroute_show = {
     .summary = "one reroute, step by step",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/GetReroute",
     .run = show,
 };

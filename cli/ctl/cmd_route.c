@@ -144,6 +144,7 @@ const struct cmd cmd_route_show = {
     .summary = "the forwarding table of a switch",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/GetForwardingTable",
     .run = show,
 };
 const struct cmd cmd_route_verify = {
@@ -151,5 +152,6 @@ const struct cmd cmd_route_verify = {
     .verb = "verify",
     .summary = "verify the active tables again",
     .slow = true,
+    .method = "fabric.v1.FabricService/GetVerdict",
     .run = verify,
 };

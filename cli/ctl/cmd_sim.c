@@ -44,6 +44,7 @@ const struct cmd cmd_sim_unlink = {
     .summary = "pull a cable, or all cables of a node, of the embedded simulated fabric",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.SimService/Unlink",
     .run = unlink_cable,
 };
 const struct cmd cmd_sim_relink = {
@@ -53,5 +54,6 @@ const struct cmd cmd_sim_relink = {
     .summary = "put the cable back",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.SimService/Relink",
     .run = relink_cable,
 };

@@ -245,5 +245,6 @@ static int run(struct session *s)
 const struct cmd cmd_status = {
     .noun = "status",
     .summary = "the state of the manager and of its fabric",
+    .method = "fabric.v1.FabricService/GetStatus",
     .run = run,
 };

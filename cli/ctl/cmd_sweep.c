@@ -16,5 +16,6 @@ const struct cmd cmd_sweep = {
     .noun = "sweep",
     .summary = "run a heavy sweep now, and wait for its end",
     .slow = true,
+    .method = "fabric.v1.FabricService/Sweep",
     .run = sweep,
 };

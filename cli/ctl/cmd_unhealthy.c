@@ -232,6 +232,7 @@ const struct cmd cmd_link_unhealthy = {
     .args = "[NODE/PORT]",
     .summary = "unhealthy and isolated links, or the error history of one link",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListUnhealthyLinks",
     .run = unhealthy,
 };
 const struct cmd cmd_link_isolate = {
@@ -241,6 +242,7 @@ const struct cmd cmd_link_isolate = {
     .summary = "remove a link from the routes until it is released",
     .min_args = 1,
     .max_args = 1,
+    .method = "fabric.v1.FabricService/IsolateLink",
     .run = isolate,
 };
 
@@ -295,5 +297,6 @@ const struct cmd cmd_port_counters = {
     .args = "[NODE]",
     .summary = "error counters at the last reading: ports with errors, or all of a node",
     .max_args = 1,
+    .method = "fabric.v1.FabricService/ListPortCounters",
     .run = counters,
 };

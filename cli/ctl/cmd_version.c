@@ -25,5 +25,6 @@ static int run(struct session *s)
 const struct cmd cmd_version = {
     .noun = "version",
     .summary = "versions of fabricctl and of the manager",
+    .method = "fabric.v1.FabricService/GetVersion",
     .run = run,
 };

@@ -185,5 +185,6 @@ const struct cmd cmd_route_whatif = {
     .max_args = 4096,
     .options = "hjmdex",
     .slow = true,
+    .method = "fabric.v1.FabricService/WhatIf",
     .run = whatif,
 };

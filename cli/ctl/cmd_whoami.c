@@ -8,19 +8,12 @@
 #include "cli/ctl/show.h"
 #include "fabric/v1/access.pb-c.h"
 
-static const char *role_name(Fabric__V1__Role role)
-{
-    static const char *const names[] = {"unknown", "tenant", "viewer", "operator", "administrator"};
-    size_t i = (size_t)role;
-    return names[i < sizeof names / sizeof names[0] ? i : 0];
-}
-
 static void say(struct out *o, const Fabric__V1__WhoAmIResponse *r)
 {
     bool tls = r->transport == FABRIC__V1__TRANSPORT__TRANSPORT_TLS;
     out_record(o, NULL);
     out_text(o, "caller", "Caller", OUT_PLAIN, r->caller);
-    out_text(o, "role", "Role", OUT_PLAIN, role_name(r->role));
+    out_text(o, "role", "Role", OUT_PLAIN, role_name((unsigned)r->role));
     out_text(o, "reason", "Reason", OUT_PLAIN, r->reason);
     out_text(o, "transport", "Transport", OUT_PLAIN, tls ? "TLS" : "Unix socket");
     if (tls) {
@@ -50,5 +43,6 @@ static int run(struct session *s)
 const struct cmd cmd_whoami = {
     .noun = "whoami",
     .summary = "for whom the manager takes you, and your role",
+    .method = "fabric.v1.FabricService/WhoAmI",
     .run = run,
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/ctl/cmd.h"
+#include "fabric/v1/access.pb-c.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
@@ -70,10 +71,13 @@ static void print_command(const struct cmd *c)
 {
     char line[USAGE_LEN];
     usage_of(c, line);
+    unsigned role = role_of(c->method);
+    const char *name = role > FABRIC__V1__ROLE__ROLE_VIEWER ? role_name(role) : "";
+    const char *open = name[0] != '\0' ? " [" : "", *close = name[0] != '\0' ? "]" : "";
     if (strlen(line) > HELP_COLUMN)
-        printf("  %s\n  %-*s  %s\n", line, HELP_COLUMN, "", c->summary);
+        printf("  %s\n  %-*s  %s%s%s%s\n", line, HELP_COLUMN, "", c->summary, open, name, close);
     else
-        printf("  %-*s  %s\n", HELP_COLUMN, line, c->summary);
+        printf("  %-*s  %s%s%s%s\n", HELP_COLUMN, line, c->summary, open, name, close);
 }
 
 /* Prints the usage of all commands that begin with the words in argv. Returns false if there is no
@@ -98,7 +102,8 @@ static void print_help(int argc, char **argv)
 {
     if (print_some(argc, argv))
         return;
-    puts("usage: fabricctl [OPTION]... COMMAND [ARGUMENT]...\n\nCommands:");
+    puts("usage: fabricctl [OPTION]... COMMAND [ARGUMENT]...\n\n"
+         "Commands, and in brackets the role that they need, if it is not viewer:");
     for (size_t i = 0; i < CMD_COUNT; i++)
         print_command(cmds[i]);
     puts("\nOptions:\n"
@@ -473,6 +478,7 @@ static int obey(struct options *o, int argc, char **argv)
     if (c == NULL)
         return complain_verbs(argv[0], argc > 1 ? argv[1] : "");
     int words = c->verb != NULL ? 2 : 1;
+    o->session.cmd = c;
     o->session.argc = argc - words;
     o->session.argv = argv + words;
     rc = check_arguments(c, o);

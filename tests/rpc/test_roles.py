@@ -259,6 +259,23 @@ def fabricctl_shows_who_one_is():
         assert f"(uid {os.getuid()})" in text and "administrator" in text, text
 
 
+def fabricctl_says_which_entry_is_missing():
+    ca = make_authority("ctl")
+    with tls_server(ca, "") as server:
+        certificate = make_certificate(ca, "carol", "DNS:a")
+        ctl = [os.path.join(BUILD, "cli/fabricctl"), "-s", "tls:" + server.where, "--tls-ca", ca + ".crt",
+               "--tls-cert", certificate + ".crt", "--tls-key", certificate + ".key"]
+        done = subprocess.run(ctl + ["port", "disable", "leaf-001/1"], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1 and not done.stdout, done
+        assert done.stderr == ("fabricctl: refused: certificate of carol has the role viewer, and DisablePort needs "
+                               "the role operator; ask an administrator to add 'cn: carol' to rpc.roles.operator "
+                               "in fabricd.yaml\n"), done
+        me = json.loads(subprocess.run(ctl + ["-o", "json", "whoami"], capture_output=True, text=True,
+                                       timeout=30).stdout)
+        assert me["subject"] == "CN=carol" and me["issuer"] == "CN=ctl" and me["role"] == "viewer", me
+        assert me["transport"] == "TLS" and me["address"] in ("127.0.0.1", "::1"), me
+
+
 @contextlib.contextmanager
 def daemon(text):
     """fabricd on a simulated fabric, with these settings."""
@@ -330,6 +347,7 @@ main([
     names_of_certificates_match_exactly,
     expired_and_foreign_certificates_are_refused,
     fabricctl_shows_who_one_is,
+    fabricctl_says_which_entry_is_missing,
     a_reload_applies_to_open_connections,
     refusals_are_told_and_counted,
 ])
