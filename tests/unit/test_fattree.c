@@ -246,6 +246,48 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
+/* Rails are numbered in the order of the words that name them, in whatever order the leaves come.
+ */
+START_TEST(rails_are_sorted_by_their_words)
+{
+    static const char *const words[][4] = {
+        {"0", "1", "2", "3"}, {"3", "2", "1", "0"}, {"1", "3", "0", "2"}, {"2", "0", "3", "1"}};
+    const struct fab_rail_spec spec = {
+        .servers = 8, .adapters = 4, .group_size = 4, .spines = 2, .parallel = 1};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct fab_policy p = defaults(0);
+        struct fab_builder *b = NULL;
+        struct fab_graph g;
+        struct fab_order o;
+        ck_assert_int_eq(fab_fabric_generate_rail(&spec, &b), FAB_OK);
+        struct fab_fabric *f = sealed(b);
+        for (uint32_t node = f->switch_count; node < f->node_count; node++) {
+            char *at = strstr(f->nodes[node].desc, "/mlx5_");
+            if (at != NULL)
+                at[6] = *words[i][at[6] - '0'];
+        }
+        uint32_t *rail = calloc(f->switch_count, sizeof(*rail)), leaves = 0;
+        ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+        ck_assert_int_eq(fab_route_order_ranked(&g, f, &p, &o), FAB_OK);
+        ck_assert_uint_eq(fab_route_tree_rails(f, &o, rail), 4);
+        for (uint32_t port = 0; port < f->port_count; port++) {
+            uint32_t node = fab_fabric_port(f, port)->node, sw = fab_fabric_peer_node(f, port);
+            const char *at = strstr(f->nodes[node].desc, "/mlx5_");
+            if (node < f->switch_count || at == NULL || sw >= f->switch_count)
+                continue;
+            ck_assert_uint_eq(rail[sw], (uint32_t)(at[6] - '0'));
+            leaves++;
+        }
+        ck_assert_uint_eq(leaves, 8 * 4);
+        free(rail);
+        fab_route_order_fini(&o);
+        fab_route_graph_fini(&g);
+        fab_policy_fini(&p);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
 /* Checks that the engine forms at most `wanted` equivalence classes of switches. Switches of a
  * class are connected upwards in the same way, so the engine computes the entries of each class
  * only once. */
@@ -617,6 +659,7 @@ int main(void)
         parallel_links_are_free_of_conflict,
         guids_do_not_matter,
         rails_are_free_of_conflict,
+        rails_are_sorted_by_their_words,
         leaves_have_numbers_of_their_own,
         switches_with_the_same_ports_share_a_class,
         damaged_trees_are_proven,

@@ -117,11 +117,55 @@ START_TEST(lids_at_the_edges_of_pages)
 }
 END_TEST
 
+/* Makes a ring of 6 switches with a host each. The links begin at port `first` of each switch. */
+static struct fab_fabric *ring(uint32_t first)
+{
+    struct drawing *d = draw_new();
+    for (uint32_t i = 0; i < 6; i++)
+        draw_switch(d, 140);
+    for (uint32_t i = 0; i < 6; i++)
+        d->used[i] = first - 1;
+    for (uint32_t i = 0; i < 6; i++)
+        draw_cable(d, i, (i + 1) % 6);
+    for (uint32_t i = 0; i < 6; i++)
+        draw_hosts(d, i, 1);
+    return draw_done(d);
+}
+
+/* The labels of the channels, on several VLs, do not depend on the port numbers of the links. */
+START_TEST(labels_do_not_depend_on_port_numbers)
+{
+    static const uint32_t first[] = {1, 62, 63, 64, 65, 126, 127, 128, 130};
+    struct world *low = world_new("ring", ring(1), "dfsssp");
+    const struct fab_repair_network *a = low->repair->network;
+    ck_assert_uint_eq(a->vl_count, 2);
+    ck_assert_ptr_null(a->order);
+    for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++) {
+        struct world *high = world_new("ring", ring(first[i]), "dfsssp");
+        const struct fab_repair_network *b = high->repair->network;
+        ck_assert_uint_eq(b->sets, a->sets);
+        ck_assert_uint_eq(b->vl_count, a->vl_count);
+        /* the last sets have random labels, which depend on the ids of ports */
+        for (uint32_t set = 0; set < 9; set++)
+            for (uint32_t vl = 0; vl < a->vl_count; vl++)
+                for (uint32_t sw = 0; sw < a->n; sw++)
+                    for (uint32_t num = 1; num <= 2; num++) {
+                        size_t row = ((size_t)set * a->vl_count + vl) * a->ports + a->first[sw];
+                        ck_assert_uint_gt(a->label[row + num], 0);
+                        ck_assert_uint_eq(b->label[row + first[i] - 1 + num], a->label[row + num]);
+                    }
+        world_free(high);
+    }
+    world_free(low);
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"families", sequences_over_every_family},
                                       {"engines", every_engine},
                                       {"pages", lids_at_the_edges_of_pages},
+                                      {"labels", labels_do_not_depend_on_port_numbers},
                                       {"parts", parts_without_a_link_are_repaired_each},
                                       {"random fabrics", sequences_over_random_fabrics}};
     return test_run(repair_suite("repair", all, sizeof(all) / sizeof(*all)));
