@@ -1,10 +1,11 @@
-# systemd: one service, one service a plane, and the group that may use the socket.
+# systemd: the service, the service of one plane, the user and group, and the rule for the devices.
 
-EXTRA_DIST += systemd/fabricd.service.in systemd/fabricd@.service.in systemd/sysusers.conf
+EXTRA_DIST += systemd/fabricd.service.in systemd/fabricd@.service.in systemd/sysusers.conf systemd/60-fabricd.rules
 CLEANFILES += systemd/fabricd.service systemd/fabricd@.service systemd/fabricd.conf
 
 systemdsystemunit_DATA = systemd/fabricd.service systemd/fabricd@.service
 sysusers_DATA = systemd/fabricd.conf
+udevrules_DATA = systemd/60-fabricd.rules
 
 systemd/%.service: systemd/%.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) systemd && $(edit) $< >$@.tmp && mv $@.tmp $@

@@ -233,6 +233,14 @@ tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 EXTRA_DIST += tests/unit/fabrics.h
 
 # ---- hands that help
+UNIT_TESTS += tests/unit/test_secrets
+tests_unit_test_secrets_SOURCES = tests/unit/test_secrets.c
+tests_unit_test_secrets_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_secrets_LDADD = $(DAEMON_TEST_LIBS)
+
+EXTRA_DIST += tests/unit/fabrics.h
+
+# ---- hands that help
 UNIT_TESTS += tests/unit/test_pool
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(TEST_CFLAGS)

@@ -17,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fabricd/config/raw.h"
+#include "fabricd/config/secret.h"
 #include "fabricd/config/slurp.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/route.h"
@@ -529,9 +531,11 @@ static int check_whole(const struct config *c, struct report *report)
     return rc;
 }
 
-static int fill(const struct raw *raw, struct report *report, struct config *c)
+static int fill(struct raw *raw, struct report *report, struct config *c)
 {
-    int rc = settings_apply(raw, report, c);
+    int rc = secrets_take(raw, report, c);
+    if (rc == FAB_OK)
+        rc = settings_apply(raw, report, c);
     if (rc == FAB_OK)
         rc = take_listen(raw, report, c);
     if (rc == FAB_OK)
@@ -593,13 +597,35 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
 
 /* ---- the file ---- */
 
+/* Refuses a configuration file with a key that every user can read. Returns DENIED. */
+static int check_mode(const char *file, const struct config *c, char *why, size_t why_len)
+{
+    struct stat st;
+    if (c->key_in_file == NULL || stat(file, &st) != 0 || !S_ISREG(st.st_mode) ||
+        (st.st_mode & S_IRWXO) == 0)
+        return FAB_OK;
+    snprintf(why, why_len,
+             "%s: every user can read or write this file, which has the key %s; run 'chmod o= %s', "
+             "or write the key to a file of its own and set %s to file:PATH",
+             file, c->key_in_file, file, c->key_in_file);
+    return FAB_E_DENIED;
+}
+
 int config_load(const char *file, struct config *ret, char *why, size_t why_len)
 {
     char *text = NULL;
     size_t len = 0;
+    struct config c;
     int rc = slurp(file, FILE_MAX, "a configuration file", &text, &len, why, why_len);
     if (rc == FAB_OK)
-        rc = config_load_text(text, len, file, ret, why, why_len);
+        rc = config_load_text(text, len, file, &c, why, why_len);
     free(text);
+    if (rc != FAB_OK)
+        return rc;
+    rc = check_mode(file, &c, why, why_len);
+    if (rc == FAB_OK)
+        *ret = c;
+    else
+        config_fini(&c);
     return rc;
 }

@@ -185,6 +185,9 @@ struct config {
     /* true: each port gets an M_Key of its own (subnet.m_key is "derived"); m_key_generated is
      * then true, too */
     bool m_key_derived;
+    /* a key, such as "subnet.m_key", of which the configuration file has the number itself; NULL:
+     * the configuration file has no secret number */
+    const char *key_in_file;
     /* true: fabricd makes the CC_Key (congestion.cc_key), and main() sets policy.congestion.key
      * from the key file */
     bool cc_key_generated;

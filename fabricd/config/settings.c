@@ -26,9 +26,11 @@ enum kind {
     KIND_VLS,
     /* a GUID or GID prefix, stored as uint64_t */
     KIND_GUID,
-    /* a key, stored as uint64_t; 0 if the value is the word "generated" */
+    /* A key, stored as uint64_t. No message shows a value of this kind and of the next two. */
+    KIND_SECRET,
+    /* like KIND_SECRET, or the word "generated", stored as 0 */
     KIND_KEY,
-    /* like KIND_KEY, but the word "derived" is accepted, too */
+    /* like KIND_KEY, or the word "derived", stored as 0 */
     KIND_M_KEY,
     /* bool: true if the value is the word "generated" or "derived" */
     KIND_GENERATED,
@@ -49,6 +51,7 @@ enum kind {
 #define GENERATED "generated"
 /* value of subnet.m_key: each port must have a key of its own */
 #define DERIVED "derived"
+#define A_KEY "a number of up to 64 bits such as 0x1a2b, file:PATH or credential:NAME"
 #define AT_TOP SIZE_MAX
 
 struct setting {
@@ -152,10 +155,9 @@ static const struct setting settings[] = {
     OTHER(KIND_GUID, subnet, prefix, policy.subnet_prefix,
           "16 hex digits, such as 0xfe80000000000000"),
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
-    NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
-    NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
-    OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number,
-          "generated, derived, or a number of up to 64 bits, such as 0x1a2b"),
+    OTHER(KIND_SECRET, subnet, sm_key, policy.sm_key, A_KEY),
+    OTHER(KIND_SECRET, subnet, sa_key, policy.sa_key, A_KEY),
+    OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number, "generated, derived, " A_KEY),
     OTHER(KIND_GENERATED, subnet, m_key, m_key_generated, ""),
     OTHER(KIND_DERIVED, subnet, m_key, m_key_derived, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
@@ -197,8 +199,7 @@ static const struct setting settings[] = {
     OTHER(KIND_CHOICE, congestion, apply, policy.congestion.apply, "no or yes"),
     OTHER(KIND_CHOICE, congestion, profile, policy.congestion.profile,
           "off, balanced, incast or collective"),
-    OTHER(KIND_KEY, congestion, cc_key, policy.congestion.key,
-          "generated, or a number of up to 64 bits"),
+    OTHER(KIND_KEY, congestion, cc_key, policy.congestion.key, "generated, " A_KEY),
     OTHER(KIND_GENERATED, congestion, cc_key, cc_key_generated, ""),
     NUMBER(congestion, cc_key_lease, policy.congestion.key_lease_s, 0, 65535,
            "seconds, 0: for ever"),
@@ -274,12 +275,9 @@ const char *setting_expected(const char *path, char *buffer, size_t len)
         return "another value";
     if (s->kind != KIND_NUMBER && s->kind != KIND_AUTO)
         return s->expected;
-    if (s->most == UINT64_MAX)
-        snprintf(buffer, len, "a number of up to 64 bits, such as 0x1a2b");
-    else
-        snprintf(buffer, len, "a number from %" PRIu64 " to %" PRIu64 "%s%s%s", s->least, s->most,
-                 s->expected != NULL ? " (" : "", s->expected != NULL ? s->expected : "",
-                 s->expected != NULL ? ")" : "");
+    snprintf(buffer, len, "a number from %" PRIu64 " to %" PRIu64 "%s%s%s", s->least, s->most,
+             s->expected != NULL ? " (" : "", s->expected != NULL ? s->expected : "",
+             s->expected != NULL ? ")" : "");
     return buffer;
 }
 
@@ -388,7 +386,8 @@ static bool is_made(const char *text)
 static int apply_key(const struct setting *s, const char *text, void *to)
 {
     uint64_t key = 0;
-    bool made = s->kind == KIND_M_KEY ? is_made(text) : strcmp(text, GENERATED) == 0;
+    bool made =
+        s->kind == KIND_M_KEY ? is_made(text) : s->kind == KIND_KEY && strcmp(text, GENERATED) == 0;
     int rc = made ? FAB_OK : setting_parse_number(text, &key);
     if (rc == FAB_OK)
         store_number(to, s->size, key);
@@ -478,6 +477,7 @@ static int apply_value(const struct setting *s, const char *text, void *to)
         return setting_parse_guid(text, to);
     case KIND_NAME:
         return apply_name(s, text, to);
+    case KIND_SECRET:
     case KIND_KEY:
     case KIND_M_KEY:
         return apply_key(s, text, to);
@@ -506,6 +506,14 @@ static const char *find_value(const struct setting *s, const struct raw *raw)
     return group != NULL ? *(const char *const *)(const void *)(group + s->from) : NULL;
 }
 
+static void report_wrong(struct report *report, const struct setting *s, const char *expected)
+{
+    if (s->kind == KIND_SECRET || s->kind == KIND_KEY || s->kind == KIND_M_KEY)
+        report_key(report, s->path, "%s: expected %s", s->path, expected);
+    else
+        report_value(report, s->path, expected);
+}
+
 int settings_apply(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200];
@@ -514,7 +522,7 @@ int settings_apply(const struct raw *raw, struct report *report, struct config *
         const char *value = find_value(s, raw);
         int rc = value != NULL ? apply_value(s, value, (char *)c + s->to) : FAB_OK;
         if (rc == FAB_E_RANGE || rc == FAB_E_INVAL)
-            report_value(report, s->path, setting_expected(s->path, expected, sizeof(expected)));
+            report_wrong(report, s, setting_expected(s->path, expected, sizeof(expected)));
         if (rc != FAB_OK)
             return rc;
     }

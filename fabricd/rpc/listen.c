@@ -186,6 +186,19 @@ static int bind_first(const struct addrinfo *list)
     return fd;
 }
 
+/* The unit of fabricd admits only this host (IPAddressDeny=). Packets of others are dropped
+ * silently, so the log says what to do. */
+static void hint_at_unit(const struct config_listen *at)
+{
+    bool local = strcmp(at->host, "localhost") == 0 || strncmp(at->host, "127.", 4) == 0 ||
+                 strcmp(at->host, "::1") == 0;
+    if (!local && getenv("INVOCATION_ID") != NULL)
+        log_notice("rpc",
+                   "%s: systemd drops packets of networks that IPAddressAllow= of the unit "
+                   "does not name; see 'systemctl cat fabricd'",
+                   at->text);
+}
+
 static int open_tls(const struct config_listen *at, int *ret_fd, char *why, size_t why_len)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
@@ -202,6 +215,8 @@ static int open_tls(const struct config_listen *at, int *ret_fd, char *why, size
         snprintf(why, why_len, "%s: %s", at->text, strerror(errno));
     else
         *ret_fd = fd;
+    if (fd >= 0)
+        hint_at_unit(at);
     freeaddrinfo(list);
     return fd < 0 ? FAB_E_IO : FAB_OK;
 }

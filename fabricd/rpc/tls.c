@@ -9,6 +9,7 @@
 #include <openssl/err.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libfabmgr/base/status.h"
 
@@ -38,6 +39,17 @@ static int complain(char *why, size_t why_len, const char *setting, const char *
     return FAB_E_INVAL;
 }
 
+/* Refuses a private key that every user can read. */
+static int check_key_mode(const char *file, char *why, size_t why_len)
+{
+    struct stat st;
+    if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
+        return FAB_OK; /* OpenSSL says why a file cannot be read */
+    snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
+             file, file);
+    return FAB_E_DENIED;
+}
+
 static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t why_len)
 {
     if (f->cert == NULL || f->key == NULL || f->ca == NULL) {
@@ -45,6 +57,9 @@ static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t
                  "a tls: address needs the settings for its certificate, key and client authority");
         return FAB_E_INVAL;
     }
+    int rc = check_key_mode(f->key, why, why_len);
+    if (rc != FAB_OK)
+        return rc;
     ERR_clear_error();
     if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1)
         return complain(why, why_len, "TLS certificate", f->cert);

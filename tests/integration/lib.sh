@@ -17,6 +17,7 @@ tap_n=0
 tap_failed=0
 pids=()
 scratch=$(mktemp -d)
+umask 027 # fabricd refuses settings with keys that every user can read
 trap finish EXIT
 trap 'exit 1' INT TERM
 cd "$scratch" || exit 1 # umad2sim leaves its sys-<pid> folders in the current one

@@ -18,6 +18,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 SOURCE = os.environ.get("abs_top_srcdir", os.path.abspath(os.path.dirname(__file__) + "/../.."))
 BUILD = os.environ.get("abs_top_builddir", os.getcwd())
 WORK = tempfile.mkdtemp(prefix="fabric-rpc-")
+# fabricd refuses settings with keys that every user can read.
+os.umask(0o027)
 # Sanitizers make everything slower.
 PATIENCE = 60
 

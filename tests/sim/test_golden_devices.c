@@ -361,7 +361,14 @@ static void read_settings(const char *name, struct config *ret)
     golden_path(FOLDER, folder, sizeof folder);
     ck_assert_ptr_nonnull(getcwd(before, sizeof before));
     ck_assert_int_eq(chdir(folder), 0);
-    int status = config_load(name, ret, why, sizeof why);
+    /* as text, because everybody can read these files, and some have keys */
+    char text[8192];
+    FILE *f = fopen(name, "r");
+    ck_assert_ptr_nonnull(f);
+    size_t len = fread(text, 1, sizeof text, f);
+    ck_assert(feof(f) != 0);
+    fclose(f);
+    int status = config_load_text(text, len, name, ret, why, sizeof why);
     ck_assert_int_eq(chdir(before), 0);
     ck_assert_msg(status == FAB_OK, "%s: %s", name, why);
     ret->smp.timeout_ms = 20;

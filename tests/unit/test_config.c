@@ -331,8 +331,11 @@ static const struct {
     {"subnet: {sm_priority: 16}\n",
      "f.yaml:1:23: subnet.sm_priority is '16', expected a number from 0 to 15"},
     {"subnet: {m_key: 0x10000000000000000}\n",
-     "f.yaml:1:17: subnet.m_key is '0x10000000000000000', expected generated, derived, or a "
-     "number of up to 64 bits, such as 0x1a2b"},
+     "f.yaml:1:10: subnet.m_key: expected generated, derived, a number of up to 64 bits such as "
+     "0x1a2b, file:PATH or credential:NAME"},
+    {"subnet: {sm_key: generated}\n",
+     "f.yaml:1:10: subnet.sm_key: expected a number of up to 64 bits such as 0x1a2b, file:PATH or "
+     "credential:NAME"},
     {"subnet: {max_mtu: 1500}\n",
      "f.yaml:1:19: subnet.max_mtu is '1500', expected 256, 512, 1024, 2048 or 4096"},
     {"subnet: {max_vls: 3}\n", "f.yaml:1:19: subnet.max_vls is '3', expected 1, 2, 4, 8 or 15"},
