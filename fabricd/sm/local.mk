@@ -52,6 +52,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/fault/contingency_slice.h \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \
+	%D%/fault/lost_reads.c \
 	%D%/fault/lost_switch.c \
 	%D%/fault/port_probe.c \
 	%D%/fault/repair_search.c \

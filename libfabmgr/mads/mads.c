@@ -510,13 +510,21 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Drops all requests in the list that have this ctx. Returns their number. */
-static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
+/* Says which requests to drop: those with this ctx for which matches() returns true. */
+struct selection {
+    const void *ctx;
+    fab_mads_match *matches;
+    void *arg;
+};
+
+/* Drops the selected requests of the list. Returns their number. */
+static uint32_t drop_selected(struct fab_mads *m, struct fab_slot_list *l,
+                              const struct selection *which)
 {
     uint32_t count = 0;
     for (struct fab_slot *s = l->head, *next; s != NULL; s = next) {
         next = s->next;
-        if (s->req.ctx != ctx)
+        if (s->req.ctx != which->ctx || !which->matches(which->arg, s->req.tag, s->req.path))
             continue;
         fab_mads_slot_list_remove(l, s);
         fab_mads_slots_release(&m->slots, s);
@@ -525,16 +533,30 @@ static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const
     return count;
 }
 
-void fab_mads_cancel(struct fab_mads *m, const void *ctx)
+uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches, void *arg)
 {
-    drop_matching(m, &m->ready, ctx);
-    drop_matching(m, &m->retry, ctx);
-    drop_matching(m, &m->backoff, ctx);
+    const struct selection which = {ctx, matches, arg};
+    uint32_t sent = 0, others = drop_selected(m, &m->ready, &which) +
+                                drop_selected(m, &m->retry, &which) +
+                                drop_selected(m, &m->backoff, &which);
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
-        uint32_t late = drop_matching(m, &m->late[i], ctx);
-        m->in_flight -= drop_matching(m, &m->outstanding[i], ctx) + late;
+        uint32_t late = drop_selected(m, &m->late[i], &which);
+        sent += drop_selected(m, &m->outstanding[i], &which) + late;
         m->late_count -= late;
     }
+    m->in_flight -= sent;
+    return others + sent;
+}
+
+static bool any(void *arg, uint64_t tag, const struct fab_path *path)
+{
+    (void)arg, (void)tag, (void)path;
+    return true;
+}
+
+void fab_mads_cancel(struct fab_mads *m, const void *ctx)
+{
+    (void)fab_mads_cancel_if(m, ctx, any, NULL);
 }
 
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret)

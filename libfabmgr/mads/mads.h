@@ -133,6 +133,12 @@ void fab_mads_cancel_all(struct fab_mads *m);
 /* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
  * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
+/* As fab_mads_cancel, but drops only those requests for which matches() returns true. path: that of
+ * the request. matches() must not call functions of the session. Returns the number of dropped
+ * requests. */
+typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
+uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
+                            void *arg);
 
 /* Returns true and the next MAD to send, which is in flight from then on. Retries come first, then
  * submitted requests, then those of the source. Returns false if the window is full, or if there

@@ -419,6 +419,52 @@ START_TEST(cancels_those_of_one)
 }
 END_TEST
 
+static bool is_odd(void *arg, uint64_t tag, const struct fab_path *path)
+{
+    *(uint32_t *)arg += path->hops;
+    return tag % 2 != 0;
+}
+
+/* Of eight requests of one caller, two are late, two in flight and four queued. Every second one is
+ * cancelled; the others still get their responses. */
+START_TEST(cancels_those_that_match)
+{
+    struct fab_mads *m = session(4, 4);
+    struct outcome o[2] = {{0}};
+    uint8_t mads[8][FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    uint32_t hops = 0;
+    for (uint64_t i = 0; i < 8; i++) {
+        struct fab_mads_request req = get(&o[0], i);
+        hops += req.path->hops;
+        ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
+    }
+    for (int i = 0; i < 2; i++)
+        ck_assert(fab_mads_output(m, 0, mads[i], &to));
+    fab_mads_expire(m, TIMEOUT / 2); /* these two are late */
+    for (int i = 2; i < 4; i++)
+        ck_assert(fab_mads_output(m, TIMEOUT / 2, mads[i], &to));
+    uint32_t seen = 0;
+    ck_assert_uint_eq(fab_mads_cancel_if(m, &o[1], is_odd, &seen), 0); /* another caller */
+    ck_assert_uint_eq(fab_mads_cancel_if(m, &o[0], is_odd, &seen), 4);
+    ck_assert_uint_eq(seen, hops);
+    ck_assert_uint_eq(stats_of(m).in_flight, 2);
+    for (int i = 0; i < 4; i++) {
+        answer(mads[i], 0, 0);
+        fab_mads_input(m, TIMEOUT / 2, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
+    }
+    ck_assert_uint_eq(o[0].calls, 2);
+    ck_assert_uint_eq(stats_of(m).unmatched, 2);
+    while (fab_mads_output(m, TIMEOUT / 2, mads[0], &to)) {
+        answer(mads[0], 0, 0);
+        fab_mads_input(m, TIMEOUT / 2, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE, false);
+    }
+    ck_assert(fab_mads_idle(m));
+    ck_assert_uint_eq(o[0].calls, 4);
+    fab_mads_free(m);
+}
+END_TEST
+
 START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 {
     struct fab_mads *m = session(4, 0);
@@ -615,6 +661,7 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, order_is_retries_then_submitted_then_source);
     tcase_add_test(tcase, cancel_forgets_everything_quietly);
     tcase_add_test(tcase, cancels_those_of_one);
+    tcase_add_test(tcase, cancels_those_that_match);
     tcase_add_test(tcase, gmps_and_lid_routed_smps_have_their_addresses);
     tcase_add_test(tcase, what_is_lost_by_lid_goes_along_its_path);
     tcase_add_test(tcase, the_last_tries_have_other_keys);

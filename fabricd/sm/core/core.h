@@ -171,9 +171,10 @@ void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_in
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds to the running port probe the switches for which another probe was requested within 20 ms
+/* Adds to the running port probe the switches for which another probe was requested since its
+ * begin. found: the probe has found a change; it then takes such switches only within 20 ms
  * (JOIN_US) after its begin. */
-void sm_probe_join(struct sm *s);
+void sm_probe_join(struct sm *s, bool found);
 /* Call this function after a trap about this node. It requests a port probe or a targeted sweep. If
  * the running round would use outdated facts after this trap, it interrupts this round.
  * link_changed: the trap reports a change of a link. */
@@ -254,6 +255,8 @@ void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
 void sm_run_give_up(struct sm *s);
+/* As sm_run_give_up, but cancels only the requests for which matches() returns true. */
+void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg);
 /* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
  * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);

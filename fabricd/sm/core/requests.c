@@ -17,7 +17,9 @@
 #define HEAVY_LATER_US 2000000u
 /* How long a sweep may be delayed by port probes that lead to no repair. */
 #define OVERDUE_US 1000000u
-/* A running port probe also reads the switches whose traps come within this time after it began. */
+/* A port probe that has found a change also reads the switches whose traps come within this time
+ * after it began. If it has found none, its reads may be lost in a failed switch, and only other
+ * switches can report the failure. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */
@@ -119,10 +121,11 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
 
 /* A switch that fails causes dozens of traps. One change of the tables for all of them is less
  * work, and safer, than one change for each trap. */
-void sm_probe_join(struct sm *s)
+void sm_probe_join(struct sm *s, bool found)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};
-    if (came->count == 0 || came->many || clock_now_us() - s->run.started_us > JOIN_US)
+    bool late = clock_now_us() - s->run.started_us > JOIN_US;
+    if (came->count == 0 || came->many || (found && late))
         return;
     for (uint32_t i = 0; i < came->count; i++) {
         bool known = sm_guids_have(now, came->guid[i]);

@@ -102,6 +102,12 @@ void sm_run_give_up(struct sm *s)
     sm_run_check(s);
 }
 
+void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg)
+{
+    s->core->outstanding -= fab_mads_cancel_if(s->mads, s, matches, arg);
+    sm_run_check(s);
+}
+
 static void watch_stall(struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);

@@ -35,6 +35,11 @@ static bool is_lost(const struct sm_lost_switches *l, uint32_t node)
     return false;
 }
 
+bool sm_lost_switch_is(const struct sm *s, uint32_t node)
+{
+    return is_lost(&s->fault->lost, node);
+}
+
 static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
 {
     const struct sm_probe *p = &s->fault->probe;
@@ -85,8 +90,11 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
     uint32_t other = find_other_neighbour(s, node, suspect);
     /* If `node` is the switch next to the manager, the directed routes to all its neighbours may
      * lead through it. New directed routes around `node` are then computed. */
-    if (other == FAB_NONE && sm_model_avoid(&s->model, node) == FAB_OK)
-        other = find_other_neighbour(s, node, suspect);
+    if (other == FAB_NONE) {
+        sm_reads_cut(s, node);
+        if (sm_model_avoid(&s->model, node) == FAB_OK)
+            other = find_other_neighbour(s, node, suspect);
+    }
     l->doubt[l->doubts] = node;
     l->other[l->doubts++] = other;
 }
@@ -97,13 +105,15 @@ void sm_lost_switch_note(struct sm *s, uint32_t port)
     uint32_t node = fab_fabric_peer_node(s->model.fabric, port);
     if (node == FAB_NONE || is_lost(l, node))
         return;
+    sm_reads_cut(s, FAB_NONE);
     if (count_failed_links_to(s, node) < LEAST_LINKS) {
         doubt(s, node, fab_fabric_port(s->model.fabric, port)->node);
     } else if (l->count < SM_LOST_SWITCHES) {
-        if (sm_model_avoid(&s->model, node) != FAB_OK)
-            s->fault->probe.more = true;
         l->next[l->count] = 1;
         l->node[l->count++] = node;
+        sm_reads_cut(s, FAB_NONE);
+        if (sm_model_avoid(&s->model, node) != FAB_OK)
+            s->fault->probe.more = true;
     }
 }
 
@@ -144,8 +154,9 @@ bool sm_lost_switch_awaited(struct sm *s)
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change)
 {
     struct sm_lost_switches *l = &s->fault->lost;
+    /* A read that was sent before its switch became a suspect is not counted. */
     for (uint32_t i = 0; i < SM_FIRST_SUSPECTS && i < s->run.suspects.count; i++)
-        if (suspect_node(s, i) == node)
+        if (suspect_node(s, i) == node && (change > 0 || l->pending[i] > 0))
             l->pending[i] = (uint32_t)((int)l->pending[i] + change);
 }
 
@@ -180,12 +191,9 @@ bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node)
     return false;
 }
 
-/* Returns whether the suspect has a port to a failed switch, and the probe found this port down.
- * This explains the suspect's trap. */
-static bool is_explained(const struct sm *s, uint32_t suspect)
+bool sm_lost_switch_explains(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t node = suspect_node(s, suspect);
     for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num);
         if (leads_to_lost(s, port) && sm_probe_has(&s->fault->probe, port))
@@ -203,7 +211,7 @@ void sm_lost_switch_read_again(struct sm *s)
     l->again = true;
     l->end = suspects->count;
     for (uint32_t i = 0; i < l->end; i++)
-        if (fab_base_bits_get(l->narrow, i) && !is_explained(s, i) &&
+        if (fab_base_bits_get(l->narrow, i) && !sm_lost_switch_explains(s, suspect_node(s, i)) &&
             !sm_guids_have(&s->fault->probe.unresponsive, suspects->guid[i]))
             fab_base_bits_set(l->reread, i);
     s->fault->next_suspect = 0;

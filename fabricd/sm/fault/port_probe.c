@@ -119,7 +119,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     if (sm_return_next(s, ret) || read_neighbour(s, ret))
         return true;
     if (x->next_suspect >= s->run.suspects.count) {
-        sm_probe_join(s);
+        sm_probe_join(s, x->probe.count > 0 || x->probe.back != NULL);
         if (x->next_suspect >= s->run.suspects.count)
             sm_lost_switch_read_again(s);
     }
@@ -130,6 +130,10 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         bool known = x->next_port == 1 ? begin_suspect(s, &node) : find_suspect(s, &node);
         if (!known || x->next_port > f->nodes[node].num_ports)
             continue;
+        if (sm_read_is_cut(s, node)) {
+            sm_guids_add(&x->probe.cut, f->nodes[node].guid);
+            continue;
+        }
         read_port(s, fab_fabric_port_id(f, node, (uint8_t)x->next_port++), ret);
         return true;
     }
@@ -210,6 +214,7 @@ static bool finished(const struct sm *s)
 
 static int leave(struct sm *s)
 {
+    sm_reads_cut_end(s);
     const struct sm_guids *unresponsive = &s->fault->probe.unresponsive;
     for (uint32_t i = 0; i < unresponsive->count; i++) {
         (void)sm_silent_check(s, unresponsive->guid[i]);
@@ -311,6 +316,10 @@ void sm_probe_ended(struct sm *s, int status)
         sm_guids_add(to, f->nodes[fab_fabric_port(f, p->link[i].peer)->node].guid);
     for (const struct sm_return *l = p->back; l; l = l->next)
         sm_guids_add(to, f->nodes[fab_fabric_port(f, l->peer)->node].guid);
+    if (p->more && !s->run.computed && s->run.trap_us)
+        sm_cause_carry_over(s);
+    for (uint32_t i = 0; s->run.computed && i < p->cut.count; i++)
+        sm_request_probe(s, p->cut.guid[i]);
     if (status != FAB_OK || p->more || sm_program_failed(s))
         request_check(s);
     else if (!loop_timer_pending(s->fault->check_timer))

@@ -34,6 +34,9 @@ struct sm_probe { /* result of a port probe */
     uint32_t held;
     /* Switches that did not answer the probe, or to which no directed route is known. */
     struct sm_guids unresponsive;
+    /* Switches whose reads were cancelled, because their directed routes lead over failed links
+     * (lost_reads.c). */
+    struct sm_guids cut;
     /* The probe found other changes, which only a targeted sweep can handle. */
     bool more;
 };
@@ -175,6 +178,23 @@ bool sm_lost_switch_done(const struct sm *s);
 /* Call this function when the unanswered reads are given up. The probe then does not begin
  * again. */
 void sm_lost_switch_stop(struct sm *s);
+
+/* Returns whether the probe has found that this switch has probably failed. */
+bool sm_lost_switch_is(const struct sm *s, uint32_t node);
+/* Returns whether the switch has a port to a failed switch, and the probe found this port down.
+ * This explains a trap of the switch. */
+bool sm_lost_switch_explains(const struct sm *s, uint32_t node);
+
+/* Functions of lost_reads.c. */
+/* Returns whether the directed route to this switch leads over a link that the probe found failed,
+ * or through a failed switch. */
+bool sm_read_is_cut(const struct sm *s, uint32_t node);
+/* Cancels the unanswered reads whose directed routes lead over a failed link, through a failed
+ * switch, or through the switch `doubt` (FAB_NONE: none). */
+void sm_reads_cut(struct sm *s, uint32_t doubt);
+/* Call this function at the end of the probe. It decides which switches must be probed again after
+ * the repair, when other directed routes to them are known. */
+void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
 /* Returns whether the link of a port may have come back: the snapshot has no link at this port,
