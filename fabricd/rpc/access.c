@@ -85,6 +85,25 @@ enum config_role access_needed(const char *service, const char *method)
                                                            : CONFIG_ROLE_ADMINISTRATOR;
 }
 
+void access_table_fill(struct access_table *t, const struct service *const *services)
+{
+    for (size_t s = 0; services[s] != NULL; s++) {
+        assert(s < ACCESS_SERVICES && services[s]->method_count <= ACCESS_METHODS);
+        for (size_t m = 0; m < services[s]->method_count; m++)
+            t->needed[s][m] =
+                (uint8_t)access_needed(services[s]->name, services[s]->methods[m].name);
+    }
+}
+
+static enum config_role find_needed(const struct rpc *r, const struct service *s,
+                                    const struct method *m)
+{
+    size_t at = 0;
+    while (r->services[at] != s)
+        at++;
+    return (enum config_role)r->access.needed[at][m - s->methods];
+}
+
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Returns true if an event about this caller may be emitted now, and remembers the event. */
@@ -150,8 +169,9 @@ static void refuse(struct call *c, enum config_role role, const char *method,
 
 static void admit(struct call *c, const struct service *s, const struct method *m)
 {
-    enum config_role role = access_grant(call_rpc(c)->in.config, call_caller(c)).role;
-    enum config_role needed = access_needed(s->name, m->name);
+    const struct rpc *r = call_rpc(c);
+    enum config_role role = access_grant(r->in.config, call_caller(c)).role;
+    enum config_role needed = find_needed(r, s, m);
     call_set_role(c, role);
     if (role < needed)
         refuse(c, role, m->name, needed);

@@ -27,6 +27,16 @@ struct access_grant access_grant(const struct config *c, const struct caller *wh
  * CONFIG_ROLE_ADMINISTRATOR. Methods of gRPC itself, such as reflection, are open to all. */
 enum config_role access_needed(const char *service, const char *method);
 
+/* The roles that the methods of all services need, read from the descriptors once at start. */
+#define ACCESS_SERVICES 8
+#define ACCESS_METHODS 96
+struct access_table {
+    uint8_t needed[ACCESS_SERVICES]
+                  [ACCESS_METHODS]; /* by the positions in the tables of services */
+};
+/* `services` is NULL-terminated. */
+void access_table_fill(struct access_table *t, const struct service *const *services);
+
 /* Limits the events about refused calls. */
 #define REFUSALS_CALLERS 16
 struct refusals {

@@ -25,6 +25,7 @@ static void list_services(struct rpc *r)
     if (r->in.sim != NULL)
         r->services[n++] = &service_sim;
     r->services[n] = NULL;
+    access_table_fill(&r->access, r->services);
 }
 
 static void on_event(void *ctx)

@@ -28,11 +28,12 @@ struct rpc {
     /* timer that calls followers_turn when there are new events for followers */
     struct loop_timer *turn;
     struct conn_set *conns;
+    struct access_table access;
     struct refusals refusals;
     struct listener **listeners; /* [listener_count] listening sockets */
     size_t listener_count;
-    SSL_CTX *ssl_ctx;                  /* NULL: no "tls:" address is configured */
-    const struct service *services[8]; /* table of services, NULL-terminated */
+    SSL_CTX *ssl_ctx;                                /* NULL: no "tls:" address is configured */
+    const struct service *services[ACCESS_SERVICES]; /* table of services, NULL-terminated */
 };
 static inline struct rpc *call_rpc(const struct call *c)
 {
