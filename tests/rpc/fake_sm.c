@@ -103,7 +103,12 @@ static struct fab_view *make_view(const struct fake_sm *how)
     fab_policy_defaults(&p);
     if (t == NULL || make_fabric(how, &f) < 0 || make_tables(f, &p, t, &verdict) < 0)
         return NULL;
-    return fab_view_new(1, f, t, &p, &verdict);
+    if (getenv("WITNESS") != NULL)
+        verdict.witness.kind = atoi(getenv("WITNESS"));
+    if (getenv("NO_TABLES") == NULL)
+        return fab_view_new(1, f, t, &p, &verdict);
+    fab_target_unref(t);
+    return fab_view_new(1, f, NULL, &p, &verdict);
 }
 
 /* Makes the contingencies of the fabric, with local repairs for the first half of them only. */
@@ -194,7 +199,8 @@ int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm 
     int rc = how->leaves > 0 ? make_groups(s) : FAB_OK;
     if (rc == FAB_OK)
         rc = make_pins(s);
-    return rc == FAB_OK && how->leaves > 0 && how->leaves < 64 ? look_ahead(s) : rc;
+    bool routed = s->view != NULL && s->view->target != NULL;
+    return rc == FAB_OK && routed && how->leaves < 64 ? look_ahead(s) : rc;
 }
 
 void sm_free(struct sm *s)
@@ -218,10 +224,18 @@ static uint32_t unresponsive(void)
     return text != NULL ? (uint32_t)atoi(text) : 1;
 }
 
+/* Returns the status with which this fake refuses all requests. */
+static int refusal(void)
+{
+    const char *text = getenv("REFUSE");
+    return text != NULL ? atoi(text) : FAB_OK;
+}
+
 void sm_get_status(const struct sm *s, struct sm_status *ret)
 {
+    const char *alarm = getenv("ALARM");
     *ret = (struct sm_status){
-        .role = FAB_SM_MASTER,
+        .role = getenv("STANDBY") != NULL ? FAB_SM_STANDBY : FAB_SM_MASTER,
         .state = s->view != NULL ? "idle" : "discovering",
         .generation = s->view != NULL ? s->view->generation : 0,
         .sweeps = s->sweeps,
@@ -233,6 +247,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .master_guid = 0x0002c90300000001,
         .uptime_us = 90061000000,
     };
+    snprintf(ret->alarm, sizeof ret->alarm, "%s", alarm != NULL ? alarm : "");
 }
 
 struct fab_census sm_census(struct sm *s)
@@ -356,6 +371,8 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
 
 int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)s;
     if (!give_up)
         snprintf(why, why_len, "2 ports outside of the fabric may still have the previous key");
@@ -364,6 +381,8 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
 
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)s, (void)node_guid;
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
 }
@@ -385,6 +404,8 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)s, (void)node_guid, (void)operated, (void)cause;
     snprintf(why, why_len, "%s",
              port == 5   ? "a rack would be cut off"
@@ -512,22 +533,30 @@ static int later(struct sm *s, sm_done *done, void *ctx)
 
 int sm_sweep(struct sm *s, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     return later(s, done, ctx);
 }
 
 int sm_reroute(struct sm *s, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     return later(s, done, ctx);
 }
 
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     return later(s, done, ctx);
 }
 
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)node_guid;
     if (port != 1 || enable)
         return later(s, done, ctx);
@@ -607,12 +636,16 @@ static int say(int rc, sm_done *done, void *ctx, const char *fmt, uint32_t a, ui
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
                         sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     int rc = approve(s, place, count, by);
     return say(rc, done, ctx, count == 1 ? "approved %u place" : "approved %u places", count, 0);
 }
 
 int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     const struct fab_fabric *f = s->view->fabric;
     struct fab_place *place = calloc(f->port_count + 1u, sizeof *place);
     uint32_t count = 0, links = 0;
@@ -630,6 +663,8 @@ int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
 int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     struct fab_baseline *now = NULL;
     uint64_t *guid = calloc(count + 1u, sizeof *guid);
     size_t wrong;
@@ -656,6 +691,8 @@ int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, cons
 
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)by;
     int rc = s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
     return say(rc, done, ctx, "the baseline is dropped; every device is accepted", 0, 0);
@@ -671,7 +708,7 @@ const struct fab_pins *sm_pins(const struct sm *s)
 bool sm_pins_are_on(const struct sm *s)
 {
     (void)s;
-    return true;
+    return getenv("PINS_OFF") == NULL;
 }
 
 static int set_pins(struct sm *s, int rc, struct fab_pins *set, sm_done *done, void *ctx)
@@ -686,6 +723,8 @@ static int set_pins(struct sm *s, int rc, struct fab_pins *set, sm_done *done, v
 
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     const struct fab_pin_waiting *w = fab_policy_pins_waiting(s->pins, guid);
     struct fab_pin pin = {.guid = guid, .since_us = 1795179490000000};
     struct fab_pins *set = NULL;
@@ -699,6 +738,8 @@ int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, v
 
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)by;
     struct fab_pins *set = NULL;
     *ret_count = (uint32_t)s->pins->waiting_count;
@@ -710,6 +751,8 @@ int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_don
 
 int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx)
 {
+    if (refusal() < 0)
+        return refusal();
     (void)by;
     struct fab_pins *set = NULL;
     int rc = fab_policy_pins_without(s->pins, guid, &set);

@@ -1,13 +1,11 @@
 """What fabricctl, fabsim and GET /metrics print, compared byte for byte with the files in golden/.
 
 fabricd manages small simulated fabrics with rich settings. The test injects fixed faults, and after each
-fault runs the reading commands of fabricctl. A golden file has the whole output of the first run of a
-command, and the lines that changed (-, +) after each later step. What differs from run to run is masked, see
-MASKS. UPDATE_GOLDEN=1 in the environment rewrites the files; read the difference before you commit it.
+fault runs the reading commands of fabricctl. What differs from run to run is masked, see MASKS. golden_file.py
+describes the files.
 """
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
@@ -20,14 +18,10 @@ import subprocess
 import urllib.request
 
 import grpc
-from google.protobuf import message_factory, text_format
+from google.protobuf import text_format
 
-from harness import BUILD, SOURCE, Fabric, channel, fake, load, main, running, socket_path, wait_until
-
-CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
-                        for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
-UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
-ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")}, TZ="UTC", LC_ALL="C")
+from golden_file import CTL, FABRICD, FABSIM, SERVICE, Golden, class_of, lines, ran, written
+from harness import SOURCE, Fabric, channel, fake, main, running, socket_path, wait_until
 
 # What varies: times of day, measured durations, and numbers that depend on these (which contingency plans
 # were made before a change and outlived it, for example).
@@ -63,66 +57,6 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
 )]
 
 
-def ran(program, *arguments, **how):
-    """The output of a program; after it, errors and the exit code if there are any."""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
-    text = done.stdout + done.stderr
-    return text + (f"exit status {done.returncode}\n" if done.returncode else "")
-
-
-VERSION = ran(FABSIM, "--version").split()[1]
-
-
-class Golden:
-    """A golden file in the making."""
-
-    def __init__(self, name, masks=MASKS):
-        self.path = os.path.join(SOURCE, "tests/rpc/golden", name)
-        self.masks = masks
-        self.hidden = []  # (text, name) pairs: the paths of this run
-        self.lines = []
-        self.last = {}
-
-    def mask(self, text):
-        for what, name in self.hidden + [(VERSION, "<version>")]:
-            text = text.replace(what, name)
-        for pattern, to in self.masks:
-            text = pattern.sub(to, text)
-        return text
-
-    def step(self, what):
-        self.lines += ["", "#" * 100, "# " + what, "#" * 100]
-
-    def add(self, title, text):
-        """The output of a command, or how it differs from the last output of the same command."""
-        now = self.mask(text).splitlines()
-        if title not in self.last:
-            self.lines += ["", "=== " + title] + now
-        elif now != self.last[title]:
-            changed = difflib.unified_diff(self.last[title], now, lineterm="", n=0)
-            self.lines += ["", "=== " + title] + [x for x in list(changed)[2:] if not x.startswith("@@")]
-        self.last[title] = now
-
-    def again(self, title, text):
-        """The whole output, although the same command ran before."""
-        self.lines += ["", "=== " + title] + self.mask(text).splitlines()
-
-    def compare(self):
-        text = "\n".join(x.rstrip() for x in self.lines[1:]) + "\n"
-        if UPDATE:
-            with open(self.path, "w") as f:
-                f.write(text)
-            return
-        with open(self.path) as f:
-            expected = f.read()
-        if text != expected:
-            # A long context, because the title of the command must be seen.
-            difference = difflib.unified_diff(expected.splitlines(), text.splitlines(), self.path,
-                                              "this run", lineterm="", n=8)
-            raise AssertionError("the output differs from the golden file (UPDATE_GOLDEN=1 rewrites it):\n"
-                                 + "\n".join(difference))
-
-
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -138,22 +72,6 @@ VARIES = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"^( *(?:\w*_us|sequence|smps_\w+|sent|retried|window|in_flight|reads|writes|log_reads|blocks_per_second|pid|uid)): .*",
      r"\1: <n>"),
 )]
-SERVICE = load("fabric.v1.fabric_service_pb2").DESCRIPTOR.services_by_name["FabricService"]
-
-
-def class_of(descriptor):
-    if hasattr(message_factory, "GetMessageClass"):
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory().GetPrototype(descriptor)
-
-
-def written(message, varies=VARIES):
-    """A message as text; messages without messages in them are on one line."""
-    text = text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True)
-    for pattern, to in varies:
-        text = pattern.sub(to, text)
-    text = re.sub(r"\{\n[^{}]*\}", lambda m: " ".join(m[0].split()), text)
-    return re.sub(r'(key: "(?:\w+_us|mads|seconds)"\n *value) \{ number: \d+ \}', r"\1 <n>", text)
 
 
 def called(c, name, request, varies=VARIES):
@@ -176,7 +94,7 @@ class Place:
 
     def __init__(self, name, family, settings, files=()):
         self.folder = os.path.dirname(socket_path())
-        self.golden = Golden(name)
+        self.golden = Golden(name, MASKS)
         self.port = free_port()
         self.topology = os.path.join(self.folder, "fabric.net")
         self.address = f"unix:{self.folder}/s"
@@ -344,10 +262,6 @@ STUDIES = """GetQuality options { samples: 5 seed: 3 endports: "host-[0001-0006]
 LONG_IN_JSON = ("route show leaf-002", "route quality", "event list")
 
 
-def lines(text):
-    return [x.strip() for x in re.split(r"[|\n]", text) if x.strip()]
-
-
 def gid(guid):
     return struct.pack(">QQ", 0xfe80000000000000, guid)
 
@@ -375,7 +289,7 @@ def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
                   {"partitions.conf": PARTITIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
-    raw = Golden("messages.txt")
+    raw = Golden("messages.txt", MASKS)
     raw.hidden = place.golden.hidden
     with place.daemon():
         place.settle()
@@ -494,6 +408,44 @@ def a_manager_whose_answers_are_fixed():
         both(PINS, PINS_SHOWN)
         golden.step("with a baseline")
         both(BASELINE, BASELINE_SHOWN)
+    golden.compare()
+
+
+# ---- a manager that refuses
+
+REQUESTS = """Sweep | Reroute | Rebalance | IsolateLink node: "leaf-001" port_number: 4 | ReleaseLink node: "leaf-001" port_number: 3
+    DisablePort node: "leaf-001" port_number: 2 | EnablePort node: "leaf-001" port_number: 2 | RotateKey give_up_absent: true
+    ApproveBaseline | ApproveBaseline all: true | ApproveBaseline nodes: "leaf-001" | DisapproveBaseline all: true
+    DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002" """
+READS = """GetStatus | GetVersion | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
+    GetPort node: "leaf-001" port_number: 1 | ListLinks page_size: 1 | ListFlappingLinks | ListUnhealthyLinks | ListPortCounters
+    ListPartitions | ListPartitionMembers partition: "Default" page_size: 1 | ListServices | ListSubscriptions | ListMulticastGroups
+    ListMulticastMembers group: "0xc000" | ListClasses | ListClassRules class: "default" | GetCongestion | ListCongestionLogs
+    GetPortCongestion node: "leaf-001" port_number: 1 | GetRoce | ListCongestedPorts | TracePath source: "host-0001" destination: "host-0002"
+    GetForwardingTable node: "leaf-001" page_size: 1 | GetVerdict | GetVerdict verify_again: true | GetQuality | CompareEngines
+    WhatIf failures: "host-0001/1" | ListContingencies page_size: 1 | GetContingency failure: "leaf-001" | Export | ListEvents
+    ListReroutes page_size: 1 | GetReroute | GetKey"""
+# The environment of the fake manager, and the calls. REFUSE is one of status.h.
+REFUSALS = [({"REFUSE": str(status)}, REQUESTS) for status in (-17, -14, -11, -8, -7, -6, -1)] + [
+    ({"REFUSE": "-14", "STANDBY": "1"}, REQUESTS),
+    ({"STANDBY": "1", "LEAVES": "0"}, READS),
+    ({"LEAVES": "0"}, READS + " | " + REQUESTS),
+    ({"ALARM": "switch 7 is on fire", "LEAVES": "0"}, READS),
+    ({"NO_TABLES": "1"}, READS),
+    ({"NO_TABLES": "1", "ALARM": "switch 7 is on fire"}, READS),
+    ({"PINS_OFF": "1"}, "ListNodePins | ApproveNode all: true | ApproveNode node: \"host-0003\" | ForgetNodePin node: \"host-0003\""),
+] + [({"WITNESS": str(status)}, "GetVerdict") for status in (-2, -8, -11, -12)]
+
+
+def a_manager_that_refuses():
+    golden = Golden("refused.txt", MASKS)
+    for env, calls in REFUSALS:
+        golden.step(" ".join(f"{key}={value}" for key, value in env.items()))
+        leaves = int(env.get("LEAVES", 4))
+        with fake(leaves=leaves, spines=2, hosts=3, delay_ms=0, env=env) as server, channel(server.address) as c:
+            for line in lines(calls):
+                name, _, request = line.partition(" ")
+                golden.add(line, called(c, name, request))
     golden.compare()
 
 
@@ -636,7 +588,7 @@ SERVED = """status | help | pull leaf-001/3 | status | plug leaf-001/3 | plug-al
 
 
 def fabrics_are_generated_and_checked():
-    golden, folder = Golden("fabsim.txt"), os.path.dirname(socket_path())
+    golden, folder = Golden("fabsim.txt", MASKS), os.path.dirname(socket_path())
     golden.hidden = [(folder, "<folder>")]
     for line in ("--help", "generate --help", "generate torus --help", "check", "--nonsense", "mads /dev/null"):
         golden.add("fabsim " + line, ran(FABSIM, *line.split()))
@@ -656,7 +608,7 @@ def fabrics_are_generated_and_checked():
 
 def recordings_are_printed():
     """The recordings among the seeds of fuzz_recording; with -v, each kind of MAD once, and a digest of all."""
-    golden, seeds = Golden("recordings.txt", ()), os.path.join(SOURCE, "tests/fuzz/seeds/fuzz_recording")
+    golden, seeds = Golden("recordings.txt"), os.path.join(SOURCE, "tests/fuzz/seeds/fuzz_recording")
     golden.hidden = [(seeds, "<seeds>"), ("fabricd 0.1.0", "fabricd <version>")]
     for name in sorted(os.listdir(seeds)):
         path = os.path.join(seeds, name)
@@ -671,7 +623,7 @@ def recordings_are_printed():
 
 
 def faults_are_made_by_hand():
-    golden, folder = Golden("serve.txt"), os.path.dirname(socket_path())
+    golden, folder = Golden("serve.txt", MASKS), os.path.dirname(socket_path())
     topology, name = folder + "/fabric.net", "golden-" + os.path.basename(folder)
     golden.hidden = [(folder, "<folder>"), (name, "<socket>")]
     ran(FABSIM, *"generate leaf-spine --leaves 2 --spines 1 --hosts 2 -o".split(), topology)
@@ -693,6 +645,7 @@ def faults_are_made_by_hand():
 
 main([test for test in (
     a_manager_whose_answers_are_fixed,
+    a_manager_that_refuses,
     a_fat_tree_with_all_features,
     a_torus,
     a_dragonfly,

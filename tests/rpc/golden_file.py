@@ -1,0 +1,103 @@
+"""Golden files: the text that a test makes, compared byte for byte with the files in golden/.
+
+A golden file has the whole output of the first run of a command, and the lines that changed (-, +) after each
+later step. UPDATE_GOLDEN=1 in the environment rewrites the files; read the difference before you commit it.
+"""
+
+import difflib
+import os
+import re
+import subprocess
+
+from google.protobuf import message_factory, text_format
+
+from harness import BUILD, SOURCE, load
+
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
+                        for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
+UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
+ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")}, TZ="UTC", LC_ALL="C")
+
+
+def ran(program, *arguments, **how):
+    """The output of a program; after it, errors and the exit code if there are any."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
+    text = done.stdout + done.stderr
+    return text + (f"exit status {done.returncode}\n" if done.returncode else "")
+
+
+VERSION = ran(FABSIM, "--version").split()[1]
+
+
+class Golden:
+    """A golden file in the making."""
+
+    def __init__(self, name, masks=()):
+        self.path = os.path.join(SOURCE, "tests/rpc/golden", name)
+        self.masks = masks
+        self.hidden = []  # (text, name) pairs: the paths of this run
+        self.lines = []
+        self.last = {}
+
+    def mask(self, text):
+        for what, name in self.hidden + [(VERSION, "<version>")]:
+            text = text.replace(what, name)
+        for pattern, to in self.masks:
+            text = pattern.sub(to, text)
+        return text
+
+    def step(self, what):
+        self.lines += ["", "#" * 100, "# " + what, "#" * 100]
+
+    def add(self, title, text):
+        """The output of a command, or how it differs from the last output of the same command."""
+        now = self.mask(text).splitlines()
+        if title not in self.last:
+            self.lines += ["", "=== " + title] + now
+        elif now != self.last[title]:
+            changed = difflib.unified_diff(self.last[title], now, lineterm="", n=0)
+            self.lines += ["", "=== " + title] + [x for x in list(changed)[2:] if not x.startswith("@@")]
+        self.last[title] = now
+
+    def again(self, title, text):
+        """The whole output, although the same command ran before."""
+        self.lines += ["", "=== " + title] + self.mask(text).splitlines()
+
+    def compare(self):
+        text = "\n".join(x.rstrip() for x in self.lines[1:]) + "\n"
+        if UPDATE:
+            with open(self.path, "w") as f:
+                f.write(text)
+            return
+        with open(self.path) as f:
+            expected = f.read()
+        if text != expected:
+            # A long context, because the title of the command must be seen.
+            difference = difflib.unified_diff(expected.splitlines(), text.splitlines(), self.path,
+                                              "this run", lineterm="", n=8)
+            raise AssertionError("the output differs from the golden file (UPDATE_GOLDEN=1 rewrites it):\n"
+                                 + "\n".join(difference))
+
+
+# ---- messages as text
+
+SERVICE = load("fabric.v1.fabric_service_pb2").DESCRIPTOR.services_by_name["FabricService"]
+
+
+def class_of(descriptor):
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory().GetPrototype(descriptor)
+
+
+def written(message, varies=()):
+    """A message as text; messages without messages in them are on one line."""
+    text = text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True)
+    for pattern, to in varies:
+        text = pattern.sub(to, text)
+    text = re.sub(r"\{\n[^{}]*\}", lambda m: " ".join(m[0].split()), text)
+    return re.sub(r'(key: "(?:\w+_us|mads|seconds)"\n *value) \{ number: \d+ \}', r"\1 <n>", text)
+
+
+def lines(text):
+    return [x.strip() for x in re.split(r"[|\n]", text) if x.strip()]
