@@ -34,6 +34,12 @@ tests_unit_test_rpc_SOURCES = tests/unit/test_rpc.c
 tests_unit_test_rpc_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
 tests_unit_test_rpc_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- listening addresses, and the lock of the state directory
+UNIT_TESTS += tests/unit/test_listen
+tests_unit_test_listen_SOURCES = tests/unit/test_listen.c
+tests_unit_test_listen_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(LIBEVENT_CFLAGS)
+tests_unit_test_listen_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- what fabricctl prints, and the arguments it reads
 UNIT_TESTS += tests/unit/test_ctl
 tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
