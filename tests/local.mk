@@ -373,7 +373,7 @@ tests_sim_test_multicast_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- pm
 UNIT_TESTS += tests/sim/test_pm
-tests_sim_test_pm_SOURCES = tests/sim/test_pm.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_pm_SOURCES = tests/sim/test_pm.c tests/sim/lab.c tests/sim/lab.h tests/support/golden.c tests/support/golden.h
 tests_sim_test_pm_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_pm_LDADD = $(DAEMON_TEST_LIBS)
 

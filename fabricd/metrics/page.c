@@ -248,8 +248,9 @@ static void add_label(struct fab_text *to, const char *name, const char *value)
 
 static void port_errors(struct fab_text *to, const struct pm_link_end *e)
 {
-    char place[sizeof(e->place)];
-    snprintf(place, sizeof(place), "%s", e->place);
+    /* A name may have any bytes. The page must be UTF-8, and a newline would end the line. */
+    char place[3 * sizeof(e->place)];
+    fab_grpc_utf8_clean(e->place, strlen(e->place), place, sizeof(place));
     char *slash = strrchr(place, '/');
     if (slash)
         *slash = '\0';

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/cc/cc.h"
+#include "fabricd/metrics/page.h"
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
+#include "tests/support/golden.h"
 
 #define SENT_MOST 8192
 /* The performance manager may read up to this many ports before their time (assert_schedule). */
@@ -270,6 +273,58 @@ START_TEST(every_counter_of_every_port_is_told)
 }
 END_TEST
 
+/* ---- the page of metrics --------------------------------------------------------------------- */
+
+/* The whole page, in virtual time, without the lines that have times of the processor. */
+static void compare_metrics(const struct cc *cc, const char *file)
+{
+    static const char *const varies[] = {"_cpu_seconds", "_cpu_percent", "loop_"};
+    const struct metrics_input in = {.loop = t.lab.loop,
+                                     .bus = t.lab.bus,
+                                     .sm = t.lab.sm,
+                                     .pm = t.pm,
+                                     .cc = cc,
+                                     .config = &t.lab.config};
+    struct fab_text page = {0}, kept = {0};
+    metrics_page(&in, &page);
+    char *text = strdup(fab_base_text_get(&page)), *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        bool keep = true;
+        for (size_t i = 0; i < sizeof varies / sizeof *varies; i++)
+            keep = keep && !strstr(line, varies[i]);
+        if (keep)
+            fab_base_text_addf(&kept, "%s\n", line);
+    }
+    golden_compare(file, fab_base_text_get(&kept));
+    free(text);
+    fab_base_text_fini(&page);
+    fab_base_text_fini(&kept);
+}
+
+/* Each counter of each port has a line of its own, whatever the nodes are called. */
+START_TEST(metrics_have_every_counter)
+{
+    static const char hostile[] = "a \"b\"\nfabricd_up 1\xff c\\d/e";
+    struct fab_builder *b = lab_leaf_spine(2, 1, 1);
+    uint32_t last = fab_fabric_builder_node_count(b) - 1;
+    ck_assert_int_eq(fab_fabric_builder_set_desc(b, last, hostile, sizeof hostile - 1), FAB_OK);
+    struct cc *cc = NULL;
+    begin(b, 10, false);
+    const struct cc_input in = {.loop = t.lab.loop,
+                                .transport = t.lab.sim_transport,
+                                .sm = t.lab.sm,
+                                .bus = t.lab.bus,
+                                .config = &t.lab.config};
+    ck_assert_int_eq(cc_new(&in, &cc), FAB_OK);
+    lab_run_for(&t.lab, 9.5);
+    add_errors();
+    lab_run_for(&t.lab, 10);
+    compare_metrics(cc, "tests/sim/golden/metrics.txt");
+    cc_free(cc);
+    end();
+}
+END_TEST
+
 /* ---- congestion ------------------------------------------------------------------------------ */
 
 struct rise {
@@ -361,6 +416,7 @@ int main(void)
     TCase *tcase = tcase_create("performance manager");
     tcase_add_test(tcase, each_port_is_read_at_its_time);
     tcase_add_test(tcase, every_counter_of_every_port_is_told);
+    tcase_add_test(tcase, metrics_have_every_counter);
     tcase_add_test(tcase, congested_ports_are_listed_with_their_figures);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
