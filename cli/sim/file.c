@@ -4,6 +4,7 @@
  * then renamed, so that readers see either the old or the complete new file.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,11 +106,26 @@ static int fill(int fd, const char *text, size_t len)
     return status;
 }
 
+/* Writes to a device or a pipe, which must not be replaced by a file. */
+static int write_directly(const char *path, const char *text, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int status = fd >= 0 ? write_all(fd, text, len) : -1;
+    if (status != 0)
+        complain(path, "cannot be written");
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
 int file_write(const char *path, const char *text, size_t len)
 {
     char *temporary = NULL;
+    struct stat st;
     if (strcmp(path, "-") == 0)
         return write_standard(text, len);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_directly(path, text, len);
     if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
         return complain(path, "cannot be written");
     int fd = mkstemp(temporary), status = -1;

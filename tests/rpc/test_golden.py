@@ -556,6 +556,68 @@ def what_devices_are_told():
     place.golden.compare()
 
 
+# ---- mistakes of operators
+
+# Files in the folder of the test, by name. Words of the command lines below that name one get its path.
+FILES = {
+    "bad.net": "Switch\t4 garbage\n", "empty.net": "", "cut.rec": b"FABR", "empty.rec": b"",
+    "bad.yaml": "sweep: {light_interval: x}\n", "dup.yaml": "smp: {window: 3}\nsmp: {window: 4}\n", "tab.yaml": "smp:\n\t- 1\n",
+    "unknown.yaml": "smp: {windows: 3}\n", "list.yaml": "[1, 2]\n", "metrics.yaml": "metrics: '192.0.2.1:1'\n",
+    "name.yaml": "metrics: here\n", "lids.yaml": "subnet: {lmc: 8}\n", "engine.yaml": "routing: {engine: best}\n",
+    "engines.yaml": "routing: {engine: [updn, updn]}\n", "class.yaml": "qos: {classes: [{name: a, share: 101}]}\n",
+    "parts.yaml": "partitions: {file: /nowhere/p.conf}\n", "keys.yaml": "subnet: {m_key: 0x10000000000000000}\n"}
+FABRICD_MISTAKES = """--nonsense | --config | more | --log-level loud | --record-limit x | --record-limit -1 | --record-limit 1x
+    --record-limit 99999999999 | --sim f.net --umad | --umad mlx5_0:1 --sim f.net | --sim-at host-0001 | --replay r --sim f.net
+    --replay r --umad | --replay r --record x | --replay r --state-dir x | --replay r --listen unix:/x | --replay /nowhere
+    --replay f.net | --replay empty.rec | --replay cut.rec | --replay d | --listen 1.2.3.4:5 --check-config | --listen tls:*:1 --check-config
+    --listen unix: --check-config | --listen tls:here --check-config | --listen tls:here:0 --check-config | --listen tls:here:65536 --check-config
+    --sim f.net --check-config | --version | -f /nowhere --check-config | -f d --check-config | -f bad.yaml --check-config
+    -f dup.yaml --check-config | -f tab.yaml --check-config | -f unknown.yaml --check-config | -f list.yaml --check-config
+    -f name.yaml --check-config | -f lids.yaml --check-config | -f engine.yaml --check-config | -f engines.yaml --check-config
+    -f class.yaml --check-config | -f keys.yaml --check-config | -f parts.yaml --check-config"""
+# With a state directory and a listening address that can be used.
+FABRICD_STARTS = """--sim /nowhere | --sim d | --sim bad.net | --sim empty.net | --sim f.net --sim-at nobody | --sim f.net --sim-at leaf-001/9
+    --sim f.net --state-dir bad.net | --sim f.net --state-dir /nowhere/x/y | --sim f.net --listen unix:/nowhere/x/y
+    --sim f.net --listen unix:d | -f metrics.yaml --sim f.net | -f parts.yaml --sim f.net | --sim f.net --record /nowhere/x
+    --sim f.net --record d | --umad a:b | --umad a:0 | --umad a:255 | --umad :1 | --umad aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1"""
+LONG = "x" * 120
+FABSIM_MISTAKES = f"""check | check a b | check /nowhere | check d | check bad.net | check empty.net | check f.net | frob | --version
+    generate | generate --help | generate leaf-spine --leaves 1 --spines 1 --hosts 1 -o /nowhere/x | generate mesh --size 2 --hosts 1 -o d
+    generate mesh --size 2 --hosts 1 -o full | generate mesh --size 2 --hosts 1 more | generate mesh --size 2 --hosts
+    generate mesh --size 2 --hosts 1 --leaves 2 | generate mesh --size 2 --hosts 0 | generate mesh --size 2 --hosts 1 --seed -1
+    generate mesh --size 2 --hosts 1 --seed x | generate mesh --size 2 --hosts 1 --width 5 | generate mesh --size 2 --hosts 1 --radix 2
+    generate mesh --size 2 --hosts 1 --radix 255 | generate mesh --size 2 --hosts 1 --radix x | generate mesh --size 2 --hosts 1 --missing 100%
+    generate mesh --size 2 --hosts 1 --missing 101% | generate mesh --size 2 --hosts 1 --missing x | generate mesh --size 2 --hosts 1 --planes 0 -o p
+    generate mesh --size 2 --hosts 1 --planes 256 -o p | generate mesh --size 2 --hosts 1 --planes x | generate mesh --size 2,,2 --hosts 1
+    generate mesh --size 2,0 --hosts 1 | generate mesh --size , --hosts 1 | generate mesh --hosts 1 | generate pgft --m 2 --w 1,1
+    serve | serve a b | serve /nowhere | serve d | serve bad.net | serve empty.net | serve f.net --seed x | serve f.net --seed -1
+    serve f.net --seed 99999999999999999999 | serve f.net --seed | serve f.net --loss 1.1 | serve f.net --loss -1 | serve f.net --loss x
+    serve f.net --host nobody | serve f.net --host leaf-001 --loss 2 | serve f.net --socket {LONG} | serve f.net --frob
+    ctl --socket nobody-listens status | ctl --socket {LONG} status | ctl --frob | ctl --socket
+    mads | mads a b | mads /nowhere | mads f.net | mads d | mads empty.rec | mads cut.rec | mads -x f.net"""
+
+
+def mistakes_have_their_whole_text():
+    golden, folder = Golden("mistakes.txt", [(re.compile(r"^20\d\d-\S+Z .*\n", re.M), "")]), os.path.dirname(socket_path())
+    golden.hidden = [(folder, "<folder>")]
+    os.mkdir(folder + "/d")
+    os.symlink("/dev/full", folder + "/full")  # root could replace the device itself
+    for name, text in FILES.items():
+        with open(f"{folder}/{name}", "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+    ran(FABSIM, *"generate leaf-spine --leaves 2 --spines 1 --hosts 1 -o".split(), folder + "/f.net")
+    usable = f"--state-dir {folder}/state --listen unix:{folder}/s"
+    for program, commands in (("fabricd", FABRICD_MISTAKES), ("fabricd " + usable, FABRICD_STARTS), ("fabsim", FABSIM_MISTAKES)):
+        names = {*FILES, "f.net", "full", "d"}
+        for line in lines(commands):
+            words = [f"{folder}/{w}" if w in names else w for w in program.split()[1:] + line.split()]
+            text = ran(FABSIM if program == "fabsim" else FABRICD, *words, cwd=folder, stdin=subprocess.DEVNULL)
+            golden.again(f"{program.split()[0]} {line}", text)
+    many = " ".join(f"--listen unix:/{i}" for i in range(17))
+    golden.again("fabricd with 17 addresses", ran(FABRICD, *many.split(), "--check-config"))
+    golden.compare()
+
+
 # ---- fabsim
 
 FAMILIES = """leaf-spine --leaves 2 --spines 2 --hosts 1 --parallel 2 --speed HDR --width 2
@@ -650,6 +712,7 @@ main([test for test in (
     a_torus,
     a_dragonfly,
     what_devices_are_told,
+    mistakes_have_their_whole_text,
     fabrics_are_generated_and_checked,
     recordings_are_printed,
     faults_are_made_by_hand,
