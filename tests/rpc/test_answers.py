@@ -136,7 +136,7 @@ def serving():
 
 
 # Each in text and in JSON, with each kind of answer.
-SHOWN = """status | version | node list | node show a | node pins | port list | port show a/1 | port counters | link list | link flapping
+SHOWN = """status | version | whoami | node list | node show a | node pins | port list | port show a/1 | port counters | link list | link flapping
     link unhealthy | link unhealthy a/2 | key show | class list | class show a | partition list | partition show a
     multicast list | multicast show a | service list | subscription list | cc status | cc show a/1
     cc show a/1 --explain --sl 2 | cc congested | cc log | cc log a | cc export --roce | cc export --roce --explain

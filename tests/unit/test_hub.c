@@ -178,6 +178,31 @@ START_TEST(short_tables)
 }
 END_TEST
 
+/* The answer of a device goes back where the request came from: LIDs and queue pairs are swapped.
+ */
+START_TEST(answers_return_to_the_sender)
+{
+    struct lab x;
+    lab_start(&x);
+    int id = come(&x, 11, "host-0001", false);
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t packet[HUB_PACKET_SIZE] = {0};
+        fab_base_put_be16(packet, FAB_LID_PERMISSIVE);
+        fab_base_put_be32(packet + 8, 1); /* DQPN */
+        fab_base_put_be32(packet + 12, 0x11223344 + (uint32_t)i);
+        ck_assert_int_eq(fab_wire_smp_pack(&get_node, NULL, packet + 32), FAB_OK);
+        hub_packet(&x.hub, (unsigned)id, packet, sizeof packet);
+        ck_assert_uint_eq(x.count[id], i + 1);
+        const uint8_t *p = x.last[id];
+        ck_assert_uint_eq(status_of(p), 0);
+        ck_assert_uint_eq(fab_base_get_be16(p + 4), FAB_LID_PERMISSIVE);
+        ck_assert_uint_eq(fab_base_get_be32(p + 8), 0x11223344 + i);
+        ck_assert_uint_eq(fab_base_get_be32(p + 12), 1);
+    }
+    lab_end(&x);
+}
+END_TEST
+
 START_TEST(lost_comes_back)
 {
     struct lab x;
@@ -305,6 +330,7 @@ int main(void)
     tcase_add_test(tcase, nobody_speaks_for_others);
     tcase_add_test(tcase, requests_to_the_sm_and_back);
     tcase_add_test(tcase, short_tables);
+    tcase_add_test(tcase, answers_return_to_the_sender);
     tcase_add_test(tcase, lost_comes_back);
     tcase_add_test(tcase, lost_answer);
     tcase_add_test(tcase, unanswered);
