@@ -229,23 +229,23 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(!same_listen(old, now), "listen");
     note_restart(!same_text(old->metrics.text, now->metrics.text), "metrics");
     note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
-    note_restart(!same_text(old->tls.cert, now->tls.cert) ||
-                     !same_text(old->tls.key, now->tls.key) || !same_text(old->tls.ca, now->tls.ca),
-                 "tls");
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
     note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
 }
 
-/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy and
- * the old roles, which the caller frees. */
+/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy, the
+ * old roles and the old names of the TLS files, which the caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
     struct config_roles roles = d->config.roles;
+    struct config_tls tls = d->config.tls;
     d->config.policy = now->policy;
     now->policy = policy;
     d->config.roles = now->roles;
     now->roles = roles;
+    d->config.tls = now->tls;
+    now->tls = tls;
     d->config.m_key_generated = now->m_key_generated;
     d->config.cc_key_generated = now->cc_key_generated;
     d->config.m_key_derived = now->m_key_derived;
@@ -334,6 +334,9 @@ static void on_reload(void *ctx)
             "refused: %s changed while the fabric still gets the last key (see 'fabricctl key "
             "show'); the old settings stay active",
             third_key(d, &now));
+        config_fini(&now);
+    } else if (rpc_reload_tls(d->rpc, &now.tls, why, sizeof(why)) != FAB_OK) {
+        log_error("config", "%s; the old settings stay active", why);
         config_fini(&now);
     } else {
         note_restarts(&d->config, &now);

@@ -112,6 +112,7 @@ void config_fini(struct config *c)
     free(c->tls.cert);
     free(c->tls.key);
     free(c->tls.ca);
+    free(c->tls.crl);
     roles_fini(&c->roles);
     fab_policy_fini(&c->policy);
     *c = (struct config){0};

@@ -28,9 +28,10 @@ struct config_listen {
     uint16_t port; /* only for tls: 1 to 65535 */
 };
 
-/* paths of PEM files: certificate, key and CA; either all three are set or all are NULL */
+/* Paths of PEM files: certificate, key and CA; either all three are set or all are NULL. crl:
+ * revocation lists of the CA; NULL or "": none is checked. */
 struct config_tls {
-    char *cert, *key, *ca;
+    char *cert, *key, *ca, *crl;
 };
 
 struct config_sweep {

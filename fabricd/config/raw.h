@@ -12,7 +12,7 @@
 #include "fabricd/config/place.h"
 
 struct raw_tls {
-    char *cert, *key, *ca;
+    char *cert, *key, *ca, *crl;
 };
 
 struct raw_sweep {

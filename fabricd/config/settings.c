@@ -112,6 +112,7 @@ static const struct setting settings[] = {
     OTHER(KIND_TEXT, tls, cert, tls.cert, "the path of a PEM file"),
     OTHER(KIND_TEXT, tls, key, tls.key, "the path of a PEM file"),
     OTHER(KIND_TEXT, tls, ca, tls.ca, "the path of a PEM file"),
+    OTHER(KIND_TEXT, tls, crl, tls.crl, "the path of a PEM file"),
     GROUP(sweep),
     NUMBER(sweep, light_interval, sweep.light_interval_s, 0, 86400, "seconds, 0: never"),
     NUMBER(sweep, scrub_interval, sweep.scrub_interval_s, 0, 86400, "seconds, 0: never"),

@@ -34,6 +34,7 @@
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 #include "fabricd/rpc/limits.h"
+#include "fabricd/rpc/tls.h"
 #include "libfabmgr/base/status.h"
 
 struct conn {
@@ -338,6 +339,21 @@ void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx)
         go_on(c);
     else
         set_timer(c, c->accepted);
+}
+
+void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
+{
+    const char *why;
+    struct conn *c = LIST_FIRST(&set->conns);
+    while (c != NULL) {
+        struct conn *next = LIST_NEXT(c, entry);
+        if (c->ssl != NULL && !tls_accepts(ssl_ctx, c->ssl, &why)) {
+            log_notice("rpc", "the connection of %s is closed: %s",
+                       c->grpc != NULL ? grpc_caller(c->grpc)->text : "a client", why);
+            conn_close(c);
+        }
+        c = next;
+    }
 }
 
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,

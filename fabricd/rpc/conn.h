@@ -21,4 +21,7 @@ void conn_set_free(struct conn_set *set); /* closes all connections; set may be 
  * instead. ssl_ctx == NULL: fd is a Unix socket. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
+/* Closes the TLS connections whose client certificate the context does not accept. */
+void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx);
+
 #endif

@@ -380,6 +380,11 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret)
     return FAB_OK;
 }
 
+const struct caller *grpc_caller(const struct grpc *g)
+{
+    return g->in.caller;
+}
+
 void grpc_free(struct grpc *g)
 {
     if (g == NULL)

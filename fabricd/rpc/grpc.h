@@ -38,6 +38,8 @@ struct grpc_input {
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
 /* ends all calls and calls their `gone` hooks; g may be NULL */
+/* returns the client of the connection */
+const struct caller *grpc_caller(const struct grpc *g);
 void grpc_free(struct grpc *g);
 
 /* The next functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and

@@ -261,6 +261,12 @@ fail:
     return rc;
 }
 
+void listen_set_context(struct listener *l, SSL_CTX *ssl_ctx)
+{
+    if (l->ssl_ctx != NULL)
+        l->ssl_ctx = ssl_ctx;
+}
+
 void listen_close(struct listener *l)
 {
     struct stat st;

@@ -23,6 +23,8 @@ struct listen_input {
  * what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
+/* New connections of a TLS address use this context. */
+void listen_set_context(struct listener *l, SSL_CTX *ssl_ctx);
 /* stops listening; removes the file of a Unix socket; l may be NULL */
 void listen_close(struct listener *l);
 

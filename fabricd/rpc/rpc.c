@@ -43,11 +43,32 @@ static bool needs_tls(const struct config *c)
     return false;
 }
 
+static int read_tls(const struct config_tls *tls, SSL_CTX **ret, char *why, size_t why_len)
+{
+    const struct tls_files files = {tls->cert, tls->key, tls->ca, tls->crl};
+    return tls_context_new(&files, ret, why, why_len);
+}
+
+int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len)
+{
+    SSL_CTX *ctx = NULL;
+    if (r->ssl_ctx == NULL)
+        return FAB_OK; /* no TLS address is served */
+    int rc = read_tls(tls, &ctx, why, why_len);
+    if (rc != FAB_OK)
+        return rc;
+    for (size_t i = 0; i < r->listener_count; i++)
+        listen_set_context(r->listeners[i], ctx);
+    SSL_CTX_free(r->ssl_ctx); /* open connections keep a reference */
+    r->ssl_ctx = ctx;
+    conn_set_check(r->conns, ctx);
+    return FAB_OK;
+}
+
 static int open_listeners(struct rpc *r, char *why, size_t why_len)
 {
     const struct config *c = r->in.config;
-    const struct tls_files files = {c->tls.cert, c->tls.key, c->tls.ca};
-    int rc = needs_tls(c) ? tls_context_new(&files, &r->ssl_ctx, why, why_len) : FAB_OK;
+    int rc = needs_tls(c) ? read_tls(&c->tls, &r->ssl_ctx, why, why_len) : FAB_OK;
     const struct listen_input in = {r->in.loop, r->conns, c->socket_group, r->ssl_ctx};
     for (size_t i = 0; i < c->listen_count && rc == FAB_OK; i++) {
         rc = listen_open(&in, &c->listen[i], &r->listeners[r->listener_count], why, why_len);

@@ -35,6 +35,10 @@ struct rpc_input {
 /* Listens at all addresses of the configuration. Returns INVAL, EXISTS (another process serves an
  * address), IO or NOMEM. why[] says which address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
+/* Reads the files of the TLS settings again. New connections use them, and open connections of
+ * clients that they no longer permit are closed; the others stay. On an error nothing changes;
+ * why[] names the file. Returns INVAL, DENIED or NOMEM. */
+int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
 void rpc_stop(struct rpc *r); /* r may be NULL */
 
 #endif

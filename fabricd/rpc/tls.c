@@ -50,6 +50,18 @@ static int check_key_mode(const char *file, char *why, size_t why_len)
     return FAB_E_DENIED;
 }
 
+/* Loads revocation lists. From then on, each certificate of a client needs a valid list of its
+ * authority. */
+static int load_crl(SSL_CTX *ctx, const char *file, char *why, size_t why_len)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+    if (lookup == NULL || X509_load_crl_file(lookup, file, X509_FILETYPE_PEM) < 1)
+        return complain(why, why_len, "TLS revocation list", file);
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+    return FAB_OK;
+}
+
 static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t why_len)
 {
     if (f->cert == NULL || f->key == NULL || f->ca == NULL) {
@@ -68,7 +80,7 @@ static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t
     if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1)
         return complain(why, why_len, "TLS client authority", f->ca);
     SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(f->ca));
-    return FAB_OK;
+    return f->crl != NULL && f->crl[0] != '\0' ? load_crl(ctx, f->crl, why, why_len) : FAB_OK;
 }
 
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len)
@@ -91,4 +103,23 @@ int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, siz
     }
     *ret = ctx;
     return FAB_OK;
+}
+
+bool tls_accepts(SSL_CTX *ctx, const SSL *connection, const char **ret_why)
+{
+    X509 *cert = SSL_get0_peer_certificate(connection);
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+    bool accepted = false;
+    *ret_why = "out of memory";
+    if (cert == NULL)
+        *ret_why = "the handshake was not complete";
+    else if (check != NULL && X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(ctx), cert,
+                                                  SSL_get_peer_cert_chain(connection)) == 1) {
+        X509_STORE_CTX_set_default(check, "ssl_client");
+        accepted = X509_verify_cert(check) == 1;
+        *ret_why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));
+    }
+    X509_STORE_CTX_free(check);
+    ERR_clear_error();
+    return accepted;
 }

@@ -4,14 +4,22 @@
 #define FABRICD_RPC_TLS_H
 
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tls_files {
     /* Paths of PEM files: certificate, private key, and authority of client certificates. */
     const char *cert, *key, *ca;
+    /* path of a PEM file with revocation lists of these authorities; NULL or "": none is checked */
+    const char *crl;
 };
 /* Creates the server's TLS context from the files. Returns IO or INVAL; why[] names the file and
  * the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
+
+/* Returns true if the context still accepts the client's certificate of an open connection: the
+ * authority is trusted, and the certificate has neither expired nor been revoked. If not, *ret_why
+ * says why, in static memory. */
+bool tls_accepts(SSL_CTX *ctx, const SSL *connection, const char **ret_why);
 
 #endif

@@ -79,7 +79,7 @@ static int configure(struct server *s, const char *address, char *why, size_t le
         return rc;
     const char *cert = getenv("TLS_CERT"), *key = getenv("TLS_KEY"), *ca = getenv("TLS_CA");
     if (cert != NULL && key != NULL && ca != NULL)
-        s->config.tls = (struct config_tls){strdup(cert), strdup(key), strdup(ca)};
+        s->config.tls = (struct config_tls){strdup(cert), strdup(key), strdup(ca), NULL};
     return config_listen_add(&s->config, address, true, why, len);
 }
 

@@ -1,0 +1,181 @@
+"""TLS files that change while fabricd runs: certificates, authorities and revocation lists."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+
+import grpc
+
+from harness import (BUILD, PATIENCE, Fabric, channel, free_port, main, make_authority, make_certificate, openssl,
+                     read, running, socket_path, wait_until)
+
+Code = grpc.StatusCode
+STREAMS = 50
+
+
+class Place:
+    """A folder with the TLS files of a daemon, and the daemon."""
+
+    def __init__(self):
+        self.folder = os.path.dirname(socket_path())
+        self.port = free_port()
+        self.ca = make_authority("tls")
+        self.install(self.ca, make_certificate(self.ca, "server"))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def install(self, ca, certificate):
+        for source, name in ((ca + ".crt", "ca.pem"), (certificate + ".crt", "cert.pem"),
+                             (certificate + ".key", "key.pem")):
+            shutil.copy(source, self.path(name))
+
+    def settings(self, crl=False):
+        with open(self.path("f.yaml"), "w") as f:
+            f.write("".join(f"{line}\n" for line in (
+                "tls:", *(f"  {n}: {self.path(n)}.pem" for n in ("cert", "key", "ca")),
+                *([f"  crl: {self.path('crl')}.pem"] if crl else []),
+                "rpc: {roles: {operator: [{cn: good}, {cn: bad}]}}")))
+
+    @contextlib.contextmanager
+    def daemon(self):
+        subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", "leaf-spine", "--leaves", "2", "--spines", "1",
+                        "--hosts", "2", "-o", self.path("f.net")], check=True)
+        unix = "unix:" + self.path("s")
+        command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", self.path("f.net"), "-f", self.path("f.yaml"),
+                   "--state-dir", self.path("state"), "--listen", unix, "--listen", f"tls:127.0.0.1:{self.port}"]
+        with channel(unix) as c:
+            f = Fabric(c)
+            with running(command, lambda p: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as p:
+                yield p
+
+    def client(self, certificate, server_ca=None):
+        credentials = grpc.ssl_channel_credentials(read((server_ca or self.ca) + ".crt"), read(certificate + ".key"),
+                                                   read(certificate + ".crt"))
+        return grpc.secure_channel(f"localhost:{self.port}", credentials)
+
+    def status(self, certificate, server_ca=None):
+        with self.client(certificate, server_ca) as c:
+            try:
+                Fabric(c).GetStatus(timeout=PATIENCE if server_ca is None else 5)
+                return Code.OK
+            except grpc.RpcError as e:
+                return e.code()
+
+
+def reload(process, mark):
+    before = process.log().count(mark)
+    process.send_signal(signal.SIGHUP)
+    wait_until(lambda: process.log().count(mark) > before)
+
+
+def revoke(place, *certificates):
+    """Writes a revocation list with these certificates."""
+    index, config = place.path("index.txt"), place.path("ca.cnf")
+    open(index, "w").close()
+    with open(config, "w") as f:
+        f.write(f"[ca]\ndefault_ca=d\n[d]\ndatabase={index}\ndefault_md=sha256\ndefault_crl_days=1\n")
+    for c in certificates:
+        openssl("ca", "-config", config, "-keyfile", place.ca + ".key", "-cert", place.ca + ".crt", "-revoke",
+                c + ".crt")
+    openssl("ca", "-config", config, "-keyfile", place.ca + ".key", "-cert", place.ca + ".crt", "-gencrl", "-out",
+            place.path("crl.pem"))
+
+
+class Stream:
+    """A stream of events over a connection of its own."""
+
+    def __init__(self, place, certificate):
+        self.channel = place.client(certificate)
+        self.open, self.seen, self.ended = False, 0, None
+        self.call = Fabric(self.channel).WatchEvents()
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        try:
+            self.call.initial_metadata()
+            self.open = True
+            for _ in self.call:
+                self.seen += 1
+            self.ended = Code.OK
+        except grpc.RpcError as e:
+            self.ended = e.code()
+
+    def close(self):
+        self.channel.close()
+        self.thread.join(PATIENCE)
+
+
+def new_files_serve_new_connections_and_drop_nobody():
+    place = Place()
+    place.settings()
+    good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
+    with place.daemon() as fabricd:
+        streams = [Stream(place, bad if i % 10 == 0 else good) for i in range(STREAMS)]
+        try:
+            wait_until(lambda: all(s.open for s in streams))
+
+            # a certificate of the manager by another authority, which clients do not know yet
+            other = make_authority("other")
+            place.install(place.ca, make_certificate(other, "server"))
+            reload(fabricd, "reloaded")
+            assert place.status(good, other) == Code.OK
+            assert place.status(good, place.ca) == Code.UNAVAILABLE
+            assert not [s.ended for s in streams if s.ended]
+
+            # broken files change nothing
+            with open(place.path("key.pem"), "w") as f:
+                f.write("no key\n")
+            reload(fabricd, "the old settings stay active")
+            assert place.path("key.pem") in fabricd.log(), fabricd.log()
+            assert place.status(good, other) == Code.OK
+            place.install(place.ca, make_certificate(place.ca, "server"))
+            os.chmod(place.path("key.pem"), 0o644)
+            reload(fabricd, "the old settings stay active")
+            assert "run 'chmod o= " in fabricd.log(), fabricd.log()
+            os.chmod(place.path("key.pem"), 0o600)
+
+            # a revocation list ends the connections of the client that it names, and no others
+            revoke(place)
+            place.settings(crl=True)
+            reload(fabricd, "reloaded")
+            assert place.status(bad) == Code.OK
+            revoke(place, bad)
+            reload(fabricd, "reloaded")
+            wait_until(lambda: all(s.ended == Code.UNAVAILABLE for s in streams[::10]))
+            assert place.status(bad) == Code.UNAVAILABLE and place.status(good) == Code.OK
+            assert "is closed: certificate revoked" in fabricd.log(), fabricd.log()
+            seen = [s.seen for s in streams]
+            with place.client(good) as c:
+                Fabric(c).DisablePort(node="leaf-002", port_number=1)
+            wait_until(lambda: all(s.seen > n for i, (s, n) in enumerate(zip(streams, seen)) if i % 10))
+            assert not [s.ended for i, s in enumerate(streams) if i % 10 and s.ended]
+        finally:
+            for s in streams:
+                s.close()
+
+
+def another_authority_replaces_the_clients():
+    place = Place()
+    place.settings()
+    good = make_certificate(place.ca, "good")
+    with place.daemon() as fabricd:
+        stream = Stream(place, good)
+        wait_until(lambda: stream.open)
+        other = make_authority("next")
+        place.install(other, make_certificate(place.ca, "server"))
+        reload(fabricd, "reloaded")
+        wait_until(lambda: stream.ended == Code.UNAVAILABLE)
+        stream.close()
+        assert place.status(good) == Code.UNAVAILABLE
+        assert place.status(make_certificate(other, "good"), place.ca) == Code.OK
+
+
+main([
+    new_files_serve_new_connections_and_drop_nobody,
+    another_authority_replaces_the_clients,
+])
