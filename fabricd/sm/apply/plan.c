@@ -75,42 +75,65 @@ static bool is_stopped(void *ctx)
     return atomic_load(&p->stop);
 }
 
-/* Proves that the order of the writes is safe, or makes a safe order. Old entries may lead over
- * excluded links that are still up (excluded.c), so the proof includes these links. hosts: the SLs
- * that hosts use. */
-static int order_change(struct planning *p, const struct fab_vls *hosts)
+static bool any_entry_leads_to(const struct fab_observed *o, uint32_t sw, uint8_t num)
+{
+    bool any = false;
+    for (uint32_t lid = 0; sw < o->lft.switch_count && lid <= o->lft.top && !any; lid++)
+        any = fab_plan_observed_is_known(o, sw, lid / FAB_LFT_BLOCK) &&
+              fab_target_lft_at(&o->lft, sw, lid) == num;
+    return any;
+}
+
+/* Returns whether entries that the switches hold lead over excluded links that are still up. f: the
+ * snapshot with these links. */
+static bool excluded_links_carry(const struct planning *p, const struct fab_fabric *f)
+{
+    bool any = false;
+    for (uint32_t port = 0; f != p->model.fabric && port < f->port_count && !any; port++) {
+        const struct fab_port *now = fab_fabric_port(f, port);
+        any = fab_fabric_port(p->model.fabric, port)->peer != now->peer &&
+              fab_fabric_isl_is_up(f, port) &&
+              any_entry_leads_to(&p->model.observed, now->node, now->num);
+    }
+    return any;
+}
+
+/* Makes a safe order of the writes, or proves that their order is safe. f: the snapshot with the
+ * excluded links that are still up. hosts: the SLs that hosts use. */
+static int order_change(struct planning *p, const struct fab_fabric *f, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;
-    struct fab_fabric *f = NULL;
     const struct fab_transition_effort effort = {
         .pool = p->pool, .visits = SM_TRANSITION_VISITS, .stopped = is_stopped, .stopped_ctx = p};
-    int r = sm_excluded_connected(p->excluded, p->model.fabric, &f);
     in.fabric = f;
-    if (r == FAB_OK)
-        r = fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
-    fab_fabric_unref(f);
-    return r;
+    return fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
 }
 
 /* Proves that the order of the writes is safe, or makes a safe order. If the new tables are a
- * repair of the tables that the switches hold, the labels of the repair prove its order. Hosts use
- * the SLs of the published view, because they got their path records from it. If no view is
- * published yet, the proof assumes that hosts use the SLs of the new tables. */
+ * repair of the tables that the switches hold, the labels of the repair prove its order. They do
+ * not prove it while old entries lead over excluded links (excluded.c): the repair takes these
+ * links for dead, and its labels need not ascend along paths over them. Hosts use the SLs of the
+ * published view, because they got their path records from it. If no view is published yet, the
+ * proof assumes that hosts use the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();
     struct fab_vls hosts = {0};
-    int r = FAB_OK;
-    if (p->view)
+    struct fab_fabric *f = NULL;
+    int r = sm_excluded_connected(p->excluded, p->model.fabric, &f);
+    if (r == FAB_OK && p->view)
         r = fab_target_vls_remap(&p->view->target->vls, p->view->fabric, p->in.fabric,
                                  p->target->lids.top, &hosts);
     const struct fab_vls *used = p->view ? &hosts : &p->target->vls;
     if (r == FAB_OK)
-        r = fab_transition_order_by_repair(&p->in, used, &p->repair, &p->plan, &p->outcome);
+        r = excluded_links_carry(p, f)
+                ? FAB_E_NOT_FOUND
+                : fab_transition_order_by_repair(&p->in, used, &p->repair, &p->plan, &p->outcome);
     p->by_labels = r == FAB_OK;
     if (r == FAB_E_NOT_FOUND)
-        r = order_change(p, used);
+        r = order_change(p, f, used);
     fab_target_vls_fini(&hosts);
+    fab_fabric_unref(f);
     p->order_us = clock_now_us() - start;
     return r;
 }
