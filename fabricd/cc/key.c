@@ -221,9 +221,9 @@ static size_t strike_out(struct cc *cc)
 void cc_keys_tick(struct cc *cc, uint64_t now)
 {
     struct cc_keys *k = &cc->keys;
-    if (k->untold > 0 && now - k->told_us >= MINUTE_US) {
-        event_emit(cc->in.bus, cc_key_violations_more, .subject = "fabric", .devices = k->untold);
-        k->untold = 0;
+    if (k->left_out > 0 && now - k->minute_us >= MINUTE_US) {
+        event_emit(cc->in.bus, cc_key_violations_more, .subject = "fabric", .events = k->left_out);
+        k->left_out = 0;
     }
     if (k->file.previous == 0 || !(k->moved || k->file.rotating) ||
         (k->counted_us != 0 && now - k->counted_us < COUNT_US))
@@ -255,13 +255,13 @@ static void name_device(const struct cc *cc, const struct cc_device *d, char nam
 static bool may_emit(struct cc_keys *k)
 {
     uint64_t now = clock_now_us();
-    if (now - k->told_us >= MINUTE_US) {
-        k->told_us = now;
-        k->told = 0;
+    if (now - k->minute_us >= MINUTE_US) {
+        k->minute_us = now;
+        k->emitted = 0;
     }
-    if (k->told < KEY_EVENTS)
-        return ++k->told;
-    k->untold++;
+    if (k->emitted < KEY_EVENTS)
+        return ++k->emitted;
+    k->left_out++;
     return false;
 }
 

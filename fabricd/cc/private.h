@@ -122,10 +122,11 @@ struct cc_keys { /* state of key.c */
     uint64_t counted_us; /* when `due` was last counted */
     /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
-    /* At most KEY_EVENTS events about key violations are emitted in a minute. This is the time in
-     * us at which the present minute began. */
-    uint64_t told_us;
-    uint32_t told, untold;
+    /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
+     * minute_us: manager's clock when the present minute began; emitted, left_out: number of these
+     * events that were emitted, and not emitted, since then. */
+    uint64_t minute_us;
+    uint32_t emitted, left_out;
 };
 
 struct cc_waiter {

@@ -267,8 +267,8 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
         m->hold_down = convert_duration(a, f->hold_us);
     if (f->due_us != 0)
         m->release_time = convert_time(a, f->due_us);
-    m->flap_times = answer_alloc(a, f->fall_count, sizeof *m->flap_times);
-    for (uint32_t i = 0; m->flap_times != NULL && i < f->fall_count; i++)
+    m->flap_times = answer_alloc(a, f->flap_time_count, sizeof *m->flap_times);
+    for (uint32_t i = 0; m->flap_times != NULL && i < f->flap_time_count; i++)
         m->flap_times[m->n_flap_times++] = convert_time(a, f->flap_us[i]);
     return m;
 }

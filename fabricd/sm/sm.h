@@ -269,7 +269,7 @@ struct sm_flapping {
     int64_t due_us;
     /* Unix times of the last flaps in microseconds, newest first. */
     int64_t flap_us[FAB_DAMPING_FLAPS];
-    uint32_t fall_count;
+    uint32_t flap_time_count;
 };
 /* Returns how many links went down recently; ret gets at most `max` of them. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);

@@ -349,10 +349,10 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
  * db is NULL. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
+    const char *reason = db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status);
     if (status == FAB_E_FORMAT)
-        return refuse_damaged(path, sqlite3_errmsg(db), why, why_len);
-    snprintf(why, why_len, "%s cannot be used: %s", path,
-             db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status));
+        return refuse_damaged(path, reason, why, why_len);
+    snprintf(why, why_len, "%s cannot be used: %s", path, reason);
     return status;
 }
 

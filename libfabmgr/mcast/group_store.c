@@ -113,8 +113,7 @@ static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint3
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
-/* Returns the number of MLIDs that the manager may assign. */
-static uint32_t room_of(const struct fab_mcast_groups *g)
+uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g)
 {
     uint32_t room = fab_mcast_trees_room(g->trees, NULL);
     return g->most > 0 && g->most < room ? g->most : room;
@@ -123,7 +122,7 @@ static uint32_t room_of(const struct fab_mcast_groups *g)
 static uint16_t choose_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
-    uint32_t left, room = room_of(g);
+    uint32_t left, room = fab_mcast_groups_room(g);
     uint16_t own = free_mlid(g, room, &left), shared = 0;
     enum kind_of like = kind_of(is->mgid);
     bool shares = own == 0 || (like == SOLICITED && left < room / 8 + 1) ||
@@ -210,7 +209,7 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
     uint32_t slot = (uint32_t)is->mlid - FAB_MLID_FIRST;
-    if (is->mlid < FAB_MLID_FIRST || slot >= room_of(g))
+    if (is->mlid < FAB_MLID_FIRST || slot >= fab_mcast_groups_room(g))
         return 0;
     bool shares = slot < g->mlids && g->users[slot] > 0;
     for (size_t i = 0; i < g->groups && shares; i++) {

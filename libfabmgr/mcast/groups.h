@@ -156,6 +156,9 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
 /* Returns true if any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
+/* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT
+ * if it is less. */
+uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
 /* Sets `fixed` for the multicast groups that the partitions p configure, and clears it for all
  * other groups. p == NULL: no group is configured. Returns NOMEM, or LIMIT if *ret_left_out groups
  * got no MLID. */

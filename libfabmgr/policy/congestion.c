@@ -42,8 +42,8 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
 }
 
 /* Checks fan_in and the congestion control table. The delays in the table must not decrease with
- * the index: a sender increases its index when it is told of congestion, and must then slow
- * down. */
+ * the index: an adapter raises the index of a flow when it receives a BECN for this flow, and must
+ * then send more slowly (IBA annex A10). */
 static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;

@@ -19,7 +19,7 @@
 #define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
 /* value of `kind` that marks an element of pool[] as free: its event has been taken */
-#define USED UINT32_MAX
+#define TAKEN UINT32_MAX
 
 int fab_traffic_events_init(struct traffic_events *q)
 {
@@ -192,7 +192,7 @@ bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct tr
     *ret = q->pool[e];
     q->open = ret->next;
     q->pool[e].next = q->free;
-    q->pool[e].kind = (uint16_t)USED;
+    q->pool[e].kind = (uint16_t)TAKEN;
     q->free = e;
     q->count--;
     return true;
@@ -201,7 +201,7 @@ bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct tr
 bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
                              struct traffic_event *ret)
 {
-    while (*cursor < q->used && q->pool[*cursor].kind == (uint16_t)USED)
+    while (*cursor < q->used && q->pool[*cursor].kind == (uint16_t)TAKEN)
         ++*cursor;
     if (*cursor >= q->used)
         return false;

@@ -5,8 +5,7 @@
  * fails and there is also a cycle, the witness is the path: a path is easier to understand, and
  * often the cause of the cycle.
  *
- * Every LID of an LMC range is checked. In the verdict, `pairs` counts only paths to base LIDs, but
- * unreachable_pairs also counts missing paths to the other LIDs of a range. A path longer than
+ * Every LID of an LMC range is checked, and counts as a destination of its own. A path longer than
  * max_hops counts as unreachable.
  */
 #include "libfabmgr/verify/verify.h"

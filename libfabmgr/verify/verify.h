@@ -42,10 +42,9 @@ struct fab_witness {
 };
 struct fab_verdict {
     bool deadlock_free;
-    /* number of pairs (source, destination LID) without a path; sources are endports and
-     * switches */
-    uint64_t unreachable_pairs;
-    uint64_t pairs;        /* number of ordered pairs checked */
+    /* Number of pairs (source, destination LID) that were checked, and number of those without a
+     * path. Sources are endports and switches, each with all its LIDs together. */
+    uint64_t pairs, unreachable_pairs;
     uint32_t longest_path; /* number of switches on the longest path */
     /* number of edges of the channel dependency graph */
     uint64_t dependencies;

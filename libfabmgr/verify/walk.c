@@ -197,8 +197,8 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Counts a pair of endports that are connected with each other directly. Their packets need no LFT.
- */
+/* Counts the pair of a source and a LID of `owner`, if both endports are connected with each other
+ * directly. Their packets need no LFT. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
@@ -228,8 +228,8 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     }
 }
 
-/* Finds the switch and port that deliver packets to the LID, and counts the pairs that its owner is
- * part of. Returns false if no port owns the LID, or if the owner is not connected to a switch. */
+/* Finds the switch and port that deliver packets to the LID, and counts the pairs of a source and
+ * this LID. Returns false if no port owns the LID, or if the owner is not connected to a switch. */
 static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw,
                          uint8_t *ret_num)
 {
@@ -237,11 +237,10 @@ static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_
     if (lid > in->lids->top || in->lids->owner[lid] == FAB_NONE)
         return false;
     uint32_t owner = in->lids->owner[lid];
-    bool base = in->lids->base[owner] == lid;
     bool attached = fab_verify_attachment(in->fabric, owner, ret_sw, ret_num);
-    if (base && attached)
+    if (attached)
         w->pairs += w->graph->component_owners[w->graph->component[*ret_sw]] - 1;
-    else if (base)
+    else
         count_back_to_back(w, owner);
     return attached;
 }

@@ -344,7 +344,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
                                     .hold_us = 20000000,
                                     .due_us = 1795179496000000,
                                     .flap_us = {1795179476000000, 1795179475000000},
-                                    .fall_count = 2};
+                                    .flap_time_count = 2};
     return 1;
 }
 

@@ -753,6 +753,31 @@ START_TEST(one_unanswered_request_names_no_switch)
 }
 END_TEST
 
+/* If multicast.mlids permits fewer MLIDs than the MFTs hold, the event multicast-full names this
+ * setting, and no switch. */
+START_TEST(the_event_names_the_setting_that_limits_mlids)
+{
+    struct lab lab;
+    struct fab_wire_mc_member_record is;
+    lab_open_virtual(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab.config.multicast.mlids = 1; /* the IPoIB broadcast group takes it */
+    sm_start(lab.sm);
+    lab_run(&lab, 60, is_written, "bring-up");
+    const struct world w = {.f = fab_sim_fabric(lab.sim)};
+    const struct fab_wire_mc_member_record record =
+        record_of(&w, host_port(&lab, "host-0001"), 0, 1);
+    const struct fab_mcast_request ask = {
+        .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
+    ck_assert_uint_eq(sm_mgroup_join(lab.sm, &ask, &is), FAB_SA_NO_RESOURCES);
+    const struct lab_event *e = lab_event(&lab, "multicast-full");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, "fabric");
+    ck_assert_str_eq(e->message, "no multicast LID is left: 1 group uses all 1, and "
+                                 "multicast.mlids permits no more; new groups are refused");
+    lab_close(&lab);
+}
+END_TEST
+
 /* A switch that does not answer is asked again after 1, 2, 4, 8 and 16 s, also if the manager has
  * just started. When the switch answers again, nothing needs to be written. */
 START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
@@ -849,6 +874,7 @@ int main(void)
     tcase_add_test(restart, no_deadlock_on_a_torus);
     TCase *time = tcase_create("time");
     tcase_add_test(time, tables_are_cleared_when_the_last_full_member_was_absent_for_long);
+    tcase_add_test(time, the_event_names_the_setting_that_limits_mlids);
     tcase_add_test(time, one_unanswered_request_names_no_switch);
     tcase_add_test(time, switches_that_do_not_answer_are_asked_less_and_less);
     tcase_add_test(time, the_scrub_waits_for_switches_that_do_not_answer);

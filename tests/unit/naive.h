@@ -98,7 +98,7 @@ static inline void naive_pair(struct naive *n, uint32_t src, uint32_t lid)
     uint32_t dst = n->lids->owner[lid];
     if (src == dst || !naive_connected(n, src, dst))
         return;
-    n->pairs += n->lids->base[dst] == lid;
+    n->pairs++;
     int switches = naive_walk(n, src, lid);
     if (switches > 0 && (uint32_t)switches > n->longest)
         n->longest = (uint32_t)switches;

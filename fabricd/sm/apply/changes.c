@@ -242,8 +242,7 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    /* if more than SINGLY nodes disappeared, a summary event has counted them already */
-    if (switches > 0 && nodes > 1 && nodes <= SINGLY)
+    if (switches > 0 && nodes > 1)
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
 }

@@ -182,9 +182,9 @@ static bool may_go_on(struct sm *s)
     return p->stage < FAB_STAGE_COUNT;
 }
 
-static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op)
+static bool waits_for_failed(const struct sm_programming *p, const struct fab_plan_op *op)
 {
-    return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
+    return op->waits && (p->failed_block[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
 /* Notes that a write of an LFT block failed. Another write may wait for this one, because without
@@ -192,13 +192,13 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
  * waiting writes of blocks with this number (LID / 64), of any switch. If the plan is for a
  * transition in steps, it sends no more waiting writes of any block. The next round writes the
  * missing blocks. */
-static void tear(struct sm *s, const struct fab_plan_op *op)
+static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
     if (op->awaited && p->plan.stepwise)
-        memset(p->torn, 0xff, sizeof(p->torn));
+        memset(p->failed_block, 0xff, sizeof(p->failed_block));
     else if (op->awaited)
-        p->torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+        p->failed_block[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
     sm_request_retry_of(s, s->model.fabric->nodes[op->node].guid);
 }
 
@@ -242,7 +242,7 @@ static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
     if (!s->model.fabric->nodes[op->node].silent)
         return false;
     if (op->awaited)
-        s->apply->program.torn[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
+        s->apply->program.failed_block[op->block / 64 % 16] |= UINT64_C(1) << op->block % 64;
     return true;
 }
 
@@ -272,7 +272,7 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
     uint64_t now = clock_now_us(), at = p->awaited_us + sm_transition_settle_us(s);
-    if (!op->settle || !p->awaited_us || now >= at || is_torn(p, op))
+    if (!op->settle || !p->awaited_us || now >= at || waits_for_failed(p, op))
         return true;
     if (!loop_timer_pending(s->apply->settle))
         loop_timer_set(s->apply->settle, at - now);
@@ -301,9 +301,9 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         ret->tag = p->next++;
         if (is_out_of_reach(s, op))
             continue;
-        ret->path = is_torn(p, op) || is_held(s, op) ? NULL : path_of(s, op);
+        ret->path = waits_for_failed(p, op) || is_held(s, op) ? NULL : path_of(s, op);
         if (!ret->path)
-            tear(s, op);
+            note_failed_block(s, op);
         if (!ret->path || fab_plan_encode(&p->in, op, ret->data, &ret->attr_mod) != FAB_OK) {
             p->failed++;
             p->failed_tables += op->attr_id == FAB_ATTR_LFT;
@@ -376,7 +376,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     p->failed++;
     p->failed_tables += op->attr_id == FAB_ATTR_LFT;
     p->touched[op->node] |= SM_REFUSED;
-    tear(s, op);
+    note_failed_block(s, op);
     note_lanes(p, op);
     hold_links(p, op);
     stop_before_routes(s, op);

@@ -49,7 +49,7 @@ bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
     const struct sm_rebalance *b = &s->apply->rebalance;
     if (quiet_us(s) == 0 || b->judged == s->apply->generation || sm_rebalance_entries(s) == 0)
         return false;
-    uint64_t quiet = b->stirred_us + quiet_us(s), next = b->ended_us + RATE * quiet_us(s);
+    uint64_t quiet = b->changed_us + quiet_us(s), next = b->ended_us + RATE * quiet_us(s);
     *ret_at_us = b->ended_us > 0 && next > quiet ? next : quiet;
     return true;
 }
@@ -120,7 +120,7 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
  * routes is postponed, and a rebalance that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
-    s->apply->rebalance.stirred_us = clock_now_us();
+    s->apply->rebalance.changed_us = clock_now_us();
     if (!sm_run_busy(s) || s->run.round->engine != SM_ENGINE_IF_BETTER)
         return;
     if (sm_run_phase(s) == &sm_phase_program || sm_run_phase(s) == &sm_phase_plan) {
@@ -143,7 +143,7 @@ void sm_rebalance_ended(struct sm *s, int status)
     if (rebalanced && status == FAB_OK && !s->apply->program.stopped)
         s->apply->rebalance.judged = s->apply->generation;
     if (changed || status != FAB_OK)
-        s->apply->rebalance.stirred_us = clock_now_us();
+        s->apply->rebalance.changed_us = clock_now_us();
     sm_rebalance_prepare(s);
 }
 

@@ -57,7 +57,7 @@ struct sm_programming {
     /* Bitset of LFT block numbers (LID / 64), for all switches together. The write of a block with
      * this number failed. In this round, writes of blocks with this number are not sent if they
      * wait for other writes. */
-    uint64_t torn[16];
+    uint64_t failed_block[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
     /* Number of LFT writes that failed or were not sent. */
@@ -94,7 +94,7 @@ struct sm_gain {
 struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
     /* Manager's clock when the fabric last changed or a trap last came. */
-    uint64_t stirred_us;
+    uint64_t changed_us;
     /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
     uint64_t ended_us;
     /* Generation of the view at the end of the last rebalance. While this view stays published, no

@@ -511,8 +511,8 @@ static struct sm_flapping describe(const struct sm_flap *e)
                             .due_us =
                                 fab_health_damping_due(d) ? unix_of(fab_health_damping_due(d)) : 0};
     memcpy(f.place, e->place, sizeof(f.place));
-    f.fall_count = fab_health_damping_flap_count(d);
-    for (uint32_t i = 0; i < f.fall_count; i++)
+    f.flap_time_count = fab_health_damping_flap_count(d);
+    for (uint32_t i = 0; i < f.flap_time_count; i++)
         f.flap_us[i] = unix_of(fab_health_damping_flap_time(d, i));
     return f;
 }

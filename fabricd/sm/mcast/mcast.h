@@ -38,9 +38,9 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 struct sm_mfts_scan {
     /* Index of the next block to look at, over all switches. */
     uint32_t at;
-    /* switches: number of switches. groups: maximum number of MLID groups in the MFT of a
+    /* switches: number of switches. mlid_groups: maximum number of MLID groups in the MFT of a
      * switch. rows: maximum number of blocks in the MFT of a switch. */
-    uint32_t switches, groups, rows;
+    uint32_t switches, mlid_groups, rows;
     bool over;
 };
 /* Begins a search for unknown blocks. Returns an upper bound of their number. */

@@ -93,22 +93,22 @@ static int begin_stage(struct sm_multicast *m)
     return m->path && m->asked ? FAB_OK : FAB_E_NOMEM;
 }
 
-static bool any(const uint64_t groups[FAB_MFT_GROUPS / 64])
+static bool any(const uint64_t mlid_groups[FAB_MFT_GROUPS / 64])
 {
-    return fab_base_bits_count(groups, FAB_MFT_GROUPS) > 0;
+    return fab_base_bits_count(mlid_groups, FAB_MFT_GROUPS) > 0;
 }
 
 int sm_mfts_plan_proved(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    uint64_t groups[FAB_MFT_GROUPS / 64];
+    uint64_t mlid_groups[FAB_MFT_GROUPS / 64];
     for (unsigned i = 0; i < FAB_MFT_GROUPS / 64; i++)
-        groups[i] = m->open[i] & m->proved_groups[i];
+        mlid_groups[i] = m->open[i] & m->proved_groups[i];
     const struct fab_plan_mft_input in = {.net = net_of(m),
                                           .want = &m->proved,
                                           .held = &m->held,
                                           .unresponsive = m->unresponsives ? m->unresponsive : NULL,
-                                          .groups = groups};
+                                          .groups = mlid_groups};
     int r = fab_plan_mft_make(&in, &m->plan);
     if (r != FAB_OK)
         return r;
@@ -119,13 +119,13 @@ int sm_mfts_plan_proved(struct sm *s)
     if (m->busy)
         r = begin_stage(m);
     for (unsigned i = 0; i < FAB_MFT_GROUPS / 64 && !m->busy; i++)
-        m->open[i] &= ~groups[i];
+        m->open[i] &= ~mlid_groups[i];
     if (r != FAB_OK || !m->busy)
         plan_fini(m);
-    memcpy(groups, m->open, sizeof(groups));
-    sm_joint_add_open(m, groups);
-    if (r == FAB_OK && !m->busy && any(groups))
-        sm_multicast_kick(s); /* the next groups */
+    memcpy(mlid_groups, m->open, sizeof(mlid_groups));
+    sm_joint_add_open(m, mlid_groups);
+    if (r == FAB_OK && !m->busy && any(mlid_groups))
+        sm_multicast_kick(s); /* the next MLID groups */
     else if (!m->busy && !m->unresponsives)
         m->retry_us = RETRY_US;
     return r;
@@ -342,7 +342,7 @@ static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
 }
 
 /* Returns how many MLID groups (32 MLIDs each) the MFT of a switch has room for. */
-static uint32_t groups_of(const struct sm_multicast *m, uint32_t sw)
+static uint32_t mlid_groups_of(const struct sm_multicast *m, uint32_t sw)
 {
     return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;
 }
@@ -357,12 +357,12 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
         return 0;
     scan->switches = net_of(m)->switches;
     for (uint32_t sw = 0; sw < scan->switches; sw++) {
-        uint32_t groups = groups_of(m, sw);
-        scan->groups = groups > scan->groups ? groups : scan->groups;
+        uint32_t mlid_groups = mlid_groups_of(m, sw);
+        scan->mlid_groups = mlid_groups > scan->mlid_groups ? mlid_groups : scan->mlid_groups;
         most = positions(m, sw) > most ? positions(m, sw) : most;
-        count += (uint64_t)groups * positions(m, sw);
+        count += (uint64_t)mlid_groups * positions(m, sw);
     }
-    scan->rows = scan->groups * most;
+    scan->rows = scan->mlid_groups * most;
     return count > m->held.count ? count - m->held.count : 0;
 }
 
@@ -378,10 +378,10 @@ bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t s
     uint64_t most = (uint64_t)scan->rows * scan->switches;
     for (; !scan->over && scan->at < most && steps > 0; steps--) {
         uint32_t sw = scan->at % scan->switches, row = scan->at / scan->switches;
-        uint32_t group = row % scan->groups, position = row / scan->groups;
-        uint32_t number = group | position << 9;
+        uint32_t mlid_group = row % scan->mlid_groups, position = row / scan->mlid_groups;
+        uint32_t number = mlid_group | position << 9;
         scan->at++;
-        if (group >= groups_of(m, sw) || position >= positions(m, sw) ||
+        if (mlid_group >= mlid_groups_of(m, sw) || position >= positions(m, sw) ||
             fab_base_bits_get(m->unresponsive, sw) || fab_target_blocks_get(&m->held, sw, number))
             continue;
         *ret_guid = net_of(m)->guid[sw];

@@ -190,18 +190,20 @@ static void take_groups(struct sm *s)
 static void emit_full(struct sm *s, size_t left_out)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t sw, room = fab_mcast_trees_room(s->mcast->groups->trees, &sw);
+    uint32_t sw, smallest_mft = fab_mcast_trees_room(s->mcast->groups->trees, &sw);
+    uint32_t room = fab_mcast_groups_room(s->mcast->groups);
     char name[SM_PLACE_LEN] = "fabric";
     if (s->mcast->full)
         return;
     s->mcast->full = true;
-    if (sw < f->switch_count)
+    if (sw < f->switch_count && room == smallest_mft)
         sm_node_name(f, sw, name);
     if (room == 0)
         event_emit(s->in.bus, multicast_unsupported, .subject = name);
     else
         event_emit(s->in.bus, multicast_full, .subject = name, .room = room,
-                   .groups = s->mcast->groups->groups, .refused = left_out);
+                   .limited = room < smallest_mft, .groups = s->mcast->groups->groups,
+                   .refused = left_out);
 }
 
 /* Makes the multicast groups of the configured partitions. If no partitions are configured, makes
