@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += cli/libctl.la
 cli_libctl_la_SOURCES = \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
+	cli/ctl/cmd_audit.c \
 	cli/ctl/cmd_cc.c \
 	cli/ctl/cmd_cc.h \
 	cli/ctl/cmd_cc_export.c \

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "fabricd/base/bus.h"
+#include "fabricd/base/clock.h"
 #include "fabricd/base/events.h"
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
@@ -34,6 +35,7 @@
 #include "fabricd/rpc/rpc.h"
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
+#include "fabricd/store/audit.h"
 #include "fabricd/store/key.h"
 #include "fabricd/store/m_key.h"
 #include "fabricd/store/store.h"
@@ -180,6 +182,31 @@ static void notify_event(void *ctx, const struct event *e)
             sd_notifyf(0, "STATUS=%s: %s", e->type, e->message);
 }
 
+/* Sets how much the store keeps of events and of the audit log. */
+static void keep(struct daemon *d)
+{
+    store_journal_keep(d->store, d->config.journal_keep);
+    store_audit_keep(d->store, (uint64_t)d->config.audit_days * 86400,
+                     (uint64_t)d->config.audit_mb << 20);
+}
+
+/* Records an act of the manager itself in the audit log. */
+static void note(struct daemon *d, const char *method, const char *object, const char *after,
+                 const char *message)
+{
+    const struct audit_row row = {
+        .time_us = clock_unix_us(),
+        .kind = AUDIT_NOTE,
+        .text = {[AUDIT_ACCOUNT] = "fabricd",
+                 [AUDIT_METHOD] = method,
+                 [AUDIT_OBJECT] = object,
+                 [AUDIT_AFTER] = after,
+                 [AUDIT_MESSAGE] = message},
+    };
+    if (store_put_audit(d->store, &row) != FAB_OK)
+        log_error("audit", "out of memory: the %s is not recorded", method);
+}
+
 static int start_bus(struct daemon *d)
 {
     d->bus = bus_new(store_last_event_seq(d->store));
@@ -190,7 +217,7 @@ static int start_bus(struct daemon *d)
         r = bus_subscribe(d->bus, store_event, d->store);
     if (r == FAB_OK)
         r = bus_subscribe(d->bus, notify_event, NULL);
-    store_journal_keep(d->store, d->config.journal_keep);
+    keep(d);
     return r;
 }
 
@@ -200,6 +227,7 @@ static void on_stop(void *ctx)
 {
     struct daemon *d = ctx;
     log_notice("fabricd", "stopping on a signal");
+    note(d, "stop", "fabricd", "", "on a signal");
     loop_stop(d->loop);
 }
 
@@ -261,7 +289,12 @@ static void apply(struct daemon *d, struct config *now)
     d->config.log_level = now->log_level;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);
-    store_journal_keep(d->store, now->journal_keep);
+    d->config.audit_days = now->audit_days;
+    d->config.audit_mb = now->audit_mb;
+    char *text = d->config.text;
+    d->config.text = now->text;
+    now->text = text;
+    keep(d);
 }
 
 /* Reads or makes the keys for which the settings say "generated". Logs a warning for keys that are
@@ -317,7 +350,7 @@ static void on_reload(void *ctx)
 {
     struct daemon *d = ctx;
     struct config now;
-    char why[WHY_LEN];
+    char why[WHY_LEN], difference[1500];
     if (!d->options.config_file) {
         log_notice("config", "SIGHUP ignored: fabricd was started without a settings file (-f)");
         return;
@@ -325,8 +358,10 @@ static void on_reload(void *ctx)
     sd_notify(0, "RELOADING=1");
     if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
+        note(d, "reload", d->options.config_file, "", "refused: the file is not valid");
     } else if (take_keys(d, &now, why) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
+        note(d, "reload", d->options.config_file, "", "refused: a key file cannot be used");
         config_fini(&now);
     } else if (third_key(d, &now)) {
         log_error(
@@ -334,12 +369,18 @@ static void on_reload(void *ctx)
             "refused: %s changed while the fabric still gets the last key (see 'fabricctl key "
             "show'); the old settings stay active",
             third_key(d, &now));
+        note(d, "reload", d->options.config_file, "",
+             "refused: a rotation of the key is not complete");
         config_fini(&now);
     } else if (rpc_reload_tls(d->rpc, &now.tls, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
         config_fini(&now);
     } else {
         note_restarts(&d->config, &now);
+        if (config_difference(&d->config, &now, difference, sizeof(difference)) != FAB_OK)
+            snprintf(difference, sizeof(difference), "not known: out of memory");
+        note(d, "reload", d->options.config_file,
+             difference[0] != '\0' ? difference : "no setting changed", "");
         apply(d, &now);
         config_fini(&now);
         if (sm_reload(d->sm) != FAB_OK)
@@ -579,6 +620,8 @@ static int run(struct daemon *d)
     }
     log_notice("fabricd", "version %s on %s, state in %s", fab_base_version(), d->transport->name,
                d->config.state_dir);
+    if (!d->options.replay)
+        note(d, "start", "fabricd", fab_base_version(), "");
     sm_start(d->sm);
     sd_notify(0, "READY=1");
     bool good = loop_run(d->loop) == FAB_OK;

@@ -2,6 +2,7 @@
 
 CONTRACT_PROTOS = \
 	proto/fabric/v1/access.proto \
+	proto/fabric/v1/audit.proto \
 	proto/fabric/v1/baseline.proto \
 	proto/fabric/v1/congestion.proto \
 	proto/fabric/v1/contingency.proto \

@@ -296,6 +296,11 @@ UNIT_TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c
 tests_unit_test_store_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_audit
+tests_unit_test_audit_SOURCES = tests/unit/test_audit.c
+tests_unit_test_audit_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_audit_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_store_harm
 EXTRA_DIST += tests/unit/state_dir.h
 tests_unit_test_store_harm_SOURCES = tests/unit/test_store_harm.c

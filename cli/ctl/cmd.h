@@ -54,6 +54,9 @@ struct session {
     bool dry_run;       /* the option --dry-run was given */
     uint32_t sl;        /* option --sl: service level */
     const char *format; /* option --format; NULL: not given */
+    /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
+     * given */
+    const char *since, *until, *by, *object, *method, *result;
     /* Option -o of commands that write files: name of the file; NULL: not given. */
     const char *file;
 };
@@ -90,7 +93,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
     cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
-    cmd_topo_baseline, cmd_whoami;
+    cmd_topo_baseline, cmd_audit_list, cmd_audit_export, cmd_audit_verify, cmd_whoami;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -126,10 +126,11 @@ const struct cmd cmd_link_flapping = {
 const struct cmd cmd_link_release = {
     .noun = "link",
     .verb = "release",
-    .args = "NODE/PORT",
+    .args = "NODE/PORT [--reason TEXT]",
     .summary = "return a held-down or isolated link to the routes, and reset its flap count",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/ReleaseLink",
+    .options = "r",
     .run = release,
 };

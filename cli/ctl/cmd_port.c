@@ -136,20 +136,22 @@ const struct cmd cmd_port_show = {
 const struct cmd cmd_port_disable = {
     .noun = "port",
     .verb = "disable",
-    .args = "NODE/PORT",
+    .args = "NODE/PORT [--reason TEXT]",
     .summary = "disable a port until it is enabled again",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/DisablePort",
+    .options = "r",
     .run = disable,
 };
 const struct cmd cmd_port_enable = {
     .noun = "port",
     .verb = "enable",
-    .args = "NODE/PORT",
+    .args = "NODE/PORT [--reason TEXT]",
     .summary = "enable a disabled port",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/EnablePort",
+    .options = "r",
     .run = enable,
 };

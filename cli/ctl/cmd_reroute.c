@@ -160,17 +160,21 @@ static int show(struct session *s)
 
 const struct cmd cmd_reroute = {
     .noun = "reroute",
+    .args = "[--reason TEXT]",
     .summary = "compute, verify and program new tables for the known fabric",
     .slow = true,
     .method = "fabric.v1.FabricService/Reroute",
+    .options = "r",
     .run = reroute,
 };
 const struct cmd cmd_route_rebalance = {
     .noun = "route",
     .verb = "rebalance",
+    .args = "[--reason TEXT]",
     .summary = "compute new tables, and program them if they spread traffic better",
     .slow = true,
     .method = "fabric.v1.FabricService/Rebalance",
+    .options = "r",
     .run = rebalance,
 };
 const struct cmd cmd_reroute_list = {

@@ -40,20 +40,22 @@ static int relink_cable(struct session *s)
 const struct cmd cmd_sim_unlink = {
     .noun = "sim",
     .verb = "unlink",
-    .args = "NODE[/PORT]",
+    .args = "NODE[/PORT] [--reason TEXT]",
     .summary = "pull a cable, or all cables of a node, of the embedded simulated fabric",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.SimService/Unlink",
+    .options = "r",
     .run = unlink_cable,
 };
 const struct cmd cmd_sim_relink = {
     .noun = "sim",
     .verb = "relink",
-    .args = "NODE[/PORT]",
+    .args = "NODE[/PORT] [--reason TEXT]",
     .summary = "put the cable back",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.SimService/Relink",
+    .options = "r",
     .run = relink_cable,
 };

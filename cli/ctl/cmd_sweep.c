@@ -14,8 +14,10 @@ static int sweep(struct session *s)
 
 const struct cmd cmd_sweep = {
     .noun = "sweep",
+    .args = "[--reason TEXT]",
     .summary = "run a heavy sweep now, and wait for its end",
     .slow = true,
     .method = "fabric.v1.FabricService/Sweep",
+    .options = "r",
     .run = sweep,
 };

@@ -238,11 +238,12 @@ const struct cmd cmd_link_unhealthy = {
 const struct cmd cmd_link_isolate = {
     .noun = "link",
     .verb = "isolate",
-    .args = "NODE/PORT",
+    .args = "NODE/PORT [--reason TEXT]",
     .summary = "remove a link from the routes until it is released",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/IsolateLink",
+    .options = "r",
     .run = isolate,
 };
 

@@ -40,7 +40,8 @@ static const struct cmd *const cmds[] = {
     &cmd_reroute_list,    &cmd_reroute_show,    &cmd_reroute,
     &cmd_sweep,           &cmd_topo_export,     &cmd_topo_baseline,
     &cmd_topo_approve,    &cmd_topo_disapprove, &cmd_event_list,
-    &cmd_event_watch,     &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
+    &cmd_audit_verify,    &cmd_sim_unlink,      &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -134,6 +135,12 @@ static void print_help(int argc, char **argv)
          "      --roce             export settings for RoCE on Ethernet\n"
          "      --format FORMAT    format of an export; with topo and route export and\n"
          "                         route certify, -o FILE is the file to write\n"
+         "      --reason TEXT      why; for the audit log\n"
+         "      --since TIME, --until TIME\n"
+         "                         only records of this time or later, or before it: 2h, 7d,\n"
+         "                         2026-11-23, 2026-11-23T21:00:00 or, in UTC, ...T21:00:00Z\n"
+         "      --by WHO, --object WHAT, --method NAME, --result CODE\n"
+         "                         only such records of the audit log; * is any text\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -163,7 +170,9 @@ static const struct {
     {'E', "--explain"}, {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
     {'j', "--job"},     {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
     {'x', "--fail"},    {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
-    {'F', "--forget"},  {'G', "--give-up-absent"}, {'C', "--cc"},
+    {'F', "--forget"},  {'G', "--give-up-absent"}, {'C', "--cc"},       {'r', "--reason"},
+    {'i', "--since"},   {'u', "--until"},          {'b', "--by"},       {'o', "--object"},
+    {'M', "--method"},  {'t', "--result"},
 };
 
 static const struct option long_options[] = {
@@ -193,6 +202,13 @@ static const struct option long_options[] = {
     {"forget", no_argument, NULL, OPT_OWN + 'F'},
     {"sl", required_argument, NULL, OPT_OWN + 'S'},
     {"roce", no_argument, NULL, OPT_OWN + 'R'},
+    {"reason", required_argument, NULL, OPT_OWN + 'r'},
+    {"since", required_argument, NULL, OPT_OWN + 'i'},
+    {"until", required_argument, NULL, OPT_OWN + 'u'},
+    {"by", required_argument, NULL, OPT_OWN + 'b'},
+    {"object", required_argument, NULL, OPT_OWN + 'o'},
+    {"method", required_argument, NULL, OPT_OWN + 'M'},
+    {"result", required_argument, NULL, OPT_OWN + 't'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -261,6 +277,12 @@ static int parse_word(struct session *s, char letter, const char *text)
     const char **to = letter == 'h'   ? &s->hosts
                       : letter == 'j' ? &s->job
                       : letter == 'e' ? &s->engine
+                      : letter == 'i' ? &s->since
+                      : letter == 'u' ? &s->until
+                      : letter == 'b' ? &s->by
+                      : letter == 'o' ? &s->object
+                      : letter == 'M' ? &s->method
+                      : letter == 't' ? &s->result
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -295,6 +317,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         rc = parse_number("--sl", text, 15, &n);
         s->sl = (uint32_t)n;
         return rc;
+    case 'r':
+        o->client.reason = text;
+        return EXIT_OK;
     case 'C':
         s->cc = true;
         return EXIT_OK;

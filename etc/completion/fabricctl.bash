@@ -110,7 +110,8 @@ _fabricctl()
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
-    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed) return ;;
+    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
+    --method | --result) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -118,14 +119,15 @@ _fabricctl()
         case ${line[i]} in
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
-            --hosts | --job | --samples | --seed | --engine | --fail | --sl) ((++i)) ;;
+            --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
+            --reason | --since | --until | --by | --object | --method | --result) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event sweep reroute version whoami sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit sweep reroute version whoami sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
@@ -136,6 +138,7 @@ _fabricctl()
     cc) offer='status show congested log export' ;;
     topo) offer='export baseline approve disapprove' ;;
     event) offer='list watch' ;;
+    audit) offer='list export verify' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink' ;;
     'node list') offer='switch adapter router' ;;
@@ -145,6 +148,9 @@ _fabricctl()
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
+        [[ "${words[*]:0:2}" =~ ^(sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
+        [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -145,16 +147,11 @@ static size_t put_prefix(char *line, size_t len, enum log_level level)
                             name);
 }
 
-void log_line(enum log_level level, const char *subject, const char *fmt, ...)
+static void write_line(enum log_level level, const char *subject, const char *fmt, va_list args)
 {
     char message[LINE_MAX_BYTES / 2];
     char line[LINE_MAX_BYTES];
-    va_list args;
-    if (level > state.max)
-        return;
-    va_start(args, fmt);
     int wanted = vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
     size_t room = sizeof(line) - sizeof(" ...\n");
     size_t used = put_prefix(line, room, level);
     used += log_clean(subject != NULL ? subject : "fabricd", line + used, 256);
@@ -164,4 +161,68 @@ void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     ssize_t written = write(STDERR_FILENO, line, used);
     /* if writing to stderr fails, the error cannot be reported anywhere */
     (void)written;
+}
+
+void log_line(enum log_level level, const char *subject, const char *fmt, ...)
+{
+    va_list args;
+    if (level > state.max)
+        return;
+    va_start(args, fmt);
+    write_line(level, subject, fmt, args);
+    va_end(args);
+}
+
+void log_always(const char *subject, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    write_line(LOG_LEVEL_NOTICE, subject, fmt, args);
+    va_end(args);
+}
+
+/* maximum number of fields of log_record */
+#define FIELDS_MAX 16
+
+/* Sets `to` to the bytes "NAME=value", in which the value is clean. Returns false without memory.
+ */
+static bool make_field(struct iovec *to, const char *name, const char *value)
+{
+    size_t room = strlen(name) + 4 * strlen(value) + 2;
+    char *text = malloc(room);
+    if (text == NULL)
+        return false;
+    size_t used = (size_t)sprintf(text, "%s=", name);
+    used += log_clean(value, text + used, room - used);
+    *to = (struct iovec){text, used};
+    return true;
+}
+
+static bool send_to_journal(const struct log_field *fields, size_t count)
+{
+    struct iovec parts[FIELDS_MAX];
+    size_t made = 0;
+    while (made < count && made < FIELDS_MAX &&
+           make_field(&parts[made], fields[made].name, fields[made].value))
+        made++;
+    bool sent = made == count && sd_journal_sendv(parts, (int)made) == 0;
+    for (size_t i = 0; i < made; i++)
+        free(parts[i].iov_base);
+    return sent;
+}
+
+void log_record(const char *subject, const struct log_field *fields, size_t count,
+                const char *message)
+{
+    struct log_field all[FIELDS_MAX] = {{"PRIORITY", "5"}, {"SYSLOG_IDENTIFIER", "fabricd"}};
+    char *line = NULL;
+    size_t used = 2;
+    if (state.journal && asprintf(&line, "%s: %s", subject, message) >= 0) {
+        all[used++] = (struct log_field){"MESSAGE", line};
+        for (size_t i = 0; i < count && used < FIELDS_MAX; i++)
+            all[used++] = fields[i];
+    }
+    if (line == NULL || !send_to_journal(all, used))
+        log_always(subject, "%s", message);
+    free(line);
 }

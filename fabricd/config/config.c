@@ -67,6 +67,8 @@ int config_defaults(struct config *ret)
         .contingency_cpu = 25,
         .rebalance_s = 60,
         .journal_keep = 100000,
+        .audit_days = 400,
+        .audit_mb = 256,
         .offenders = {.max_isolated = 4},
     };
     char why[200];
@@ -107,6 +109,7 @@ void config_fini(struct config *c)
     drop_listen(c);
     listen_fini(&c->metrics);
     free(c->state_dir);
+    free(c->text);
     free(c->port);
     free(c->socket_group);
     free(c->tls.cert);
@@ -572,6 +575,8 @@ static int load_text(const char *text, size_t len, struct report *report, struct
 {
     struct raw *raw = NULL;
     int rc = place_open(text, len, report);
+    if (rc == FAB_OK)
+        rc = place_flatten(report, &c->text);
     if (rc == FAB_OK)
         rc = raw_load(text, len, report, &raw);
     if (rc == FAB_OK && raw != NULL)

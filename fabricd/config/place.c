@@ -19,6 +19,7 @@
 
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
 
 /* Maximum number of keys in one mapping. The schema has no mapping with so many keys. The limit
  * bounds the time of the search for duplicate keys. */
@@ -323,4 +324,44 @@ bool place_is_empty(const struct report *r)
 {
     yaml_node_t *root = yaml_document_get_root_node(&r->document->yaml);
     return root == NULL || is_text(root, "", 0);
+}
+
+/* ---- all values ---- */
+
+/* Writes the values below a node. The schema bounds the depth; unknown deeper trees are cut. */
+static void flatten(const struct report *r, const yaml_node_t *node, const char *path, int depth,
+                    struct fab_text *to)
+{
+    char below[300], clean[1000];
+    if (node == NULL || depth > 8)
+        return;
+    if (node->type == YAML_SCALAR_NODE) {
+        log_clean((const char *)node->data.scalar.value, clean, sizeof(clean));
+        fab_base_text_addf(to, "%s: %s\n", path, clean);
+    } else if (node->type == YAML_SEQUENCE_NODE) {
+        size_t i = 0;
+        for (yaml_node_item_t *n = node->data.sequence.items.start;
+             n < node->data.sequence.items.top; n++) {
+            snprintf(below, sizeof(below), "%s[%zu]", path, i++);
+            flatten(r, node_get(r, *n), below, depth + 1, to);
+        }
+    } else if (node->type == YAML_MAPPING_NODE) {
+        for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+             p++) {
+            const yaml_node_t *key = node_get(r, p->key);
+            if (key == NULL || key->type != YAML_SCALAR_NODE)
+                continue;
+            log_clean((const char *)key->data.scalar.value, clean, sizeof(clean));
+            snprintf(below, sizeof(below), "%s%s%.200s", path, *path != '\0' ? "." : "", clean);
+            flatten(r, node_get(r, p->value), below, depth + 1, to);
+        }
+    }
+}
+
+int place_flatten(const struct report *r, char **ret)
+{
+    struct fab_text text = {0};
+    size_t len;
+    flatten(r, yaml_document_get_root_node(&r->document->yaml), "", 0, &text);
+    return fab_base_text_take(&text, ret, &len);
 }

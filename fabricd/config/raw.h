@@ -112,6 +112,10 @@ struct raw_rpc {
     struct raw_roles *roles;
 };
 
+struct raw_audit {
+    char *max_age, *max_size;
+};
+
 struct raw {
     char *state_dir, *port, *socket_group, *log_level, *metrics;
     char **listen;
@@ -132,6 +136,7 @@ struct raw {
     struct raw_offenders *offenders;
     struct raw_journal *journal;
     struct raw_rpc *rpc;
+    struct raw_audit *audit;
 };
 
 /* Checks the text of the file against the schema (keys and types) and returns its values. *ret

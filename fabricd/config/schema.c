@@ -254,6 +254,12 @@ static const cyaml_schema_field_t rpc_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t audit_fields[] = {
+    WORD(raw_audit, max_age),
+    WORD(raw_audit, max_size),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t top_fields[] = {
     WORD(raw, state_dir),
     TEXT(raw, port, 0, 63),
@@ -277,6 +283,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(offenders),
     GROUP(journal),
     GROUP(rpc),
+    GROUP(audit),
     CYAML_FIELD_END,
 };
 

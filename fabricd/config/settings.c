@@ -262,6 +262,9 @@ static const struct setting settings[] = {
     ROLE("viewer"),
     ROLE("operator"),
     ROLE("administrator"),
+    GROUP(audit),
+    NUMBER(audit, max_age, audit_days, 1, 36500, "days"),
+    NUMBER(audit, max_size, audit_mb, 1, 65536, "MiB"),
 };
 
 /* ---- expected values ---- */

@@ -25,6 +25,8 @@ struct method {
     /* true: the client sends a stream of messages; `handle` is called for each of them, and must
      * not finish the call */
     bool many;
+    /* true: the method changes something, so each call of it is recorded in the audit log */
+    bool changes;
 };
 struct service {
     /* full name of the service, such as "fabric.v1.FabricService" */
@@ -53,6 +55,18 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Sends the message and finishes the call with status OK. */
 void call_reply(struct call *c, const ProtobufCMessage *message);
+
+/* What the audit log says about a call of a method that changes something. The gRPC layer adds the
+ * caller, the method, the reason and the result.
+ *
+ * call_audit_object names the object of the change, such as "leaf-1/12". The service calls it
+ * before it changes anything, because it stores that the change is about to be made.
+ * call_audit_change says what the change is, and is called before call_audit_object; NULL: not
+ * known. call_audit_result says the same of a change that succeeded, if `after` was not known
+ * before. */
+void call_audit_change(struct call *c, const char *before, const char *after);
+void call_audit_result(struct call *c, const char *after);
+void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
  * before call_finish: the client cancelled it, its deadline passed, or the connection broke. The

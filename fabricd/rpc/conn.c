@@ -57,6 +57,7 @@ struct conn_set {
     struct loop *loop;
     const struct service *const *services;
     void *context;
+    struct audit *audit;
     LIST_HEAD(, conn) conns;
     unsigned count;
 };
@@ -226,8 +227,8 @@ static int begin_grpc(struct conn *c)
     int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
     if (rc < 0)
         return rc;
-    const struct grpc_input in = {c->set->services, c->set->context, caller,
-                                  &access_by_role,  on_wake,         c};
+    const struct grpc_input in = {
+        c->set->services, c->set->context, caller, &access_by_role, on_wake, c, c->set->audit};
     rc = grpc_new(&in, &c->grpc);
     caller_unref(caller);
     return rc;
@@ -357,12 +358,13 @@ void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
 }
 
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
-                 struct conn_set **ret)
+                 struct audit *audit, struct conn_set **ret)
 {
     struct conn_set *set = calloc(1, sizeof *set);
     if (set == NULL)
         return FAB_E_NOMEM;
-    *set = (struct conn_set){.loop = loop, .services = services, .context = context};
+    *set =
+        (struct conn_set){.loop = loop, .services = services, .context = context, .audit = audit};
     LIST_INIT(&set->conns);
     *ret = set;
     return FAB_OK;

@@ -9,11 +9,12 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/rpc/call.h"
 
+struct audit;
 /* All connections of a server. */
 struct conn_set;
-/* Creates an empty set of connections. Returns NOMEM. */
+/* Creates an empty set of connections. `audit` records their calls. Returns NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
-                 struct conn_set **ret);
+                 struct audit *audit, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
 /* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS are open,

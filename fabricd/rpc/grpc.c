@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/h2.h"
 #include "fabricd/rpc/limits.h"
@@ -37,11 +38,25 @@ struct call {
     void *data;
     unsigned role;
     bool handled, finished;
+    /* notes of the service for the audit log; NULL: none */
+    struct notes *notes;
+    /* The result waits until its row in the audit log is stored; NULL: it does not wait. Then
+     * `code` and `message` (malloc'd, or NULL) are the result. */
+    struct audit_held *held;
+    enum fab_grpc_code code;
+    char *message;
+};
+
+/* What the audit log says about a call. */
+struct notes {
+    uint64_t number; /* number of the call; 0: the change has not begun */
+    char object[200], before[200], after[200];
 };
 
 struct grpc {
     struct h2 *h2;
     struct grpc_input in;
+    char source[80]; /* from where the client connected, for the audit log */
     uint64_t now;
     /* true while grpc_receive, grpc_tick or grpc_produce runs; their caller fetches the bytes
      * afterwards, so that `wake` need not be called */
@@ -88,6 +103,120 @@ static void tell_ended(struct call *c, enum fab_grpc_code code)
         c->grpc->in.access->ended(c, code);
 }
 
+/* ---- the audit log --------------------------------------------------------------------------- */
+
+static struct notes *notes_of(struct call *c)
+{
+    if (c->notes == NULL)
+        c->notes = calloc(1, sizeof *c->notes);
+    return c->notes;
+}
+
+/* Returns the name of the called method without its service: "DisablePort". */
+static const char *method_name(const struct call *c)
+{
+    const char *slash = strrchr(c->stream->request.path, '/');
+    return slash != NULL ? slash + 1 : c->stream->request.path;
+}
+
+/* Fills in what is known of the call. The texts are valid until the call ends; reason[] has the
+ * decoded reason. */
+static struct audit_row row_of(const struct call *c, char reason[RPC_MAX_REASON + 1])
+{
+    char decoded[RPC_MAX_REASON + 1];
+    const struct notes *n = c->notes;
+    struct audit_row row = {.text = {[AUDIT_ACCOUNT] = call_peer(c),
+                                     [AUDIT_SOURCE] = c->grpc->source,
+                                     [AUDIT_METHOD] = method_name(c),
+                                     [AUDIT_REASON] = reason}};
+    const char *sent = c->stream->request.reason;
+    size_t len = fab_grpc_percent_decode(sent, strlen(sent), decoded, sizeof decoded);
+    fab_grpc_utf8_clean(decoded, len, reason, RPC_MAX_REASON + 1);
+    if (n != NULL) {
+        row.call = n->number;
+        row.text[AUDIT_OBJECT] = n->object;
+        row.text[AUDIT_BEFORE] = n->before;
+        row.text[AUDIT_AFTER] = n->after;
+    }
+    return row;
+}
+
+void call_audit_change(struct call *c, const char *before, const char *after)
+{
+    struct notes *n = notes_of(c);
+    if (n == NULL)
+        return;
+    before = before != NULL ? before : "";
+    after = after != NULL ? after : "";
+    fab_grpc_utf8_clean(before, strlen(before), n->before, sizeof n->before);
+    fab_grpc_utf8_clean(after, strlen(after), n->after, sizeof n->after);
+}
+
+void call_audit_result(struct call *c, const char *after)
+{
+    struct notes *n = c->method != NULL && c->method->changes ? notes_of(c) : NULL;
+    if (n != NULL && n->after[0] == '\0')
+        fab_grpc_utf8_clean(after, strlen(after), n->after, sizeof n->after);
+}
+
+void call_audit_object(struct call *c, const char *fmt, ...)
+{
+    char text[sizeof c->notes->object], reason[RPC_MAX_REASON + 1];
+    struct audit *a = c->grpc->in.audit;
+    struct notes *n = notes_of(c);
+    va_list ap;
+    if (n == NULL)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fab_grpc_utf8_clean(text, strlen(text), n->object, sizeof n->object);
+    if (a == NULL || n->number != 0 || c->method == NULL || !c->method->changes)
+        return;
+    n->number = audit_call_number(a);
+    struct audit_row row = row_of(c, reason);
+    audit_begin(a, &row);
+}
+
+/* Returns true if the audit log records this result. */
+static bool is_recorded(const struct call *c, enum fab_grpc_code code)
+{
+    return c->grpc->in.audit != NULL &&
+           ((c->method != NULL && c->method->changes) || code == FAB_GRPC_PERMISSION_DENIED ||
+            code == FAB_GRPC_UNAUTHENTICATED);
+}
+
+static struct audit_held *record(struct call *c, enum fab_grpc_code code, const char *message,
+                                 audit_stored *done)
+{
+    char reason[RPC_MAX_REASON + 1];
+    struct audit_row row = row_of(c, reason);
+    row.result = (uint32_t)code;
+    /* the object may be named by bytes that are no UTF-8; `message` was cleaned by call_finish */
+    row.text[AUDIT_MESSAGE] = message;
+    return audit_end(c->grpc->in.audit, &row, done, c);
+}
+
+/* ---- the end of a call ----------------------------------------------------------------------- */
+
+static void send_result(struct call *c, enum fab_grpc_code code, const char *message)
+{
+    h2_finish(c->stream, (int)code, message);
+    wake(c->grpc);
+}
+
+static void on_stored(void *ctx, bool stored)
+{
+    struct call *c = ctx;
+    c->held = NULL;
+    if (stored || c->code != FAB_GRPC_OK)
+        send_result(c, c->code, c->message);
+    else
+        send_result(c, FAB_GRPC_DATA_LOSS,
+                    "the change was made, but the database of the manager cannot be written: a "
+                    "restart may undo it; see the log of fabricd");
+}
+
 static void finish(struct call *c, enum fab_grpc_code code, const char *message)
 {
     if (c->finished)
@@ -96,8 +225,13 @@ static void finish(struct call *c, enum fab_grpc_code code, const char *message)
     tell_ended(c, code);
     c->hooks = NULL;
     c->deadline = c->request_until = UINT64_MAX;
-    h2_finish(c->stream, (int)code, message);
-    wake(c->grpc);
+    if (is_recorded(c, code)) {
+        c->code = code;
+        c->message = message != NULL ? strdup(message) : NULL;
+        c->held = record(c, code, message, on_stored);
+    }
+    if (c->held == NULL)
+        send_result(c, code, message);
 }
 
 void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
@@ -247,6 +381,11 @@ static void check_request(struct call *c, const struct h2_request *r)
             c, FAB_GRPC_UNIMPLEMENTED,
             "not supported: requests compressed with \"%s\"; send them uncompressed (identity)",
             r->encoding);
+    else if (strcmp(r->reason, "?") == 0)
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "fabric-reason has more than %u bytes with its percent-encoding, or is only "
+                    "\"?\"; a short sentence is expected",
+                    RPC_MAX_REASON);
     else
         set_deadline(c, r->timeout);
 }
@@ -273,6 +412,12 @@ static void on_open(void *ctx, struct h2_stream *s)
 static void handle(struct call *c)
 {
     const struct method *m = c->method;
+    if (m->changes && c->grpc->in.audit != NULL && !audit_is_ready(c->grpc->in.audit)) {
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
+                    "refused: the database of the manager cannot be written, so nothing was "
+                    "changed; free space on its disk, or see the log of fabricd");
+        return;
+    }
     if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
                     "the client has not read the earlier answers on this connection; it must read "
@@ -355,12 +500,27 @@ static void on_close(void *ctx, struct h2_stream *s)
     tell_gone(c);
     if (!c->finished)
         tell_ended(c, FAB_GRPC_CANCELLED);
+    if (c->held != NULL)
+        audit_forget(c->held);
+    else if (!c->finished && c->handled && is_recorded(c, FAB_GRPC_CANCELLED))
+        record(c, FAB_GRPC_CANCELLED, "the client left before the result", NULL);
     TAILQ_REMOVE(&g->calls, c, entry);
+    free(c->notes);
+    free(c->message);
     fab_grpc_reader_fini(&c->reader);
     free(c);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
+
+static void write_source(struct grpc *g)
+{
+    const struct caller *who = g->in.caller;
+    if (who->transport == CALLER_UNIX)
+        snprintf(g->source, sizeof g->source, "unix, pid %d", (int)who->pid);
+    else if (who->transport == CALLER_TLS)
+        snprintf(g->source, sizeof g->source, "tls, %s", who->address);
+}
 
 int grpc_new(const struct grpc_input *in, struct grpc **ret)
 {
@@ -376,6 +536,7 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret)
         return rc;
     }
     caller_ref(in->caller);
+    write_source(g);
     *ret = g;
     return FAB_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "fabricd/rpc/call.h"
 
+struct audit;
 struct caller;
 struct grpc;
 /* Functions that the gRPC layer calls for each call. */
@@ -34,6 +35,7 @@ struct grpc_input {
      * grpc_tick runs. */
     void (*wake)(void *ctx);
     void *wake_ctx;
+    struct audit *audit; /* records calls; NULL: no call is recorded */
 };
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);

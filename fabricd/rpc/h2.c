@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
 
@@ -117,6 +116,7 @@ static const struct header_place header_places[] = {
     PLACE("content-type", content_type),
     PLACE("grpc-timeout", timeout),
     PLACE("grpc-encoding", encoding),
+    PLACE("fabric-reason", reason),
 };
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,

@@ -13,11 +13,14 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "fabricd/rpc/limits.h"
+
 struct h2;
 
 /* Request headers. A value that is too long for its field is replaced by "?". */
 struct h2_request {
     char method[16], path[160], content_type[64], timeout[16], encoding[32];
+    char reason[RPC_MAX_REASON + 1]; /* the header fabric-reason */
 };
 
 struct h2_chunk;

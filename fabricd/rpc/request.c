@@ -40,6 +40,7 @@ void request_end(struct call *c, int status, const char *text, const ProtobufCMe
         call_finish(c, fab_grpc_code_of(status), "%s", text);
         return;
     }
+    call_audit_result(c, text);
     *field = answer_text(&a, text);
     answer_reply(&a, c, m);
 }

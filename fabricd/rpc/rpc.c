@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/follower.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/server.h"
@@ -95,7 +96,9 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     if (r->turn != NULL && r->listeners != NULL)
         rc = journal_new(in->bus, on_event, r, &r->journal);
     if (rc == FAB_OK)
-        rc = conn_set_new(in->loop, r->services, r, &r->conns);
+        rc = audit_new(in->loop, in->store, &r->audit);
+    if (rc == FAB_OK)
+        rc = conn_set_new(in->loop, r->services, r, r->audit, &r->conns);
     if (rc == FAB_OK)
         rc = open_listeners(r, why, why_len);
     if (rc < 0) {
@@ -115,6 +118,7 @@ void rpc_stop(struct rpc *r)
     free(r->listeners);
     conn_set_free(r->conns);
     studies_end(r);
+    audit_free(r->audit);
     journal_free(r->journal);
     loop_timer_free(r->turn);
     SSL_CTX_free(r->ssl_ctx);

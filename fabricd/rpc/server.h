@@ -11,6 +11,7 @@
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/rpc.h"
 
+struct audit;
 struct journal;
 struct follower;
 struct study;
@@ -19,6 +20,7 @@ struct worker;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
+    struct audit *audit;
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
     LIST_HEAD(, study) studies; /* studies that are running or queued */
@@ -98,6 +100,7 @@ call_handler list_host_services, list_subscriptions;                 /* in servi
 call_handler get_congestion, get_port_congestion, get_roce;          /* in service_congestion.c */
 call_handler list_congested_ports, list_congestion_logs;             /* in service_congested.c */
 call_handler list_reroutes, get_reroute;                             /* in service_reroute.c */
+call_handler list_audit, verify_audit;                               /* in service_audit.c */
 call_handler list_events, watch_events;                              /* in service_event.c */
 
 /* The ports with ids `first` to `end` - 1. */

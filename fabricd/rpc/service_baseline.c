@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "fabric/v1/baseline.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/page.h"
@@ -209,6 +208,7 @@ struct approval {
 static void reply_approved(struct call *c, struct answer *a, Fabric__V1__ApproveBaselineResponse *m,
                            const char *text)
 {
+    call_audit_result(c, text);
     m->message = answer_text(a, text);
     answer_reply(a, c, &m->base);
 }
@@ -262,13 +262,28 @@ static void approval_check(struct approval *p, int status)
     approval_free(p);
 }
 
+/* Names the nodes of a request for the audit log, as far as there is room; no names: all nodes. */
+static void note_nodes(struct call *c, size_t count, char *const *names)
+{
+    char text[160] = "";
+    size_t used = 0, i;
+    for (i = 0; i < count && used < sizeof(text) - 40; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.64s", i > 0 ? ", " : "",
+                                 names[i]);
+    if (i < count)
+        call_audit_object(c, "%.130s and %zu more", text, count - i);
+    else
+        call_audit_object(c, "%s", count > 0 ? text : "all that wait for an approval");
+}
+
 /* Makes the present fabric the baseline. */
 static void take(struct call *c)
 {
     struct approval *p = approval_new(c);
     if (p == NULL)
         return;
-    log_notice("rpc", "%s takes the fabric as its baseline", call_peer(c));
+    call_audit_change(c, "no baseline", NULL);
+    call_audit_object(c, "baseline");
     approval_begin(p);
     approval_check(p, sm_baseline_take(call_rpc(c)->in.sm, call_peer(c), on_approved, p));
 }
@@ -391,7 +406,7 @@ void approve_baseline(struct call *c, const void *request)
         q->dry_run ? rehearse(c, v) : take(c);
     else if (mark_all(c, v, q, marks)) {
         if (!q->dry_run)
-            log_notice("rpc", "%s approves devices at their places", call_peer(c));
+            note_nodes(c, q->n_nodes, q->nodes);
         approve_marked(c, v, marks, q->dry_run);
     }
     free(marks);
@@ -408,7 +423,7 @@ static void on_disapproved(void *ctx, int status, const char *text)
 
 static void drop_all(struct call *c)
 {
-    log_notice("rpc", "%s drops the baseline", call_peer(c));
+    call_audit_object(c, "baseline");
     request_begin(c);
     int rc = sm_baseline_clear(call_rpc(c)->in.sm, call_peer(c), on_disapproved, c);
     if (rc == FAB_E_NOT_FOUND)
@@ -430,8 +445,7 @@ void disapprove_baseline(struct call *c, const void *request)
         drop_all(c);
         return;
     }
-    log_notice("rpc", "%s drops the approval of %zu node%s", call_peer(c), q->n_nodes,
-               fab_base_plural_s(q->n_nodes));
+    note_nodes(c, q->n_nodes, q->nodes);
     request_begin(c);
     int rc = sm_baseline_disapprove(call_rpc(c)->in.sm, q->nodes, (uint32_t)q->n_nodes,
                                     call_peer(c), on_disapproved, c);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "fabric/v1/key.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
@@ -50,6 +49,14 @@ void get_key(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
+static void key_status(const struct rpc_input *in, bool cc, struct sm_key_status *ret)
+{
+    if (cc)
+        cc_get_key_status(in->cc, ret);
+    else
+        sm_get_key_status(in->sm, ret);
+}
+
 void rotate_key(struct call *c, const void *request)
 {
     const Fabric__V1__RotateKeyRequest *q = request;
@@ -68,17 +75,17 @@ void rotate_key(struct call *c, const void *request)
         call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no congestion control");
         return;
     }
+    key_status(in, cc, &k);
+    snprintf(text, sizeof text, "%s number %" PRIu64, name, k.generation);
+    call_audit_change(c, text, NULL);
+    call_audit_object(c, "%s", name);
     int rc = cc ? cc_key_rotate(in->cc, q->give_up_absent, why, sizeof why)
                 : sm_key_rotate(in->sm, q->give_up_absent, why, sizeof why);
     if (rc != FAB_OK) {
         call_finish(c, fab_grpc_code_of(rc), "the %s was not rotated: %s", name, why);
         return;
     }
-    if (cc)
-        cc_get_key_status(in->cc, &k);
-    else
-        sm_get_key_status(in->sm, &k);
-    log_notice("rpc", "%s began a rotation of the %s", call_peer(c), name);
+    key_status(in, cc, &k);
     snprintf(text, sizeof text, "%s number %" PRIu64 " is in use; %u %s get it", name, k.generation,
              k.ports, cc ? "devices" : "ports");
     request_end(c, FAB_OK, text, &m.base, &m.message);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "fabric/v1/link.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
@@ -110,9 +109,9 @@ void release_link(struct call *c, const void *request)
     /* Keep a reference, because the request can begin a round, which replaces the view. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
+    call_audit_change(c, "held down or isolated", "released");
+    call_audit_object(c, "%s/%u", n->desc, q->port_number);
     int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
-    if (rc == FAB_OK)
-        log_notice("rpc", "%s released the link at %s/%u", call_peer(c), n->desc, q->port_number);
     if (rc == FAB_OK)
         tell_released(c, n->desc, q->port_number);
     else if (rc == FAB_E_NOT_FOUND)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "fabric/v1/node.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
@@ -131,7 +130,7 @@ static bool refuse_if_off(struct call *c)
 static void approve_all(struct call *c)
 {
     uint32_t count;
-    log_notice("rpc", "%s approves the names of all nodes that wait", call_peer(c));
+    call_audit_object(c, "all that wait for an approval");
     request_begin(c);
     int rc = sm_pin_approve_all(call_rpc(c)->in.sm, call_peer(c), &count, on_approved, c);
     if (rc == FAB_E_EXISTS)
@@ -156,7 +155,10 @@ void approve_node(struct call *c, const void *request)
     /* Keep a reference, because the request can begin a round, which replaces the view. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[node];
-    log_notice("rpc", "%s approves the name %s of 0x%016" PRIx64, call_peer(c), n->desc, n->guid);
+    char after[100];
+    snprintf(after, sizeof after, "pinned to 0x%016" PRIx64, n->guid);
+    call_audit_change(c, NULL, after);
+    call_audit_object(c, "%s", n->desc);
     request_begin(c);
     int rc = sm_pin_approve(call_rpc(c)->in.sm, n->guid, call_peer(c), on_approved, c);
     if (rc == FAB_E_EXISTS)
@@ -213,7 +215,9 @@ void forget_node_pin(struct call *c, const void *request)
                     q->node, found, fab_base_plural_s(found));
         return;
     }
-    log_notice("rpc", "%s drops the pin of 0x%016" PRIx64, call_peer(c), guid);
+    const struct fab_pin *pin = fab_policy_pins_find(sm_pins(sm), guid);
+    call_audit_change(c, pin != NULL ? pin->name : NULL, NULL);
+    call_audit_object(c, "0x%016" PRIx64, guid);
     request_begin(c);
     int rc = sm_pin_forget(sm, guid, call_peer(c), on_forgotten, c);
     if (rc < 0)

@@ -5,7 +5,6 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/port.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
@@ -104,6 +103,7 @@ static void on_enabled(void *ctx, int status, const char *message)
 static void set_port(struct call *c, const char *node, uint32_t number, bool enable)
 {
     uint32_t port;
+    struct sm *sm = call_rpc(c)->in.sm;
     struct fab_view *v = need_view(c);
     if (v == NULL || find_port(c, v, node, number, &port) < 0)
         return;
@@ -116,11 +116,12 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     /* Keep a reference, because the request can begin a round, which replaces the view. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
-    log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
-               n->desc, number);
+    call_audit_change(c, sm_port_is_disabled(sm, n->guid, (uint8_t)number) ? "disabled" : "enabled",
+                      enable ? "enabled" : "disabled");
+    call_audit_object(c, "%s/%u", n->desc, number);
     request_begin(c);
-    int rc = sm_port_set(call_rpc(c)->in.sm, n->guid, (uint8_t)number, enable,
-                         enable ? on_enabled : on_disabled, c);
+    int rc =
+        sm_port_set(sm, n->guid, (uint8_t)number, enable, enable ? on_enabled : on_disabled, c);
     char what[128];
     snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
     if (rc < 0)

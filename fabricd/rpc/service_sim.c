@@ -7,7 +7,6 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/sim_service.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/sim.h"
@@ -54,7 +53,7 @@ static void unlink_cable(struct call *c, const void *request)
 {
     const Fabric__V1__UnlinkRequest *q = request;
     const Fabric__V1__UnlinkResponse m = FABRIC__V1__UNLINK_RESPONSE__INIT;
-    log_notice("rpc", "%s pulls the cable of %s/%u", call_peer(c), q->node, q->port_number);
+    call_audit_object(c, "%s/%u", q->node, q->port_number);
     if (do_fault(c, fab_sim_unlink, q->node, q->port_number) == FAB_OK)
         call_reply(c, &m.base);
 }
@@ -63,13 +62,19 @@ static void relink_cable(struct call *c, const void *request)
 {
     const Fabric__V1__RelinkRequest *q = request;
     const Fabric__V1__RelinkResponse m = FABRIC__V1__RELINK_RESPONSE__INIT;
-    log_notice("rpc", "%s puts the cable of %s/%u back", call_peer(c), q->node, q->port_number);
+    call_audit_object(c, "%s/%u", q->node, q->port_number);
     if (do_fault(c, fab_sim_relink, q->node, q->port_number) == FAB_OK)
         call_reply(c, &m.base);
 }
 
 static const struct method methods[] = {
-    {.name = "Unlink", .request = &fabric__v1__unlink_request__descriptor, .handle = unlink_cable},
-    {.name = "Relink", .request = &fabric__v1__relink_request__descriptor, .handle = relink_cable},
+    {.name = "Unlink",
+     .request = &fabric__v1__unlink_request__descriptor,
+     .handle = unlink_cable,
+     .changes = true},
+    {.name = "Relink",
+     .request = &fabric__v1__relink_request__descriptor,
+     .handle = relink_cable,
+     .changes = true},
 };
 const struct service service_sim = {"fabric.v1.SimService", methods, 2};

@@ -5,7 +5,6 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/status.pb-c.h"
-#include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/request.h"
@@ -61,7 +60,7 @@ static void on_rebalanced(void *ctx, int status, const char *message)
 void sweep(struct call *c, const void *request)
 {
     (void)request;
-    log_notice("rpc", "%s asks for a sweep", call_peer(c));
+    call_audit_object(c, "fabric");
     request_begin(c);
     int rc = sm_sweep(call_rpc(c)->in.sm, on_swept, c);
     if (rc < 0)
@@ -71,7 +70,7 @@ void sweep(struct call *c, const void *request)
 void reroute(struct call *c, const void *request)
 {
     (void)request;
-    log_notice("rpc", "%s asks for new routes", call_peer(c));
+    call_audit_object(c, "routes");
     request_begin(c);
     int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
     if (rc < 0)
@@ -81,7 +80,7 @@ void reroute(struct call *c, const void *request)
 void rebalance(struct call *c, const void *request)
 {
     (void)request;
-    log_notice("rpc", "%s asks for a rebalance", call_peer(c));
+    call_audit_object(c, "routes");
     request_begin(c);
     int rc = sm_rebalance(call_rpc(c)->in.sm, on_rebalanced, c);
     if (rc < 0)

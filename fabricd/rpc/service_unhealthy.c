@@ -213,6 +213,8 @@ void isolate_link(struct call *c, const void *request)
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[port];
     snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
+    call_audit_change(c, NULL, "isolated");
+    call_audit_object(c, "%s/%u", n->desc, q->port_number);
     int rc = q->port_number > n->num_ports
                  ? FAB_E_NOT_FOUND
                  : sm_link_isolate(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, true,

@@ -75,7 +75,7 @@ void study_start(struct call *c, const struct fab_view *v, const struct study_ki
     struct rpc *r = call_rpc(c);
     s->kind = kind;
     s->call = c;
-    s->view = fab_view_ref(v);
+    s->view = v != NULL ? fab_view_ref(v) : NULL;
     atomic_init(&s->stop, false);
     LIST_INSERT_HEAD(&r->studies, s, entry);
     int rc = begin(r, s);

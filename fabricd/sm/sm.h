@@ -372,6 +372,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
  * off the manager, the port itself or a part of the fabric. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx);
+/* Returns true if an operator disabled the port. */
+bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns the pins of node descriptions (libfabmgr/policy/pins.h) and the list of nodes that wait
  * for an approval. The result is valid until the caller returns to the loop. */
 const struct fab_pins *sm_pins(const struct sm *s);

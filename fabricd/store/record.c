@@ -111,6 +111,24 @@ struct record *record_of_hosts(const struct record_hosts *hosts)
     return r;
 }
 
+struct record *record_of_audit(const struct audit_row *row)
+{
+    size_t room = 0;
+    for (int i = 0; i < AUDIT_TEXTS; i++)
+        room += row->text[i] != NULL ? strlen(row->text[i]) + 1 : 0;
+    struct record *r = record_new(RECORD_AUDIT, room);
+    if (r == NULL)
+        return NULL;
+    char *to = r->texts;
+    r->audit = *row;
+    for (int i = 0; i < AUDIT_TEXTS; i++)
+        if (row->text[i] != NULL) {
+            r->audit.text[i] = strcpy(to, row->text[i]);
+            to += strlen(to) + 1;
+        }
+    return r;
+}
+
 /* ---- batches ---- */
 
 void batch_init(struct batch *b)
@@ -150,6 +168,7 @@ void batch_put_record(struct batch *b, struct record *r)
 {
     STAILQ_INSERT_TAIL(&b->records, r, next);
     b->record_count++;
+    b->has_audit = b->has_audit || r->kind == RECORD_AUDIT;
 }
 
 void batch_move(struct batch *to, struct batch *from)
@@ -162,6 +181,7 @@ void batch_move(struct batch *to, struct batch *from)
     }
     STAILQ_CONCAT(&to->records, &from->records);
     to->record_count += from->record_count;
+    to->has_audit = to->has_audit || from->has_audit;
     batch_init(from);
 }
 

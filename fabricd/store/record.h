@@ -12,6 +12,7 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
+#include "fabricd/store/audit.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
@@ -25,7 +26,8 @@ enum record_kind {
     RECORD_EXEMPT,
     RECORD_PIN,
     RECORD_BASELINE,
-    RECORD_HOSTS
+    RECORD_HOSTS,
+    RECORD_AUDIT
 };
 
 /* The data of a row of table_set: forwarding tables that were published as a view. */
@@ -89,6 +91,7 @@ struct record {
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
+        struct audit_row audit;
     };
     /* memory for the texts to which the pointers of this record point */
     char texts[];
@@ -106,6 +109,7 @@ struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
+struct record *record_of_audit(const struct audit_row *row);
 
 /* The records of one transaction. A new set of leases replaces the set in the batch, and a new
  * view replaces the view in the batch. */
@@ -118,6 +122,8 @@ struct batch {
     struct fab_view *view;
     struct record_queue records;
     size_t record_count;
+    /* true: the batch has a record of the audit log, so the disk must be synced */
+    bool has_audit;
 };
 
 void batch_init(struct batch *b);

@@ -257,9 +257,30 @@ static const char step_8[] = "CREATE TABLE approved_place ("
 static const char step_9[] = "ALTER TABLE reroute ADD COLUMN lost_pairs INTEGER NOT NULL DEFAULT 0;"
                              "ALTER TABLE reroute ADD COLUMN lost_us INTEGER NOT NULL DEFAULT 0;";
 
+/* The audit log (audit.h). The manager only appends rows, and prunes the first ones. */
+static const char step_10[] = "CREATE TABLE audit ("
+                              "  seq INTEGER PRIMARY KEY,"
+                              "  kind INTEGER NOT NULL," /* enum audit_kind */
+                              "  time_us INTEGER NOT NULL,"
+                              "  call INTEGER NOT NULL,"
+                              "  result INTEGER NOT NULL," /* gRPC code */
+                              "  account TEXT NOT NULL,"
+                              "  source TEXT NOT NULL,"
+                              "  method TEXT NOT NULL,"
+                              "  object TEXT NOT NULL,"
+                              "  value_before TEXT NOT NULL,"
+                              "  value_after TEXT NOT NULL,"
+                              "  reason TEXT NOT NULL,"
+                              "  message TEXT NOT NULL,"
+                              "  mac BLOB NOT NULL"
+                              ");"
+                              /* for the END row of a BEGIN row, and for the newest checkpoint */
+                              "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
+                              "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
+
 static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5,
-                                        step_6, step_7, step_8, step_9};
-const struct schema_steps schema_steps = {steps_sql, 9};
+                                        step_6, step_7, step_8, step_9, step_10};
+const struct schema_steps schema_steps = {steps_sql, 10};
 
 /* ---- helpers ---- */
 

@@ -109,6 +109,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ALIAS_PUT] =
         "INSERT OR REPLACE INTO alias_guid(port_guid, place, guid) VALUES (?1, ?2, ?3)",
     [SQL_ALIAS_DELETE] = "DELETE FROM alias_guid WHERE port_guid = ?1 AND place = ?2",
+
+    [SQL_AUDIT_PUT] = "INSERT INTO audit(seq, kind, time_us, call, result, account, source, "
+                      "method, object, value_before, value_after, reason, message, mac) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    [SQL_AUDIT_TRIM] = "DELETE FROM audit WHERE seq <= ?1",
 };
 
 int sql_status(int code)

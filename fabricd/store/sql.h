@@ -57,6 +57,8 @@ enum sql_id {
     SQL_MEMBER_DELETE,
     SQL_ALIAS_PUT,
     SQL_ALIAS_DELETE,
+    SQL_AUDIT_PUT,
+    SQL_AUDIT_TRIM,
     SQL_COUNT
 };
 

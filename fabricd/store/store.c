@@ -10,40 +10,39 @@
  */
 #include "fabricd/store/store.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fabricd/base/log.h"
 #include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/lock.h"
 #include "fabricd/store/schema.h"
+#include "fabricd/store/state.h"
 #include "fabricd/store/tables.h"
-#include "fabricd/store/writer.h"
 #include "libfabmgr/base/status.h"
-
-struct store {
-    int lock;
-    sqlite3 *reader;
-    struct writer *writer;
-};
 
 /* ---- opening and closing ---- */
 
 static int open_database(struct store *s, const char *dir, char *why, size_t why_len)
 {
-    char path[PATH_MAX];
+    const char *path = s->path;
     sqlite3 *db = NULL;
-    if ((size_t)snprintf(path, sizeof(path), "%s/fabricd.db", dir) >= sizeof(path)) {
+    if ((size_t)snprintf(s->path, sizeof(s->path), "%s/fabricd.db", dir) >= sizeof(s->path)) {
         snprintf(why, why_len, "state directory %s: the path is too long", dir);
         return FAB_E_LIMIT;
     }
     int status = schema_open(path, &schema_steps, &db, why, why_len);
     if (status != FAB_OK)
         return status;
-    status = writer_start(db, path, &s->writer);
+    status = store_audit_start(s, dir, why, why_len);
+    if (status != FAB_OK) {
+        sqlite3_close(db);
+        return status;
+    }
+    status = writer_start(db, path, &s->audit, &s->writer);
     if (status != FAB_OK) {
         snprintf(why, why_len, "%s cannot be used: %s", path, fab_base_status_text(status));
         return status;
@@ -58,7 +57,7 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
         snprintf(why, why_len, "%s", fab_base_status_text(FAB_E_NOMEM));
         return FAB_E_NOMEM;
     }
-    s->lock = -1;
+    s->lock = s->audit.head_fd = -1;
     int status = lock_take(dir, &s->lock, why, why_len);
     if (status == FAB_OK)
         status = open_database(s, dir, why, why_len);
@@ -77,6 +76,8 @@ void store_close(struct store *s)
         return;
     sqlite3_close(s->reader);
     writer_stop(s->writer);
+    if (s->audit.head_fd >= 0)
+        close(s->audit.head_fd);
     lock_release(s->lock);
     free(s);
 }

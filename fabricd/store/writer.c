@@ -71,6 +71,11 @@ struct writer {
     /* put: number of records that were put into the queue so far. written: number of these
      * records that were committed, or dropped after a failure (give_up_batch). */
     uint64_t put, written;
+    /* The last records that were dropped by give_up_batch: from + 1 to `lost`. */
+    uint64_t lost_from, lost;
+    struct audit_limits limits;
+    /* copy of chain.head, for other threads */
+    struct audit_head head;
 
     /* Only the writer thread uses the members from here on. */
     struct sql sql;
@@ -78,6 +83,11 @@ struct writer {
     struct batch work;
     struct lease_table leases;
     struct registry registry;
+    struct writer_audit audit;
+    /* the end of the audit log; `next` is the same with the rows of the open transaction */
+    struct audit_chain chain, next;
+    /* true: a row that should be pruned is wrong, so nothing is pruned until the next start */
+    bool damaged;
     uint64_t retry_us;
     bool counted;      /* the member `events` is valid */
     uint64_t events;   /* number of events in the database */
@@ -193,6 +203,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_reroute(w, &r->reroute);
     case RECORD_HOSTS:
         return hosts_write(&w->sql, &r->hosts);
+    case RECORD_AUDIT:
+        return audit_append(&w->next, &w->audit.key, &w->sql, &r->audit);
     }
     return FAB_E_INVAL;
 }
@@ -212,6 +224,26 @@ static int trim_events(struct writer *w, uint32_t keep)
     return status;
 }
 
+/* Prunes the audit log. If it is damaged, it stays as it is, because the rows are evidence. */
+static int prune_audit(struct writer *w)
+{
+    struct audit_limits limits;
+    pthread_mutex_lock(&w->mutex);
+    limits = w->limits;
+    pthread_mutex_unlock(&w->mutex);
+    if (!w->work.has_audit || w->damaged)
+        return FAB_OK;
+    int status = audit_prune(&w->next, &w->audit.key, &w->sql, &limits, clock_unix_us());
+    if (status != FAB_E_FORMAT)
+        return status;
+    w->damaged = true;
+    log_error("audit",
+              "the audit log in %s is damaged, so its old rows are not pruned; "
+              "see 'fabricctl audit verify'",
+              w->path);
+    return FAB_OK;
+}
+
 static int put_records(struct writer *w, uint32_t keep)
 {
     const struct record *r;
@@ -221,6 +253,8 @@ static int put_records(struct writer *w, uint32_t keep)
         status = put_record(w, r);
         w->events += r->kind == RECORD_EVENT;
     }
+    if (status == FAB_OK)
+        status = prune_audit(w);
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
@@ -252,8 +286,29 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
     return status;
 }
 
+/* Takes over the new end of the audit log, and stores its head in the file audit_head. If this
+ * fails, the file is older than the table, which a verification accepts. A checkpoint is the reason
+ * to log the head at once. */
+static void accept_audit(struct writer *w)
+{
+    bool pruned = w->next.bytes < w->chain.bytes;
+    char mac[2 * AUDIT_MAC + 1];
+    w->chain = w->next;
+    if (audit_head_write(w->audit.head_fd, &w->audit.key, &w->chain.head) != FAB_OK)
+        log_error("audit", "the file audit_head cannot be written: %s", strerror(errno));
+    pthread_mutex_lock(&w->mutex);
+    w->head = w->chain.head;
+    pthread_mutex_unlock(&w->mutex);
+    audit_mac_text(w->chain.head.mac, mac);
+    if (pruned)
+        log_always("audit", "old rows were pruned; head: row %llu, MAC %s",
+                   (unsigned long long)w->chain.head.seq, mac);
+}
+
 static void accept(struct writer *w, struct outcome *o)
 {
+    if (w->work.has_audit)
+        accept_audit(w);
     if (o->has_leases) {
         lease_table_fini(&w->leases);
         w->leases = o->leases;
@@ -280,6 +335,10 @@ static int write_work(struct writer *w, uint32_t keep)
 {
     struct outcome o = {0};
     int64_t now = clock_unix_us() / 1000000;
+    w->next = w->chain;
+    /* an answer waits for a row of the audit log, which must survive a power failure, too */
+    if (w->work.has_audit)
+        sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");
     if (status == FAB_OK)
         status = put_tables(w, now, &o);
@@ -291,6 +350,8 @@ static int write_work(struct writer *w, uint32_t keep)
         accept(w, &o);
     else
         reject(w, &o, status);
+    if (w->work.has_audit)
+        sqlite3_exec(w->sql.db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
     return status;
 }
 
@@ -349,6 +410,10 @@ static void write_and_settle(struct writer *w, uint32_t keep)
     pthread_mutex_lock(&w->mutex);
     w->unwritten = !done;
     w->queued -= done ? records : 0;
+    if (status == FAB_E_INVAL) {
+        w->lost_from = w->written;
+        w->lost = w->written + records;
+    }
     w->written += done ? records : 0;
     if (status == FAB_OK)
         note_success(w);
@@ -469,7 +534,8 @@ static void writer_free(struct writer *w, sqlite3 *db)
     free(w);
 }
 
-int writer_start(sqlite3 *db, const char *path, struct writer **ret)
+int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit,
+                 struct writer **ret)
 {
     struct writer *w = calloc(1, sizeof(*w));
     if (w == NULL) {
@@ -479,6 +545,8 @@ int writer_start(sqlite3 *db, const char *path, struct writer **ret)
     batch_init(&w->pending);
     batch_init(&w->work);
     w->keep = KEEP_DEFAULT;
+    w->limits = (struct audit_limits){UINT32_MAX, UINT64_MAX / 2};
+    w->audit = *audit;
     w->path = strdup(path);
     init_threading(w);
     int status = w->path != NULL ? FAB_OK : FAB_E_NOMEM;
@@ -488,6 +556,9 @@ int writer_start(sqlite3 *db, const char *path, struct writer **ret)
         status = lease_table_load(db, &w->leases);
     if (status == FAB_OK)
         status = registry_load(&w->registry, db);
+    if (status == FAB_OK)
+        status = audit_chain_load(db, &audit->head, &w->chain);
+    w->head = w->chain.head;
     if (status == FAB_OK)
         status = start_thread(w);
     if (status == FAB_OK)
@@ -624,6 +695,40 @@ bool writer_is_written(struct writer *w, uint64_t mark)
     bool written = w->failing || w->written >= mark;
     pthread_mutex_unlock(&w->mutex);
     return written;
+}
+
+enum store_written writer_written(struct writer *w, uint64_t mark)
+{
+    pthread_mutex_lock(&w->mutex);
+    enum store_written state = mark > w->lost_from && mark <= w->lost ? STORE_FAILED
+                               : w->written >= mark                   ? STORE_WRITTEN
+                               : w->failing                           ? STORE_FAILED
+                                                                      : STORE_PENDING;
+    pthread_mutex_unlock(&w->mutex);
+    return state;
+}
+
+bool writer_is_failing(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    bool failing = w->failing;
+    pthread_mutex_unlock(&w->mutex);
+    return failing;
+}
+
+struct audit_head writer_audit_head(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    struct audit_head head = w->head;
+    pthread_mutex_unlock(&w->mutex);
+    return head;
+}
+
+void writer_audit_keep(struct writer *w, const struct audit_limits *limits)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->limits = *limits;
+    pthread_mutex_unlock(&w->mutex);
 }
 
 bool writer_is_behind(struct writer *w)

@@ -7,12 +7,20 @@
 
 #include <sqlite3.h>
 
+#include "fabricd/store/audit_chain.h"
 #include "fabricd/store/record.h"
 
 struct writer;
+/* What the writer needs for the audit log. */
+struct writer_audit {
+    struct audit_key key;
+    int head_fd;            /* the file audit_head; the caller closes it */
+    struct audit_head head; /* its content */
+};
 /* Starts the writer thread. Takes over the connection, even if it returns an error. Returns NOMEM
  * or the errors of sql_status. */
-int writer_start(sqlite3 *db, const char *path, struct writer **ret);
+int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit,
+                 struct writer **ret);
 /* writes all queued records, and then stops the thread; w may be NULL */
 void writer_stop(struct writer *w);
 
@@ -26,7 +34,12 @@ void writer_put_lasting(struct writer *w, struct record *r);
 void writer_put_urgent(struct writer *w, struct record *r);
 uint64_t writer_mark(struct writer *w);
 bool writer_is_written(struct writer *w, uint64_t mark);
+/* See store_written and store_is_failing. */
+enum store_written writer_written(struct writer *w, uint64_t mark);
+bool writer_is_failing(struct writer *w);
 bool writer_is_behind(struct writer *w);
+struct audit_head writer_audit_head(struct writer *w);
+void writer_audit_keep(struct writer *w, const struct audit_limits *limits);
 void writer_keep(struct writer *w, uint32_t events);
 void writer_flush(struct writer *w);
 uint64_t writer_dropped(struct writer *w);

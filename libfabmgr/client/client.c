@@ -22,6 +22,8 @@
 #define MAX_REPLY (16u << 20)
 /* extra time in ms after the deadline, in which the server can report DEADLINE_EXCEEDED */
 #define GRACE_MS 500
+/* maximum bytes of the header fabric-reason */
+#define REASON_MAX 768
 
 struct fab_client {
     struct client_socket *socket;
@@ -29,6 +31,7 @@ struct fab_client {
     unsigned timeout_ms;
     bool broken;
     char *address;
+    char reason[REASON_MAX + 2]; /* percent-encoded; "": none */
 };
 
 struct exchange {
@@ -163,7 +166,7 @@ static int submit(struct exchange *x, const char *method, unsigned timeout_ms)
     nghttp2_data_provider body = {.source.ptr = x, .read_callback = read_request};
     snprintf(path, sizeof path, "/%s", method);
     fab_grpc_timeout_format((uint64_t)timeout_ms * 1000, timeout);
-    const nghttp2_nv nv[] = {
+    nghttp2_nv nv[9] = {
         header(":method", "POST"),
         header(":scheme", "http"),
         header(":path", path),
@@ -171,9 +174,12 @@ static int submit(struct exchange *x, const char *method, unsigned timeout_ms)
         header("te", "trailers"),
         header("content-type", "application/grpc"),
         header("user-agent", "fabric-client-c"),
-        header("grpc-timeout", timeout),
     };
-    size_t count = sizeof nv / sizeof nv[0] - (timeout_ms == 0 ? 1 : 0);
+    size_t count = 7;
+    if (timeout_ms != 0)
+        nv[count++] = header("grpc-timeout", timeout);
+    if (x->client->reason[0] != '\0')
+        nv[count++] = header("fabric-reason", x->client->reason);
     x->stream = nghttp2_submit_request(x->client->session, NULL, nv, count, &body, x);
     return x->stream > 0 ? FAB_OK : FAB_E_NOMEM;
 }
@@ -359,6 +365,12 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
     if (c == NULL)
         return fail(ret_error, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     c->timeout_ms = options->timeout_ms;
+    if (options->reason != NULL &&
+        fab_grpc_percent_encode(options->reason, c->reason, sizeof c->reason) > REASON_MAX - 3) {
+        fab_client_close(c);
+        return fail(ret_error, FAB_GRPC_INVALID_ARGUMENT,
+                    "the reason is too long; a short sentence is expected");
+    }
     c->address = strdup(options->address);
     snprintf(ret_error->message, sizeof ret_error->message, "out of memory");
     int rc = c->address == NULL ? FAB_E_NOMEM : session_new(&c->session);

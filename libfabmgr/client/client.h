@@ -29,6 +29,9 @@ struct fab_client_options {
     const char *server_name;
     /* time limit in ms for connecting, and for each call; 0: no limit */
     unsigned timeout_ms;
+    /* reason of the calls, for the server's audit log: at most 768 bytes after percent-encoding;
+     * NULL: none */
+    const char *reason;
 };
 
 /* A failure, as a gRPC status. UNAVAILABLE: the connection could not be made or was lost. */

@@ -72,10 +72,17 @@ static void many(struct call *c, const void *request)
 }
 
 static const struct method methods[] = {
-    {"GetVersion", &fabric__v1__get_version_request__descriptor, reply_version, false},
-    {"GetNode", &fabric__v1__get_node_request__descriptor, echo_error, false},
-    {"WatchEvents", &fabric__v1__watch_events_request__descriptor, watch, false},
-    {"Many", &grpc__reflection__v1__server_reflection_request__descriptor, many, true},
+    {.name = "GetVersion",
+     .request = &fabric__v1__get_version_request__descriptor,
+     .handle = reply_version},
+    {.name = "GetNode", .request = &fabric__v1__get_node_request__descriptor, .handle = echo_error},
+    {.name = "WatchEvents",
+     .request = &fabric__v1__watch_events_request__descriptor,
+     .handle = watch},
+    {.name = "Many",
+     .request = &grpc__reflection__v1__server_reflection_request__descriptor,
+     .handle = many,
+     .many = true},
 };
 static const struct service service = {"fabric.v1.FabricService", methods, 4};
 
@@ -100,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct caller *caller;
     if (size == 0 || caller_other(&caller) < 0)
         return 0;
-    const struct grpc_input in = {services, &waiting, caller, NULL, wake, NULL};
+    const struct grpc_input in = {services, &waiting, caller, NULL, wake, NULL, NULL};
     int rc = grpc_new(&in, &g);
     caller_unref(caller);
     if (rc < 0)

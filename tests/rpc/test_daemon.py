@@ -511,7 +511,55 @@ def what_fails_is_compared_for_a_job():
         assert "name what fails" in place.ctl("route", "whatif", code=2)
 
 
+def records(place, *options):
+    return [json.loads(line) for line in place.ctl("audit", "export", *options).splitlines()]
+
+
+def every_change_is_audited():
+    """log_level does not matter. A reload says which settings changed, but no keys."""
+    place = Place()
+    place.write("fabricd.yaml", "log_level: error\nsubnet: {sm_key: 4711}\n")
+    with place.daemon() as (_, process):
+        place.ctl("port", "disable", "leaf-002/4", "--reason", "Größe: 100 % \"so\"")
+        place.ctl("port", "disable", "leaf-002/4")
+        place.ctl("port", "enable", "leaf-002/4")
+        place.ctl("link", "isolate", "nowhere/1", code=4)
+        place.ctl("status")
+        place.write("fabricd.yaml", "log_level: error\nsubnet: {sm_key: 4712}\njournal: {keep: 7}\n")
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: records(place, "--method", "reload"))
+        keys = ("method", "object", "before", "after", "result", "reason")
+        found = [tuple(r[k] for k in keys) for r in reversed(records(place))]
+        assert found[0][:2] == ("start", "fabricd"), found
+        assert found[1:] == [
+            ("DisablePort", "leaf-002/4", "enabled", "disabled", "OK", "Größe: 100 % \"so\""),
+            ("DisablePort", "leaf-002/4", "disabled", "disabled", "OK", ""),
+            ("EnablePort", "leaf-002/4", "disabled", "enabled", "OK", ""),
+            ("IsolateLink", "", "", "", "NOT_FOUND", ""),
+            ("reload", f"{place.folder}/fabricd.yaml", "",
+             "journal.keep: not set -> 7; subnet.sm_key: changed", "OK", "")], found
+        record = records(place, "--result", "NOT_*")[0]
+        assert record["source"].startswith("unix, pid ") and "nowhere" in record["message"], record
+        assert f"(uid {os.getuid()})" in record["account"]
+        assert len(records(place, "--object", "leaf-*")) == 3
+        assert len(records(place, "--object", "leaf-*", "--result", "OK", "--since", "1h")) == 3
+        assert not records(place, "--until", "1h") and not records(place, "--by", "alice*")
+        assert "2026-13-01" in place.ctl("audit", "list", "--since", "2026-13-01", code=2)
+        assert "too long" in place.ctl("sweep", "--reason", "x" * 800, code=2)
+        assert len(place.json("audit", "list", "-n", "2")["records"]) == 2
+        verdict = place.json("audit", "verify")
+        assert verdict["intact"] and verdict["head"] == verdict["last"], verdict
+        with place.database() as db:
+            db.execute("UPDATE audit SET account = 'mallory' WHERE seq = 3")
+        place.ctl("audit", "verify", code=5)
+        # The exit code is also that of JSON output.
+        done = subprocess.run([CTL, "-s", place.address, "-o", "json", "audit", "verify"],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 5 and json.loads(done.stdout)["bad"] == 3, done
+
+
 main([
+    every_change_is_audited,
     partitions_are_listed_and_changed,
     traffic_classes_are_listed_and_chosen,
     congestion_control_is_shown,

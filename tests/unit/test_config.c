@@ -256,7 +256,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal, rpc"},
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal, rpc, audit"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},

@@ -395,6 +395,11 @@ static int leave(struct sm *s)
     return r;
 }
 
+bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    return find_disabled(s, node_guid, port) != NULL;
+}
+
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx)
 {

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The commands `fabricctl audit list`, `export` and `verify`.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/ctl/list.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/audit.pb-c.h"
+
+static const struct out_column columns[] = {
+    {"sequence", "SEQ", true},   {"time", "TIME", false},     {"account", "BY", false},
+    {"method", "METHOD", false}, {"object", "OBJECT", false}, {"before", "BEFORE", false},
+    {"after", "AFTER", false},   {"result", "RESULT", false}, {"reason", "REASON", false},
+};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+/* ---- the filter ------------------------------------------------------------------------------ */
+
+/* Parses an age such as "2h". Returns false if the text is none. */
+static bool parse_age(const char *text, time_t *ret)
+{
+    static const struct {
+        char unit;
+        unsigned seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (text[0] < '0' || text[0] > '9' || n > 1000000 || end[0] != units[i].unit ||
+            end[1] != '\0')
+            continue;
+        *ret = time(NULL) - (time_t)(n * units[i].seconds);
+        return true;
+    }
+    return false;
+}
+
+/* Parses a date, with or without a time of day, which is local unless it ends in Z. */
+static bool parse_date(const char *text, time_t *ret)
+{
+    static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
+                                          "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm tm = {.tm_isdst = -1};
+        const char *end = strptime(text, formats[i], &tm);
+        if (end == NULL || (end[0] != '\0' && strcmp(end, "Z") != 0))
+            continue;
+        *ret = end[0] == 'Z' ? timegm(&tm) : mktime(&tm);
+        return *ret >= 0;
+    }
+    return false;
+}
+
+static int parse_time(const char *option, const char *text, Google__Protobuf__Timestamp *room,
+                      Google__Protobuf__Timestamp **ret)
+{
+    time_t seconds = 0;
+    if (text == NULL)
+        return EXIT_OK;
+    if (!parse_age(text, &seconds) && !parse_date(text, &seconds))
+        return complain(EXIT_USAGE,
+                        "%s \"%s\": an age such as 2h or 7d, or a time such as 2026-11-23 or "
+                        "2026-11-23T21:00:00Z is expected",
+                        option, text);
+    google__protobuf__timestamp__init(room);
+    room->seconds = seconds;
+    *ret = room;
+    return EXIT_OK;
+}
+
+static char *word(const char *given)
+{
+    return (char *)(uintptr_t)(given != NULL ? given : "");
+}
+
+/* Makes the request from the options. times[] has the memory for its times. */
+static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
+                      Fabric__V1__ListAuditRequest *ret)
+{
+    fabric__v1__list_audit_request__init(ret);
+    ret->account = word(s->by);
+    ret->object = word(s->object);
+    ret->method = word(s->method);
+    ret->result = word(s->result);
+    int rc = parse_time("--since", s->since, &times[0], &ret->since);
+    return rc == EXIT_OK ? parse_time("--until", s->until, &times[1], &ret->until) : rc;
+}
+
+/* ---- list and export ------------------------------------------------------------------------- */
+
+static void say_row(struct out *o, const void *item)
+{
+    const Fabric__V1__AuditRecord *r = item;
+    bool good = strcmp(r->result, "OK") == 0;
+    out_row(o);
+    out_number(o, "sequence", "SEQ", OUT_DIM, r->sequence);
+    out_time_utc(o, "time", r->time);
+    out_time(o, "TIME", r->time);
+    out_text(o, "account", "BY", OUT_PLAIN, r->account);
+    out_text(o, "source", NULL, OUT_PLAIN, r->source);
+    out_fields(o, &r->base, "method", "METHOD", "object", "OBJECT", "before", "BEFORE", "after",
+               "AFTER", NULL);
+    out_text(o, "result", "RESULT", good ? OUT_PLAIN : OUT_WARN, r->result);
+    out_text(o, "message", NULL, OUT_PLAIN, r->message);
+    out_text(o, "reason", "REASON", OUT_PLAIN, r->reason);
+    out_row_end(o);
+}
+
+static int list(struct session *s)
+{
+    static const struct list records = {
+        .method = "ListAudit",
+        .reply = &fabric__v1__list_audit_response__descriptor,
+        .items = "records",
+        .columns = columns,
+        .column_count = COLUMNS,
+        .say_row = say_row,
+        .none = "No record matches.",
+        .count = 50,
+    };
+    Google__Protobuf__Timestamp times[2];
+    Fabric__V1__ListAuditRequest q;
+    int rc = make_query(s, times, &q);
+    return rc == EXIT_OK ? say_list(s, &records, &q.base) : rc;
+}
+
+/* Prints all records that match as lines of JSON, page by page, so that no list of them is kept. */
+static int export(struct session *s)
+{
+    Google__Protobuf__Timestamp times[2];
+    Fabric__V1__ListAuditRequest q;
+    Fabric__V1__ListAuditResponse *page = NULL, *last = NULL;
+    struct out *lines = out_new(OUT_JSON, stdout, false);
+    int rc = make_query(s, times, &q);
+    if (lines == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    out_table(lines, "records", columns, COLUMNS, true);
+    do {
+        if (rc == EXIT_OK)
+            rc = ask(s, "ListAudit", &q.base, &fabric__v1__list_audit_response__descriptor, &page);
+        free_reply(last);
+        last = rc == EXIT_OK ? page : NULL;
+        for (size_t i = 0; last != NULL && i < last->n_records; i++)
+            say_row(lines, last->records[i]);
+        q.page_token = last != NULL ? last->next_page_token : q.page_token;
+    } while (last != NULL && q.page_token[0] != '\0' && !out_broken(lines));
+    free_reply(last);
+    out_table_end(lines);
+    if (out_close(lines) != 0 && rc == EXIT_OK)
+        rc = complain(EXIT_FAILED, "the output could not be written");
+    return rc;
+}
+
+/* ---- verify ---------------------------------------------------------------------------------- */
+
+static void say_verdict(struct out *o, const Fabric__V1__VerifyAuditResponse *r)
+{
+    out_record(o, NULL);
+    out_bool(o, "intact", NULL, OUT_PLAIN, r->intact);
+    out_keys(o, &r->base, "rows first last bad problem head head_mac");
+    out_text(o, NULL, "Audit log", r->intact ? OUT_GOOD : OUT_BAD,
+             r->intact ? "intact" : r->problem);
+    out_textf(o, "Verified", OUT_PLAIN, "%" PRIu64 " rows, %" PRIu64 " to %" PRIu64, r->rows,
+              r->first, r->last);
+    out_textf(o, "Head", OUT_PLAIN, "row %" PRIu64 ", MAC %s", r->head, r->head_mac);
+    out_record_end(o);
+}
+
+static int verify(struct session *s)
+{
+    const Fabric__V1__VerifyAuditRequest q = FABRIC__V1__VERIFY_AUDIT_REQUEST__INIT;
+    Fabric__V1__VerifyAuditResponse *r = NULL;
+    int rc = ask(s, "VerifyAudit", &q.base, &fabric__v1__verify_audit_response__descriptor, &r);
+    if (rc != EXIT_OK)
+        return rc;
+    say_verdict(s->out, r);
+    if (!r->intact)
+        rc = EXIT_UNSOUND;
+    free_reply(r);
+    return rc;
+}
+
+#define FILTER                                                                                     \
+    "[--since TIME] [--until TIME] [--by WHO] [--object WHAT] [--method NAME] [--result CODE]"
+
+const struct cmd cmd_audit_list = {
+    .noun = "audit",
+    .verb = "list",
+    .args = "[-n COUNT] " FILTER,
+    .summary = "the newest records of the audit log (50), newest first",
+    .options = "niuboMt",
+    .method = "fabric.v1.FabricService/ListAudit",
+    .run = list,
+};
+const struct cmd cmd_audit_export = {
+    .noun = "audit",
+    .verb = "export",
+    .args = FILTER,
+    .summary = "all records of the audit log, as lines of JSON",
+    .options = "iuboMt",
+    .slow = true,
+    .method = "fabric.v1.FabricService/ListAudit",
+    .run = export,
+};
+const struct cmd cmd_audit_verify = {
+    .noun = "audit",
+    .verb = "verify",
+    .summary = "find removed, changed and inserted rows of the audit log",
+    .slow = true,
+    .method = "fabric.v1.FabricService/VerifyAudit",
+    .run = verify,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores the rows of the audit log, and holds results until they are stored. The writer thread of
+ * the store has no callback, so a timer looks after it, as for registrations of hosts.
+ *
+ * A client that may change nothing could fill the log with refusals, until older rows are pruned.
+ * So only REFUSALS_BURST refusals at once and REFUSALS_A_SECOND in the long run are recorded; the
+ * next row says how many were not.
+ */
+#include "fabricd/rpc/audit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/grpc.h"
+
+#define LOOK_US 1000
+/* interval at which the head is logged, if it has changed */
+#define HEAD_US 600000000
+#define REFUSALS_BURST 200
+#define REFUSALS_A_SECOND 5
+
+struct audit_held {
+    TAILQ_ENTRY(audit_held) entry;
+    struct audit *audit;
+    uint64_t mark;
+    audit_stored *done;
+    void *ctx;
+};
+
+struct audit {
+    struct store *store;
+    struct loop_timer *look, *head;
+    TAILQ_HEAD(, audit_held) held;
+    uint64_t logged; /* number of the last row when the head was logged */
+    /* refusals that may still be recorded now, in millionths; time at which this was computed */
+    uint64_t refusals, refusals_us;
+    uint64_t unrecorded; /* refusals since the last row that were not recorded */
+};
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static void log_head(struct audit *a)
+{
+    const struct audit_head head =
+        a->store != NULL ? store_audit_head(a->store) : (struct audit_head){0};
+    char mac[2 * AUDIT_MAC + 1] = "";
+    if (head.seq == a->logged)
+        return;
+    a->logged = head.seq;
+    for (int i = 0; i < AUDIT_MAC; i++)
+        sprintf(mac + 2 * (size_t)i, "%02x", head.mac[i]);
+    log_always("audit", "head: row %" PRIu64 ", MAC %s", head.seq, mac);
+}
+
+static void on_head(void *ctx)
+{
+    struct audit *a = ctx;
+    log_head(a);
+    loop_timer_set(a->head, HEAD_US);
+}
+
+/* ---- results that wait ----------------------------------------------------------------------- */
+
+static void on_look(void *ctx)
+{
+    struct audit *a = ctx;
+    struct audit_held *h;
+    while ((h = TAILQ_FIRST(&a->held)) != NULL) {
+        enum store_written state = store_written(a->store, h->mark);
+        if (state == STORE_PENDING)
+            break;
+        TAILQ_REMOVE(&a->held, h, entry);
+        if (h->done != NULL)
+            h->done(h->ctx, state == STORE_WRITTEN);
+        free(h);
+    }
+    if (h != NULL)
+        loop_timer_set(a->look, LOOK_US);
+}
+
+void audit_forget(struct audit_held *held)
+{
+    held->done = NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool is_refusal(const struct audit_row *row)
+{
+    return row->result == FAB_GRPC_PERMISSION_DENIED || row->result == FAB_GRPC_UNAUTHENTICATED;
+}
+
+/* Returns true if another refusal may be recorded now. */
+static bool may_record(struct audit *a)
+{
+    uint64_t now = clock_now_us();
+    a->refusals += (now - a->refusals_us) * REFUSALS_A_SECOND;
+    a->refusals_us = now;
+    if (a->refusals > REFUSALS_BURST * UINT64_C(1000000))
+        a->refusals = REFUSALS_BURST * UINT64_C(1000000);
+    if (a->refusals < 1000000)
+        return false;
+    a->refusals -= 1000000;
+    return true;
+}
+
+bool audit_is_ready(const struct audit *a)
+{
+    return a->store == NULL || !store_is_failing(a->store);
+}
+
+uint64_t audit_call_number(struct audit *a)
+{
+    return a->store != NULL ? store_audit_call(a->store) : 0;
+}
+
+void audit_begin(struct audit *a, struct audit_row *row)
+{
+    row->kind = AUDIT_BEGIN;
+    row->time_us = clock_unix_us();
+    store_put_audit(a->store, row);
+}
+
+struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx)
+{
+    char message[1200];
+    if (row->call == 0 && is_refusal(row) && !may_record(a)) {
+        a->unrecorded++;
+        return NULL;
+    }
+    row->kind = AUDIT_END;
+    row->time_us = clock_unix_us();
+    if (a->unrecorded > 0) {
+        snprintf(message, sizeof message,
+                 "%s [%" PRIu64 " refused calls before it are not recorded]",
+                 row->text[AUDIT_MESSAGE] != NULL ? row->text[AUDIT_MESSAGE] : "", a->unrecorded);
+        row->text[AUDIT_MESSAGE] = message;
+        a->unrecorded = 0;
+    }
+    int rc = store_put_audit(a->store, row);
+    struct audit_held *h =
+        a->store != NULL && rc == FAB_OK && done != NULL ? calloc(1, sizeof *h) : NULL;
+    if (h == NULL)
+        return NULL;
+    *h = (struct audit_held){.audit = a, .mark = store_mark(a->store), .done = done, .ctx = ctx};
+    TAILQ_INSERT_TAIL(&a->held, h, entry);
+    if (!loop_timer_pending(a->look))
+        loop_timer_set(a->look, LOOK_US);
+    return h;
+}
+
+/* ---- starting and stopping ------------------------------------------------------------------- */
+
+int audit_new(struct loop *loop, struct store *store, struct audit **ret)
+{
+    struct audit *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return FAB_E_NOMEM;
+    TAILQ_INIT(&a->held);
+    a->store = store;
+    a->refusals = REFUSALS_BURST * UINT64_C(1000000);
+    a->refusals_us = clock_now_us();
+    a->look = loop_timer_new(loop, on_look, a);
+    a->head = loop_timer_new(loop, on_head, a);
+    if (a->look == NULL || a->head == NULL) {
+        audit_free(a);
+        return FAB_E_NOMEM;
+    }
+    on_head(a);
+    *ret = a;
+    return FAB_OK;
+}
+
+void audit_free(struct audit *a)
+{
+    struct audit_held *h;
+    if (a == NULL)
+        return;
+    while ((h = TAILQ_FIRST(&a->held)) != NULL) {
+        TAILQ_REMOVE(&a->held, h, entry);
+        free(h);
+    }
+    log_head(a);
+    loop_timer_free(a->look);
+    loop_timer_free(a->head);
+    free(a);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chain of MACs of the audit log, its key and its head. For the folder fabricd/store only. */
+#ifndef FABRICD_STORE_AUDIT_CHAIN_H
+#define FABRICD_STORE_AUDIT_CHAIN_H
+
+#include <sqlite3.h>
+
+#include "fabricd/store/audit.h"
+#include "fabricd/store/sql.h"
+
+struct audit_key {
+    uint8_t bytes[32];
+};
+/* Reads the key from DIR/audit_key, or makes it. Errors as store_key. */
+int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_len);
+
+/* Computes the MAC of a row that follows a row with the MAC `previous`. Returns NOMEM. */
+int audit_mac(const struct audit_key *key, const uint8_t previous[AUDIT_MAC],
+              const struct audit_row *row, uint8_t ret[AUDIT_MAC]);
+/* Returns the number of bytes that a row takes, about. */
+uint64_t audit_size(const struct audit_row *row);
+
+void audit_mac_text(const uint8_t mac[AUDIT_MAC], char text[2 * AUDIT_MAC + 1]);
+bool audit_mac_parse(const char *text, uint8_t ret[AUDIT_MAC]);
+
+/* The columns of table audit, in the order in which audit_read reads them. */
+#define AUDIT_COLUMNS                                                                              \
+    "seq, kind, time_us, call, result, account, source, method, object, value_before, "            \
+    "value_after, reason, message, mac"
+/* Reads the current row of a statement that selects AUDIT_COLUMNS. The texts are valid until the
+ * next step. Returns false if a value has a wrong type or size. */
+bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret);
+
+/* The copy of the head in the file DIR/audit_head. audit_head_open opens or makes the file. *ret
+ * is the head in it; seq 0: the file is new, or its MAC is wrong, which is logged. Returns IO. */
+int audit_head_open(const char *dir, const struct audit_key *key, int *ret_fd,
+                    struct audit_head *ret, char *why, size_t why_len);
+int audit_head_write(int fd, const struct audit_key *key, const struct audit_head *head);
+
+/* The end of the chain, as the writer thread continues it. */
+struct audit_chain {
+    struct audit_head head;
+    int64_t oldest_us; /* time of the first row; INT64_MAX: no rows */
+    uint64_t bytes;    /* size of all rows, about */
+};
+struct audit_limits {
+    uint64_t max_age_s, max_bytes;
+};
+/* Loads the end of the chain. If `remembered` is later than the last row of the table, the chain
+ * continues after it, so that the gap stays visible. */
+int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct audit_chain *ret);
+/* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
+int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,
+                 const struct audit_row *row);
+/* Prunes the first rows in the open transaction, if the limits are exceeded: at most PRUNE_MAX
+ * rows. Returns NOMEM or the errors of sql_run, or FORMAT if a row to be pruned is wrong; nothing
+ * is changed then. */
+int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *q,
+                const struct audit_limits *limits, int64_t now_us);
+
+/* Verifies the rows of the database (store_audit_verify). */
+int audit_verify(sqlite3 *db, const struct audit_key *key, bool (*stopped)(void *ctx), void *ctx,
+                 struct audit_verdict *v);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of the store. For the folder fabricd/store only. */
+#ifndef FABRICD_STORE_STATE_H
+#define FABRICD_STORE_STATE_H
+
+#include <limits.h>
+
+#include "fabricd/store/writer.h"
+
+struct store {
+    int lock;
+    sqlite3 *reader;
+    struct writer *writer;
+    char path[PATH_MAX];       /* path of the database */
+    struct writer_audit audit; /* constant after the start */
+    uint64_t audit_call;       /* number of the last call in the audit log */
+};
+
+/* audit_log.c: logs a row */
+void store_audit_log(const struct audit_row *row);
+/* audit.c: reads or makes the key and the head of the audit log, before the writer starts. */
+int store_audit_start(struct store *s, const char *dir, char *why, size_t why_len);
+
+#endif
