@@ -50,10 +50,7 @@ static const cyaml_schema_value_t entry_schema = {
 };
 
 static const cyaml_schema_field_t tls_fields[] = {
-    WORD(raw_tls, cert),
-    WORD(raw_tls, key),
-    WORD(raw_tls, ca),
-    TEXT(raw_tls, crl, 0, TEXT_MAX),
+    WORD(raw_tls, cert), WORD(raw_tls, key), WORD(raw_tls, ca), TEXT(raw_tls, crl, 0, TEXT_MAX),
     CYAML_FIELD_END,
 };
 
