@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl whoami` shows for whom the manager takes the caller, and the role.
+ * The command `fabricctl whoami` shows as which user the manager knows the caller, and the role of
+ * this user.
  */
 #include <string.h>
 

@@ -30,9 +30,10 @@ static inline void *fab_base_alloc_array(size_t count, size_t item)
     return malloc(size > 0 ? size : 1);
 }
 
-/* Grows an array from malloc that has *capacity items to at least `need` items (need > 0) of `item`
- * bytes. Like realloc, returns the new address; NULL: no memory, and the old array is still valid.
- * The capacity grows by at least half. New items are not initialised. */
+/* Grows an array from malloc, so that it has room for at least `need` items (need > 0) of `item`
+ * bytes. *capacity: number of items for which it has room, before and after the call. Like realloc,
+ * returns the new address; NULL: no memory, and the old array is still valid. The capacity grows by
+ * at least half. New items are not initialised. */
 void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity);
 
 #endif

@@ -20,8 +20,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A port that waits for credits longer than this part of the time between two readings, in
- * permille, is a reason for advice. */
+/* If a port waits for credits during more than this part (in permille) of the time between two
+ * readings, this is a reason for advice. */
 #define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };

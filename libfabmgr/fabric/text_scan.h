@@ -41,8 +41,8 @@ bool fab_fabric_scan_at_end(struct text_scan *s);
 /* Returns true if a decimal digit comes next. */
 bool fab_fabric_scan_digit(struct text_scan *s);
 
-/* Consume one token of a certain kind. If another token comes next, set the error and return
- * FORMAT. */
+/* Each of the next functions consumes a token of one kind. If another token comes next, the
+ * function sets the error and returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 /* Consumes a number such as 12 or 0x1f. */

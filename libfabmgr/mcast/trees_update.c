@@ -151,8 +151,8 @@ struct move {
     /* [new switch_count] the argument `before` of fab_mcast_tree_attach, with the branches of
      * the tree that is being moved; FAB_NONE: no branch */
     uint32_t *up;
-    /* The old trees follow a guide: the new trees then do not begin with their roots and branches,
-     * but are those of a new start, which do not depend on earlier faults. */
+    /* true: the old trees follow a guide. The new trees then take over neither roots nor branches
+     * from the old ones, so that they do not depend on earlier faults. */
     bool anew;
 };
 

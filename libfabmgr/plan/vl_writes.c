@@ -120,7 +120,8 @@ struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
     uint8_t num[PORTS]; /* [count] numbers of ports in service */
-    /* [count] VL values of the ports, as far as they are known */
+    /* [count] now: the values from which the present VL tables of the ports were computed, as far
+     * as they are known; want: those of the wanted tables */
     struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
     /* known: the tables of the switch are known. by_in: writes of scope LINE set the tables of all

@@ -33,13 +33,13 @@ struct fab_repair_network {
     uint64_t *is_endport; /* bitset of the LIDs of endports */
     /* [top + 1] the VL of packets to the LID; NULL: one VL */
     uint8_t *vl;
-    /* [n] number of endports attached to the switch */
+    /* [switches] number of endports attached to the switch */
     uint32_t *attached;
-    uint32_t *degree; /* [n] number of ISLs of the switch */
-    /* [n] position of each switch in an order of all switches (labels/labels.c). All paths of the
-     * baseline first lead to greater positions (up) and then to lower ones (down), and the labels
-     * follow from the positions. NULL: there is no such order, and the labels follow from chains of
-     * dependencies instead. */
+    uint32_t *degree; /* [switches] number of ISLs of the switch */
+    /* [switches] position of each switch in an order of all switches (labels/labels.c). All paths
+     * of the baseline first lead to greater positions (up) and then to lower ones (down), and the
+     * labels follow from the positions. NULL: there is no such order, and the labels follow from
+     * chains of dependencies instead. */
     uint32_t *order;
     /* Number of sets of labels. The labels of each set ascend along all paths of the baseline. On
      * other paths, the labels of one set may ascend while those of another set do not. So a repair
@@ -158,21 +158,21 @@ struct fab_repair_column {
     /* the active entries of this LID, in a tile (column/tile.c); NULL: they are read from the
      * tables */
     const uint8_t *table;
-    uint8_t *mark; /* [n] */
-    /* [n] LFT entry (out port) of each switch; valid where mark[] is not FAB_MARK_NONE */
+    uint8_t *mark; /* [switches] */
+    /* [switches] LFT entry (out port) of each switch; valid where mark[] is not FAB_MARK_NONE */
     uint8_t *entry;
-    /* [n] number of hops of each switch's path in the baseline; valid where mark[] is
+    /* [switches] number of hops of each switch's path in the baseline; valid where mark[] is
      * FAB_MARK_PENDING */
     uint16_t *old;
-    /* [n] number of hops of each switch's path to the LID; valid where seen[] == epoch */
+    /* [switches] number of hops of each switch's path to the LID; valid where seen[] == epoch */
     uint16_t *len;
-    /* [n] the epoch in which len[] was computed */
+    /* [switches] the epoch in which len[] was computed */
     uint32_t *seen;
     /* number of the column that is being decided; it increases by one from column to column */
     uint32_t epoch;
-    /* [n] whether the switch's entry is stale (struct fab_repair_change) */
+    /* [switches] whether the switch's entry is stale (struct fab_repair_change) */
     bool *stale;
-    struct fab_repair_next_hop *next_hop; /* [n] */
+    struct fab_repair_next_hop *next_hop; /* [switches] */
     uint32_t *touched;                    /* the switches whose mark is not NONE */
     uint32_t touches;
     /* true: in this column, some switch got a channel whose label is above the minimum label (key)
@@ -205,7 +205,7 @@ struct fab_repair_tile {
      * empty */
     uint32_t first, count;
     size_t room;    /* allocated bytes of table[] */
-    uint8_t *table; /* [count][n] */
+    uint8_t *table; /* [count][switches] */
 };
 
 /* A relabelled switch: while certain links are dead, it has the position `place` instead of its
@@ -239,11 +239,11 @@ struct fab_repair {
     /* bitset [ports] of the ports whose links are dead for the running call; no bit is set between
      * calls */
     uint64_t *is_dead;
-    /* [n] number of living ISLs of each switch; between calls equal to network->degree */
+    /* [switches] number of living ISLs of each switch; between calls equal to network->degree */
     uint32_t *alive;
-    uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
-    /* [n] set of the maxima that each switch reaches by going up (labels/maxima.c), for the labels
-     * and dead links of the running call; valid if maxima_known */
+    uint32_t *component; /* [switches] see fab_repair_find_components; between calls undefined */
+    /* [switches] set of the maxima that each switch reaches by going up (labels/maxima.c), for the
+     * labels and dead links of the running call; valid if maxima_known */
     uint64_t *maxima;
     bool maxima_known;
     /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */

@@ -21,8 +21,8 @@ struct counting {
     const struct fab_repair_network *b;
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
-    uint32_t *stack; /* [n] */
-    /* [n] the new entry for the LID, if it changes; otherwise NO_ROUTE */
+    uint32_t *stack; /* [switches] */
+    /* [switches] the new entry for the LID, if it changes; otherwise NO_ROUTE */
     uint8_t *now;
     /* bitset of the switches whose endports are counted already */
     uint64_t *counted;

@@ -33,12 +33,13 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
-    /* [n] bitset of the port classes that the ports of each switch have; always includes class 0 */
+    /* [switches] bitset of the port classes that the ports of each switch have; always includes
+     * class 0 */
     uint16_t *classes;
     uint64_t *ends; /* bitset of the switches with endports */
     /* bitset of the ports at both ends of the branches of all trees */
     uint64_t *branch;
-    /* [n] the switches of the tree that is being grown, the root first */
+    /* [switches] the switches of the tree that is being grown, the root first */
     uint32_t *queue;
     struct added *added;
     size_t count, room;

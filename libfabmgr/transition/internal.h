@@ -51,9 +51,9 @@ struct fab_transition_lanes {
     const struct fab_vls *vls[2];
     /* number of combinations of an old and a new port class */
     uint32_t classes;
-    /* [2][n][classes] bitset of the SLs of packets that reached each switch, by the class of the
-     * port through which they entered. In mode ALONG, seen[1] is for packets that have met a new
-     * entry, and seen[0] for all others. */
+    /* [2][switches][classes] bitset of the SLs of packets that reached each switch, by the class of
+     * the port through which they entered. In mode ALONG, seen[1] is for packets that have met a
+     * new entry, and seen[0] for all others. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;

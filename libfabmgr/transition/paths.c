@@ -112,9 +112,9 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* Returns, as a bitset, those waiting LIDs of the block to which pairs can lose their path while
- * entries are replaced. If all new paths reach their LIDs, pairs can lose their path only to a LID
- * with an entry that drops packets before or after the change. Otherwise all waiting LIDs are
+/* Returns, as a bitset, those waiting LIDs of the block for which some source port can lose its
+ * path while entries are replaced. If all new paths reach their LIDs, this is possible only for a
+ * LID with an entry that drops packets before or after the change. Otherwise all waiting LIDs are
  * returned. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {

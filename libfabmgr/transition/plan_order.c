@@ -313,8 +313,8 @@ static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
     return make_again(in, old_vls, effort, plan, t);
 }
 
-/* Returns whether the switch holds entries that drop packets, its former ones or new ones, if the
- * lost write took effect. */
+/* Returns true if each entry of the lost write has its former value, has its new value, or drops
+ * packets. */
 static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lost *w)
 {
     const uint8_t *was = fab_target_lft_block(&in->observed->lft, w->sw, w->block);

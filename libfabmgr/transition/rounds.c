@@ -215,7 +215,7 @@ static void find_foreign(struct fab_transition_work *w)
 
 /* The order in which LIDs are tried. */
 enum pass {
-    /* LIDs to which some pairs have no path at present */
+    /* LIDs that some source ports cannot reach at present */
     URGENT,
     /* LIDs whose old dependencies prevent the update of others */
     FOREIGN,
@@ -252,7 +252,7 @@ static bool any_of_pass(const struct fab_transition_work *w, uint32_t block, enu
     return any;
 }
 
-/* Chooses the LIDs to update in this round: first those to which some pairs have no path, then
+/* Chooses the LIDs to update in this round: first those that some source ports cannot reach, then
  * those whose old dependencies prevent the update of others, and then as many others as the channel
  * dependencies permit. Returns their number. */
 static uint32_t choose(struct fab_transition_work *w)

@@ -24,9 +24,9 @@
  *   - Along paths. If some orders of the writes for a LID could close a cycle, each switch is
  *     written after all later switches on its new path. A packet then meets old entries first and
  *     only new entries afterwards, which has fewer dependencies. Such a round has several steps.
- *     LIDs to which some pairs have no path are updated first. LIDs with old dependencies that the
- *     new tables do not have come next, because while these dependencies remain, fewer other LIDs
- *     can be updated.
+ *     LIDs that some source ports cannot reach are updated first. LIDs with old dependencies that
+ *     the new tables do not have come next, because while these dependencies remain, fewer other
+ *     LIDs can be updated.
  *   - Draining. If no LID can be updated, some LIDs are drained: their changed entries drop packets
  *     in one round, other LIDs are updated in the next round, and the drained LIDs get their new
  *     entries in a third round. The LIDs to be drained are chosen greedily. If the search takes too

@@ -32,8 +32,8 @@ struct mixing {
     /* along: dependencies of the new tables, and of the mixtures that can occur in mode ALONG.
      * others: further dependencies, of mixtures that can occur in mode ANY only. */
     struct fab_verify_deps along, others;
-    /* [n] by switch: the old (was) and new (now) entries of the present LFT block, and the bitset
-     * of those that change */
+    /* [switches] for each switch: its old (was) and new (now) entries of the present LFT block, and
+     * the bitset of the entries that change */
     const uint8_t **was, **now;
     uint64_t *changes;
     uint64_t any_change; /* union of changes[] */

@@ -31,11 +31,12 @@ struct fab_transition_lid {
     /* number of pairs (source port, this LID) that have no path because the LID is drained */
     uint32_t drained_pairs;
     uint8_t progress; /* enum fab_transition_progress */
-    /* Pairs may lose working paths if the LID is updated in mode ANY, but not if it is updated in
-     * mode ALONG. */
+    /* Some source ports may lose a working path to the LID if it is updated in mode ANY, but none
+     * does in mode ALONG. */
     bool along;
-    /* Some pairs have no path to the LID by the present entries, but have one by the new entries.
-     */
+    /* Some source ports have no path to the LID by the present entries, but have one by the new
+     * entries.
+     * */
     bool broken;
     /* The present entries for the LID cause a channel dependency that the new tables do not have.
      */
@@ -52,16 +53,16 @@ struct fab_transition_work {
     struct fab_transition_lanes lanes_state, *lanes;
     uint32_t top;
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
-    /* [n][64] the loaded LFT block of each switch. was: its present entries; now: its new
+    /* [switches][64] the loaded LFT block of each switch. was: its present entries; now: its new
      * entries. */
     uint8_t *was, *now;
-    /* [2][n] whether packets from each switch arrive at the LID: [0] by the present entries, [1] by
-     * the new entries (values: enum in paths.c). */
+    /* [2][switches] whether packets from each switch arrive at the LID: [0] by the present entries,
+     * [1] by the new entries (values: enum in paths.c). */
     uint8_t *fate;
-    uint32_t *stack; /* [n] memory for following paths */
-    /* [64][n] for each LID of the loaded block and each switch, in which wave (0, 1, ...) the
-     * switch's entry is written. The writes of a wave are sent when those of the previous wave are
-     * acknowledged. */
+    uint32_t *stack; /* [switches] memory for following paths */
+    /* [64][switches] for each LID of the loaded block and each switch, in which wave (0, 1, ...)
+     * the switch's entry is written. The writes of a wave are sent when those of the previous wave
+     * are acknowledged. */
     uint16_t *wave;
     /* The new tables have a path from every switch to every LID, and every switch has a LID of its
      * own or of an attached endport. */

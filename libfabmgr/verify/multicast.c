@@ -33,24 +33,24 @@ struct check {
     uint32_t *order;
     /* group_at[g]: index in order[] of the first block of group g of 32 MLIDs */
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
-    /* [n] port mask of each switch for the current MLID */
+    /* [switches] port mask of each switch for the current MLID */
     struct mask *mask;
     /* [touches] the switches whose mask for the current MLID is not zero */
     uint32_t *touched;
     uint32_t touches;
-    /* [n] union-find of the switches that the branches of the current MLID join; each switch is its
-     * own root before the next MLID begins */
+    /* [switches] union-find of the switches that the branches of the current MLID join; each switch
+     * is its own root before the next MLID begins */
     uint32_t *tree;
-    /* [n] the part (connected component) of the fabric to which each switch belongs; a part is
-     * named by the lowest id of its switches */
+    /* [switches] the part (connected component) of the fabric to which each switch belongs; a part
+     * is named by the lowest id of its switches */
     uint32_t *part;
     /* part[] was computed only with links between switches that have at least this
      * MulticastFDBCap */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [n] The index is a part of the fabric: a connected component, named by the lowest id of its
-     * switches. The value names the multicast tree that contains the first receiver in this part:
-     * it is the root switch of this tree in the union-find tree[]. FAB_NONE: the part has no
+    /* [switches] The index is a part of the fabric: a connected component, named by the lowest id
+     * of its switches. The value names the multicast tree that contains the first receiver in this
+     * part: it is the root switch of this tree in the union-find tree[]. FAB_NONE: the part has no
      * receiver. */
     uint32_t *anchor;
     /* bitset of the parts of the fabric with a switch whose mask is not zero */

@@ -20,19 +20,19 @@ struct fab_verify_graph {
     uint32_t n; /* number of switches */
     /* upper limit of the port ids of switches; the ids are below this number */
     uint32_t ports;
-    /* [n] id of port 0 of each switch */
+    /* [switches] id of port 0 of each switch */
     uint32_t *first;
-    /* [n] number of ports of the switch, port 0 included */
+    /* [switches] number of ports of the switch, port 0 included */
     uint16_t *port_room;
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */
     uint32_t *hop;
-    /* [n] connected component of each switch, named by the lowest id of its switches */
+    /* [switches] connected component of each switch, named by the lowest id of its switches */
     uint32_t *component;
-    /* [n] number of ports at the switch that own LIDs: its endports and its own port 0 */
+    /* [switches] number of ports at the switch that own LIDs: its endports and its own port 0 */
     uint32_t *owners;
-    /* [n] number of ports with LIDs in the component; stored only at the component's lowest switch
-     * id */
+    /* [switches] number of ports with LIDs in the component; stored only at the component's lowest
+     * switch id */
     uint64_t *component_owners;
 };
 /* Returns NOMEM. */

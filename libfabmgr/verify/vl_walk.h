@@ -17,10 +17,10 @@ struct fab_verify_vl_walk {
     uint8_t *in_class;
     /* [ports] bitset of the VLs that packets use on the port */
     uint16_t *used;
-    /* [n][classes] bitset of SLs, by switch and port class: packets to the current LIDs with these
-     * SLs have entered the switch by a port of this class */
+    /* [switches][classes] bitset of SLs, by switch and port class: packets to the current LIDs with
+     * these SLs have entered the switch by a port of this class */
     uint16_t *seen;
-    /* [n] LFT entry (out port) of each switch for the current LIDs */
+    /* [switches] LFT entry (out port) of each switch for the current LIDs */
     uint8_t *entry;
 };
 /* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */

@@ -36,7 +36,7 @@
 /* The LID to which the walk follows paths at present. */
 struct column {
     uint32_t lid;
-    /* [n] the LFT entry of each switch for the LID */
+    /* [switches] the LFT entry of each switch for the LID */
     const uint8_t *entry;
     uint32_t sw; /* the switch that delivers the LID */
     /* number of the port of switch `sw` that leads to the owner of the LID */

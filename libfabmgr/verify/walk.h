@@ -19,15 +19,15 @@ struct fab_verify_walk {
     /* the first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
      * switch; bad_lid is 0 if there is no failure */
     uint32_t bad_lid, bad_switch;
-    /* [4][n][64] the LFT entries of all switches for 256 LIDs */
+    /* [4][switches][64] the LFT entries of all switches for 256 LIDs */
     uint8_t *tiles;
-    /* [n][64] the part of `tiles` for the current 64 LIDs */
+    /* [switches][64] the part of `tiles` for the current 64 LIDs */
     uint8_t *tile;
-    uint8_t *entry; /* [n] the LFT entries for one LID */
-    /* [n] number of switches on the path from each switch to the current LID, both ends included;
-     * 0: not visited yet */
+    uint8_t *entry; /* [switches] the LFT entries for one LID */
+    /* [switches] number of switches on the path from each switch to the current LID, both ends
+     * included; 0: not visited yet */
     uint16_t *depth;
-    uint32_t *stack; /* [n] */
+    uint32_t *stack; /* [switches] */
     /* NULL if batch_walk.c cannot be used for this fabric; each LID is then walked by itself */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */

@@ -34,7 +34,7 @@ struct relaxation {
     struct fab_repair *r;
     uint64_t *heap; /* [ports] label << 32 | channel, the greatest first */
     uint32_t heap_count;
-    /* [n] the best channel of each switch; FAB_NONE: not found yet */
+    /* [switches] the best channel of each switch; FAB_NONE: not found yet */
     uint32_t *best;
 };
 

@@ -94,7 +94,7 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    /* each copy doubles the number of bytes that exist */
+    /* each copy doubles the number of bytes that are copied already */
     for (; done < count; done += done)
         memcpy(to + done, to, done < count - done ? done : count - done);
 }

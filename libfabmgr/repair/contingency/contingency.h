@@ -198,8 +198,9 @@ void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
 /* Frees the stored plan of element c->row[row], and keeps its other members. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
-/* Return the contingency of the failure of a link or of a switch. A link is named by the id of
- * either of its ports. NULL: the collection does not have it, or it is not computed yet. */
+/* The first function returns the contingency of the failure of a link, which is named by the id of
+ * either of its ports. The second one returns that of the failure of a switch. NULL: the collection
+ * does not have the contingency, or it is not computed yet. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
@@ -286,10 +287,10 @@ struct fab_repair_load {
     /* [marks] channels whose `change` was modified; a channel may occur several times */
     uint32_t *marked;
     size_t marks, mark_room, channels;
-    /* [n] for each switch, the index in change[] of the change of its entry for the current LID;
-     * FAB_NONE: its entry does not change */
+    /* [switches] for each switch, the index in change[] of the change of its entry for the current
+     * LID; FAB_NONE: its entry does not change */
     uint32_t *index;
-    uint32_t *stack; /* [n] scratch memory of link_load.c */
+    uint32_t *stack; /* [switches] scratch memory of link_load.c */
     /* paths to the LIDs from this one on are not counted yet; fab_repair_load_count counts one
      * block of LIDs after the other */
     uint32_t next;

@@ -229,7 +229,8 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
  * LID. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
-    /* Usually there was no overlay before the delta. The changes are then its only entries. */
+    /* Usually there was no overlay before the delta. Then the changes are the only entries that
+     * will differ from the baseline. */
     for (; r->entries == 0 && d->entries < d->changes; d->entries++)
         d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
     if (r->entries == 0)

@@ -138,8 +138,8 @@ struct chains {
     uint32_t *remaining;
     /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
     uint32_t *rank;
-    uint32_t *queue; /* [n] scratch memory of rank_by_root */
-    /* [n] scratch memory of rank_by_root: position of each switch in breadth-first order */
+    uint32_t *queue; /* [switches] scratch memory of rank_by_root */
+    /* [switches] scratch memory of rank_by_root: position of each switch in breadth-first order */
     uint32_t *far;
     /* heap of channels, ordered by rank (see push) */
     uint64_t *heap;

@@ -20,8 +20,8 @@
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
  * not close a cycle of channel dependencies. Such a switch sends down, to a switch whose path goes
- * down, too. If there is no such neighbour, the switch sends up by the order of updn. If there is
- * none above it either, it sends in any direction.
+ * down, too. If there is no such neighbour, the switch sends up by the order of updn. If no
+ * neighbour above it has a path either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -167,9 +167,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Considers the paths from switch `sw` to the destination over a next switch that already has a
- * path. `kind` tells whether the first hop must lead down, up or in any direction. Returns the
- * number of hops of the shortest of these paths; FAB_NONE: there is none. */
+/* Returns the number of hops of the shortest path from switch `sw` to the destination. Only next
+ * switches that already have a path are considered. kind: whether the first hop must lead down, up,
+ * or in any direction. FAB_NONE: there is no such path. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -266,7 +266,7 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_at(lft, sw, dlid->lid))];
 }
 
-/* Adds the loads that the entries for the DLID (destination LID) cause to load[]. If `add` is
+/* Adds to load[] the loads that the entries for the DLID (destination LID) cause. If `add` is
  * false, subtracts them from load[]. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
@@ -296,7 +296,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if the path from any host to the LID uses a link whose load exceeds `limit`. */
+/* Returns true if at least one host has a path to the LID on which a link has a load above `limit`.
+ */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

@@ -28,23 +28,25 @@ struct fab_balancer {
     /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
-    /* [n] cost of the path from each switch to the destination (see `whole`) */
+    /* [switches] cost of the path from each switch to the destination (see `whole`) */
     uint64_t *cost;
-    /* [n] the port by which each switch sends to the current LID, as index of the graph's ports */
+    /* [switches] the port by which each switch sends to the current LID, as index in the graph's
+     * list of ports */
     uint32_t *pick;
-    /* [n] whether the port pick[] of each switch leads up, in the order of up/down routing */
+    /* [switches] whether the port in pick[] leads up, in the order of up/down routing
+     * */
     bool *climbs;
-    /* [n] number of hosts whose packets to the current LID pass through the switch; all 0 while no
-     * LID is being routed */
+    /* [switches] number of hosts whose packets to the current LID pass through the switch; all 0
+     * while no LID is being routed */
     uint64_t *flow;
-    /* [n] number of hops of the path from each switch to the destination */
+    /* [switches] number of hops of the path from each switch to the destination */
     uint32_t *length;
-    /* [n] whether a path from the switch is already chosen */
+    /* [switches] whether a path from the switch is already chosen */
     bool *settled;
     /* the switches that are on no shortest path of a host to the current LID */
     uint32_t *aside;
-    /* [port ids of switches] index of each port among the ports of the graph, which are only those
-     * that lead to other switches */
+    /* [port ids of switches] index of each port in the graph's list of ports, which has only the
+     * ports that lead to other switches */
     uint32_t *number;
 };
 /* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
@@ -65,8 +67,8 @@ enum fab_balance {
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* These two functions add the loads that the entries for one LID cause to load[], and subtract
- * them. */
+/* The entries for one LID cause loads on links. The first of these two functions adds these loads
+ * to load[], and the second one subtracts them. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,

@@ -34,8 +34,9 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Follows next[] from switch `s`, and sets hops[] of all switches on this path. Returns false if
- * the path does not reach the destination. Uses far[] as scratch memory. */
+/* Follows next[] from switch `s`. Sets hops[] of all switches on this path to their numbers of hops
+ * to the destination. Returns false if the path does not reach the destination. Uses far[] as
+ * scratch memory. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;

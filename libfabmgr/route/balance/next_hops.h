@@ -11,19 +11,20 @@
 struct fab_next_hops {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
-    /* [n] for each switch, the next switch on its path to the destination; the caller fills this
-     * array */
+    /* [switches] for each switch, the next switch on its path to the destination; the caller fills
+     * this array */
     uint32_t *next;
-    uint32_t *hops; /* [n] number of hops to the destination */
-    /* [n] switches, the farthest from the destination first */
+    uint32_t *hops; /* [switches] number of hops to the destination */
+    /* [switches] switches, the farthest from the destination first */
     uint32_t *far;
-    /* [n] number of hosts whose packets to the destination start at the switch or pass through it
+    /* [switches] number of hosts whose packets to the destination start at the switch or pass
+     * through it
      */
     uint64_t *flow;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
      * port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
-    uint32_t *count; /* [n + 2] scratch memory */
+    uint32_t *count; /* [switches + 2] scratch memory */
 };
 /* Initialises *o. It keeps a pointer to g, which must outlive o. Returns NOMEM if there is no
  * memory. */

@@ -14,13 +14,13 @@ struct fab_shortest {
     uint32_t reached;
     /* [reached] the switches that have a path, nearest first; at[0] is the destination */
     uint32_t *at;
-    /* [n] number of hops from each switch to the destination; FAB_NONE: no path */
+    /* [switches] number of hops from each switch to the destination; FAB_NONE: no path */
     uint32_t *hops;
     /* The ports of switch at[i] that lead one hop nearer to the destination are port[first[i]] to
      * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
-    uint32_t *first; /* [n + 1] */
+    uint32_t *first; /* [switches + 1] */
     uint32_t *port;  /* [ports] */
-    /* [n] whether the switch has hosts, or is on a shortest path from a switch with hosts */
+    /* [switches] whether the switch has hosts, or is on a shortest path from a switch with hosts */
     bool *used;
     /* number of switches that have a path, but whose used[] is false; the destination is not
      * counted */

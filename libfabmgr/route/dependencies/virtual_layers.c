@@ -30,15 +30,15 @@ struct layers {
     uint32_t now; /* the current layer */
     /* the layers assigned so far, in the caller's array ret_layer */
     uint8_t *layer;
-    /* [n][64] the LFT entries for 64 LIDs */
+    /* [switches][64] the LFT entries for 64 LIDs */
     uint8_t *tile;
     /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
     uint32_t *home;
     /* the LIDs, sorted by the switch that they are attached to */
     uint32_t *lid;
-    /* [n + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] - 1] */
+    /* [switches + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] - 1] */
     uint32_t *lid_at;
-    uint32_t *stack; /* [n] */
+    uint32_t *stack; /* [switches] */
 };
 
 static void fini(struct layers *l)
@@ -198,8 +198,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Finds the switches whose path to the LID starts at `sw` or leads through it. Moves the paths from
- * these switches to the LID's switch, for all LIDs of that switch, to the next layer. */
+/* Finds the switches whose path to the LID starts at `sw` or leads through `sw`. All paths from
+ * these switches to the LIDs of the destination switch move to the next layer. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

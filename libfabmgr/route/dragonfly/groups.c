@@ -30,8 +30,8 @@ struct search {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    uint32_t *set;   /* [n] disjoint sets (sets.h) */
-    uint32_t *stamp; /* [n] scratch */
+    uint32_t *set;   /* [switches] disjoint sets (sets.h) */
+    uint32_t *stamp; /* [switches] scratch */
     /* [neighbours] for each switch and each of its neighbours, the number of neighbours that the
      * two have in common */
     uint32_t *common;
@@ -309,7 +309,8 @@ static void join_leaves(struct search *x)
 }
 
 /* Switch u has no hosts, but may be a leaf that lost them. If all neighbours of u are spines of one
- * other group, returns the set of this group; otherwise FAB_NONE. */
+ * other group, returns this group, as the root of its disjoint set (sets.h). Otherwise returns
+ * FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

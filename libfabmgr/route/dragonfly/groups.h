@@ -14,13 +14,15 @@ struct fab_global_link {
 struct fab_groups {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n, count;
-    /* [n] group of each switch; groups are numbered in the order of their lowest switch ids */
+    /* [switches] group of each switch; groups are numbered in the order of their lowest switch ids
+     */
     uint32_t *of;
-    /* [n] dragonfly+: whether the switch is a spine, which is linked to other groups */
+    /* [switches] dragonfly+: whether the switch is a spine, which is linked to other groups */
     bool *spine;
     /* [count + 1] index in all[] of the first switch of each group */
     uint32_t *first;
-    /* [n] the switches of group i, by id: all[first[i]] to all[first[i + 1] - 1] */
+    /* [switches] all switches, sorted by group, then by id; those of group i are all[first[i]] to
+     * all[first[i + 1] - 1] */
     uint32_t *all;
     /* [count * count + 1] index in link[] of the first link of each pair of groups */
     uint32_t *at;
@@ -31,7 +33,7 @@ struct fab_groups {
      * lists of pivots: list 2 * i for packets that enter the group or stay in it, and list 2 * i +
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
-    uint32_t *pivot;    /* [n] */
+    uint32_t *pivot;    /* [switches] */
     /* [hubs] the hubs: the groups with links to all other groups */
     uint32_t *hub;
     uint32_t hubs;

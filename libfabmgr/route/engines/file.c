@@ -27,8 +27,8 @@ struct given {
     /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0 if no port
      * of the fabric has it */
     uint32_t *lid;
-    const struct fab_policy_tables_switch **sw; /* [n] */
-    /* [n] the LID for which a path through this switch was last followed */
+    const struct fab_policy_tables_switch **sw; /* [switches] */
+    /* [switches] the LID for which a path through this switch was last followed */
     uint32_t *seen;
     /* number of switches of the file that are not in the fabric */
     uint32_t unknown;

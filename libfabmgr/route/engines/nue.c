@@ -57,11 +57,12 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    /* [n] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE if they are not found yet
+    /* [switches] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE if they are not
+     * found yet
      */
     uint8_t *lane;
-    /* [n][n] the first hop from switch s to sequence[i]: slot[i * n + s] is the index of the next
-     * switch among the neighbours of s */
+    /* [switches][switches] the first hop from switch s to sequence[i]: slot[i * switches + s] is
+     * the index of the next switch among the neighbours of s */
     uint8_t *slot;
     /* number of pairs of hosts whose path is longer than a shortest path */
     uint64_t detour_pairs;
@@ -102,9 +103,9 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Finds, on the current VL, the paths to those switches with hosts to which no paths are found yet.
- * With `strict`, accepts only shortest paths. Returns the number of these switches that are left
- * without paths to them. */
+/* Visits all destination switches with hosts. If no paths to a switch are found yet, searches for
+ * them on the current VL. With `strict`, accepts only shortest paths. Returns the number of
+ * destination switches that still have no paths. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;

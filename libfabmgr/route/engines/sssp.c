@@ -55,8 +55,8 @@ struct sssp {
     struct fab_balancer balance;
     /* chooses the ports for the LIDs to which no host sends; these LIDs add no load */
     struct fab_least_loaded spread;
-    /* [n][64] lengths of the legal paths from each switch to 64 destination switches, which are
-     * sequence[batch] and the 63 after it */
+    /* [switches][64] lengths of the legal paths from each switch to 64 destination switches, which
+     * are sequence[batch] and the 63 after it */
     uint8_t *paths;
     uint32_t batch;
     /* true: LIDs of hosts, too, must use legal paths of up/down routing */

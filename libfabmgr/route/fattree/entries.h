@@ -49,8 +49,9 @@ struct fab_batch {
     const struct fab_lft *lft;
     /* the destinations are dmodk->sw[first] to dmodk->sw[first + count - 1] */
     uint32_t first, count;
-    /* [n][64] path lengths from each switch to the 64 destinations, as fab_route_legal_rows() wrote
-     * them. Those of switch s are paths[64 * row_of[s]] and the 63 elements after it. */
+    /* [switches][64] path lengths from each switch to the 64 destinations, as
+     * fab_route_legal_rows() wrote them. Those of switch s are paths[64 * row_of[s]] and the 63
+     * elements after it. */
     uint8_t *paths;
     const uint32_t *row_of;
     const bool *descends;
@@ -61,10 +62,10 @@ struct fab_batch {
      * LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
-    /* [2 n] For each full class of switches (tree.h), the entries of one member for this batch, if
-     * they are known and needed no choice among several candidates. class_row_of: row_of[] of this
-     * member; FAB_NONE: no entries are known yet. class_row: an LFT row (of a switch, or a pattern)
-     * that has these entries. */
+    /* [2 * switches] For each full class of switches (tree.h), the entries of one member for this
+     * batch, if they are known and needed no choice among several candidates. class_row_of:
+     * row_of[] of this member; FAB_NONE: no entries are known yet. class_row: an LFT row (of a
+     * switch, or a pattern) that has these entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].

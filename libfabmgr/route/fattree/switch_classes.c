@@ -86,7 +86,7 @@ static uint64_t hash_slots(const void *ctx, uint32_t s)
 
 struct full_class {
     const struct fab_tree *t;
-    /* [n] representative of each switch's port class */
+    /* [switches] representative of each switch's port class */
     const uint32_t *port_class;
     bool upper;
 };

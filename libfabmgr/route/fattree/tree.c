@@ -92,25 +92,27 @@ static int ports_make(const struct fab_graph *g, const struct fab_updown *s,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* A switch as a member of a group. Each switch is in two groups: as a lower switch it has index s
- * in the arrays of struct positions, as an upper switch n + s. */
+/* A switch as a member of a group. Each switch is in two groups, as a lower and as an upper switch.
+ * In the arrays of struct positions, switch s has the index s as a lower switch, and the index n +
+ * s as an upper switch (n: number of switches). */
 struct member {
     uint32_t group, rail, least_port, sw;
 };
 struct positions {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_tree *t;
-    /* [2n] group of each switch as lower switch (index s) and as upper switch (index n + s) */
+    /* [2 * switches] group of each switch as lower switch (index s) and as upper switch (index n +
+     * s) */
     uint32_t *group;
-    /* [2n] least port number by which the other switches of the group reach the switch; FAB_NONE if
-     * it has no links to them */
+    /* [2 * switches] least port number by which the other switches of the group reach the switch;
+     * FAB_NONE if it has no links to them */
     uint32_t *least_port;
-    uint32_t *rail; /* [n] rail of each leaf */
-    /* [2n] for each group, the state of the search for the number that most of its upper switches
-     * have (majority algorithm of Boyer and Moore): `vote` is the number that leads at present, and
-     * `votes` is its lead */
+    uint32_t *rail; /* [switches] rail of each leaf */
+    /* [2 * switches] for each group, the state of the search for the number that most of its upper
+     * switches have (majority algorithm of Boyer and Moore): `vote` is the number that leads at
+     * present, and `votes` is its lead */
     uint32_t *vote, *votes;
-    struct member *members; /* [n] */
+    struct member *members; /* [switches] */
 };
 
 static uint32_t find(uint32_t *parent, uint32_t x)

@@ -46,23 +46,23 @@ struct fab_tree {
     uint32_t first_host;
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
-    /* [n] number of each switch among the switches of its rank; the lower switches of a group have
-     * consecutive numbers */
+    /* [switches] number of each switch among the switches of its rank; the lower switches of a
+     * group have consecutive numbers */
     uint32_t *number;
-    /* [n] position of the switch among the lower switches of the group above it */
+    /* [switches] position of the switch among the lower switches of the group above it */
     uint32_t *lower_pos;
-    /* [n] position of the switch among the upper switches of the group below it */
+    /* [switches] position of the switch among the upper switches of the group below it */
     uint32_t *upper_pos;
-    /* [n] number of positions among the upper switches of the group below the switch, positions of
-     * missing switches included */
+    /* [switches] number of positions among the upper switches of the group below the switch,
+     * positions of missing switches included */
     uint32_t *upper_positions;
-    /* [n] divider of D-mod-k, W(l) of Zahavi; 1 for a leaf. For any other switch, it follows from
-     * the switches one rank below: take the divider of each, multiplied by the number of its upper
-     * switches. The greatest of these products is the divider. */
+    /* [switches] divider of D-mod-k, W(l) of Zahavi; 1 for a leaf. For any other switch, it follows
+     * from the switches one rank below: take the divider of each, multiplied by the number of its
+     * upper switches. The greatest of these products is the divider. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
-    uint32_t *slot_at; /* [n + 1] */
+    uint32_t *slot_at; /* [switches + 1] */
     /* [slots] the port of each slot; 0 if its link is missing */
     uint8_t *slot_num;
     /* [slots] the neighbour to which the slot leads: i stands for updown.nbr[updown.at[s] + i] */
@@ -72,17 +72,18 @@ struct fab_tree {
     uint8_t *higher;
     /* [neighbours] the port to the neighbour, if there is a single link to it; otherwise 0 */
     uint8_t *single_port;
-    /* [n] number of distinct neighbours to which slots lead */
+    /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
-    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Two switches have the same element [1] if their
-     * links to neighbours, taken in order, are at the same port numbers. They have the same element
-     * [0] if this is true of their upper neighbours, and they have equally many lower ones. */
+    /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
+     * switches. Two switches have the same element [1] if their links to neighbours, taken in
+     * order, are at the same port numbers. They have the same element [0] if this is true of their
+     * upper neighbours, and they have equally many lower ones. */
     uint32_t *port_class;
-    /* [n][2] like port_class, but the neighbours must also be the same switches */
+    /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
-    /* [n] whether all slots of the switch have a port */
+    /* [switches] whether all slots of the switch have a port */
     bool *whole;
-    /* [n] whether the switch is irregular (slots.c) */
+    /* [switches] whether the switch is irregular (slots.c) */
     bool *irregular_switch;
 };
 /* Finds the positions, numbers, slots and classes of a tree. *ret keeps pointers to f, g, o and

@@ -15,18 +15,18 @@ struct fab_graph {
      * 1] - 1: first one port to each neighbour, then a second port to each neighbour with parallel
      * links, and so on. Neighbours are in the order of ids, parallel links in the order of port
      * numbers. */
-    uint32_t *port_at; /* [n + 1] */
+    uint32_t *port_at; /* [switches + 1] */
     /* [ports] the switch that the port leads to */
     uint32_t *port_peer;
     uint8_t *port_num; /* [ports] */
     /* [ports] rate of the fastest ISL divided by the rate of this ISL, at least 1 */
     uint8_t *port_slow;
     /* The distinct neighbours of switch s are nbr[nbr_at[s]] to nbr[nbr_at[s + 1] - 1], by id. */
-    uint32_t *nbr_at; /* [n + 1] */
+    uint32_t *nbr_at; /* [switches + 1] */
     uint32_t *nbr;    /* [neighbours] */
-    /* [n] number of working links from the switch to hosts */
+    /* [switches] number of working links from the switch to hosts */
     uint32_t *hosts;
-    /* [n] the connected component of each switch, named by its lowest switch id */
+    /* [switches] the connected component of each switch, named by its lowest switch id */
     uint32_t *component;
 };
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */

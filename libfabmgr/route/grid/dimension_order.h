@@ -12,9 +12,9 @@ struct fab_dor {
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
     uint32_t rank[FAB_GRID_DIMS];  /* index of each dimension in order[] */
-    /* [n][dims] for dimensions that are rings or paths: the number of hops that packets can go from
-     * each switch within its row before a link is missing or the row ends; forward: to ascending
-     * coordinates, backward: to descending ones */
+    /* [switches][dims] for dimensions that are rings or paths: the number of hops that packets can
+     * go from each switch within its row before a link is missing or the row ends; forward: to
+     * ascending coordinates, backward: to descending ones */
     uint16_t *forward, *backward;
     /* true: a row whose switches are all linked to each other (clique) lacks a link, so that paths
      * depend on the destination LID */

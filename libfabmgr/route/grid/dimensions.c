@@ -42,21 +42,22 @@ struct classes {
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row to which each link belongs, so far as triangles show it: the root of the
-     * link's set after the links of triangles are joined, and before those of squares are */
+    /* [edges] the row to which each link belongs, so far as triangles show it. This is the root of
+     * the link's set at a time when the links of triangles are joined, but those of squares are
+     * not. */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
-    /* [n] 1 + id of the switch from which the search last reached this switch in two hops; 0: not
-     * reached yet. If it reaches this switch again from there over another neighbour, both paths
-     * form a square. */
+    /* [switches] 1 + id of the switch from which the search last reached this switch in two hops;
+     * 0: not reached yet. If it reaches this switch again from there over another neighbour, both
+     * paths form a square. */
     uint32_t *seen;
-    /* [n] the first of the two hops of seen[], as index of g->nbr */
+    /* [switches] the first of the two hops of seen[], as index of g->nbr */
     uint32_t *first;
-    /* [n] the second of the two hops of seen[], as index of g->nbr */
+    /* [switches] the second of the two hops of seen[], as index of g->nbr */
     uint32_t *then;
-    /* [n] 1 + id of the switch whose neighbours were marked last, if this switch is one of them; 0:
-     * never marked */
+    /* [switches] a mark: mark_neighbours(u) sets it to u + 1 at all neighbours of switch u; 0: not
+     * marked yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */

@@ -30,7 +30,7 @@
 
 struct slices {
     uint32_t size;
-    uint32_t *of; /* [n] slice of each switch */
+    uint32_t *of; /* [switches] slice of each switch */
     /* [size][words] for each slice (switches with the same coordinate in this dimension), a bitset
      * of the other slices to which links of this dimension lead; `size` is the number of slices */
     uint64_t *linked;

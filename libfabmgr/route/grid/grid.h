@@ -26,7 +26,8 @@ struct fab_grid_dim {
 struct fab_grid {
     uint32_t n, dims, places;
     struct fab_grid_dim dim[FAB_GRID_DIMS];
-    /* [n] position of each switch in the grid: the sum of coordinate * step over all dimensions */
+    /* [switches] position of each switch in the grid: the sum of coordinate * step over all
+     * dimensions */
     uint32_t *place;
     /* [places] the switch at each position; FAB_NONE if the grid lacks a switch there */
     uint32_t *at;

@@ -40,11 +40,11 @@ struct fab_link_load {
     struct fab_link_load_endport *end;
     /* [runs] the runs of endports, in the order of end[] */
     struct fab_link_load_run *run;
-    /* [ends][n] the channel by which each switch sends to the endport; FAB_NONE at the endport's
-     * own switch, or if there is no path */
+    /* [ends][switches] the channel by which each switch sends to the endport; FAB_NONE at the
+     * endport's own switch, or if there is no path */
     uint32_t *next;
-    /* [ends][n] for each destination endport, the number of endports that send to it through each
-     * switch */
+    /* [ends][switches] for each destination endport, the number of endports that send to it through
+     * each switch */
     uint32_t *flow;
     /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
      * fastest ISL / rate of this ISL) */

@@ -62,10 +62,11 @@ struct search {
     struct fab_prng prng;
     /* [channels] the switch that sends on the channel */
     uint32_t *tail;
-    /* [ends][n] until when each entry must not be changed again, as a number of steps (see `now`)
+    /* [ends][switches] until when each entry must not be changed again, as a number of steps (see
+     * `now`)
      */
     uint32_t *until;
-    uint32_t *stack; /* [n] */
+    uint32_t *stack; /* [switches] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
     /* factor in the cost of a move, which is the change of over_load + weight * the change of
@@ -299,8 +300,8 @@ static int search(struct search *s)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* Changes the entry of `sw` for endport `end` to the channel on whose path packets to the endport
- * share links with the fewest flows to other endports. Returns true if the entry has changed. */
+/* Compares all channels by which `sw` may send to endport `end`. Chooses the channel whose path
+ * shares links with the fewest flows to other endports. Returns true if the entry has changed. */
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;

@@ -32,8 +32,9 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths to the destination enter switch s. ret_common is a
- * bitset of the arcs of s by which packets from every one of these arcs may continue. */
+/* Collects in deferred[] the arcs by which paths to the destination enter switch s. Sets ret_common
+ * to the bitset of those arcs out of s by which packets may continue, whichever of the entering
+ * arcs they took. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;

@@ -27,7 +27,8 @@ struct fab_nue {
     /* [ports] slot of the arc to which each port belongs: the index of the port's peer among the
      * neighbours of the switch */
     uint8_t *port_slot;
-    /* [n] the arc of each switch towards the root of the escape tree; FAB_NONE for the root */
+    /* [switches] the arc of each switch towards the root of the escape tree; FAB_NONE for the root
+     */
     uint32_t *escape_arc;
     /* [arcs] number of pairs of hosts that use the arc, on the paths found so far */
     uint64_t *load;
@@ -36,11 +37,11 @@ struct fab_nue {
     uint32_t home, count;
     /* [count] the switches that have a path, nearest first */
     uint32_t *by_distance;
-    /* [n] length of the path from each switch in hops (during a search: in levels);
+    /* [switches] length of the path from each switch in hops (during a search: in levels);
      * FAB_NUE_UNREACHED: no path */
     uint16_t *hops;
-    /* [n] the slot of the first arc on the path from each switch: its index among the arcs that
-     * leave the switch */
+    /* [switches] the slot of the first arc on the path from each switch: its index among the arcs
+     * that leave the switch */
     uint8_t *slot;
     /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
@@ -54,24 +55,25 @@ struct fab_nue {
     /* [arcs] next arc in the same list of delayed[] */
     uint32_t *next_delayed;
     uint32_t delayed_count;
-    /* [n] number of hops of the shortest path to `home`, whatever the dependencies */
+    /* [switches] number of hops of the shortest path to `home`, whatever the dependencies */
     uint16_t *min_hops;
-    /* [n] for each switch that must use the escape tree, its number of hops to `home` along the
-     * tree; FAB_NUE_UNREACHED for the others */
+    /* [switches] for each switch that must use the escape tree, its number of hops to `home` along
+     * the tree; FAB_NUE_UNREACHED for the others */
     uint16_t *forced;
-    /* [n] for each switch on the path from `home` to the root of the escape tree, the slot of the
-     * arc that leads back towards `home` */
+    /* [switches] for each switch on the path from `home` to the root of the escape tree, the slot
+     * of the arc that leads back towards `home` */
     uint8_t *down;
-    /* [n] the best arc of each switch at the current level */
+    /* [switches] the best arc of each switch at the current level */
     uint32_t *best;
-    /* [n] sum of the loads of the arcs on the path from each switch to `home` */
+    /* [switches] sum of the loads of the arcs on the path from each switch to `home` */
     uint64_t *cost;
-    uint32_t *found, *forced_list;     /* [n] switches */
+    uint32_t *found, *forced_list;     /* [switches] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
-    /* [n] number of hosts that send to `home` through the switch */
+    /* [switches] number of hosts that send to `home` through the switch */
     uint64_t *flow;
-    /* [n][words] for each switch, a bitset of the slots of all arcs by which it may send to `home`
+    /* [switches][words] for each switch, a bitset of the slots of all arcs by which it may send to
+     * `home`
      */
     uint64_t *alternatives;
 };

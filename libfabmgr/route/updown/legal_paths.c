@@ -105,14 +105,15 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [n] for each class of switches with the same lower neighbours (lower class): whether its
-     * switches have a descending path to any of the destinations */
+    /* [switches] by the id of a lower class (switches with the same lower neighbours): whether its
+     * switches have a descending path to at least one destination */
     bool *over;
-    /* [n] for each lower class, the lengths of the descending paths from its switches */
+    /* [switches] by the id of a lower class: the lengths of the descending paths from its switches
+     */
     struct row *down;
-    /* [2n] for each row class (row_class of legal_paths.h), a switch with the path lengths that its
-     * members have; FAB_NONE if they are not known yet. Members that are destinations are
-     * exceptions. */
+    /* [2 * switches] for each row class (row_class of legal_paths.h), a switch with the path
+     * lengths that its members have; FAB_NONE if they are not known yet. Members that are
+     * destinations are exceptions. */
     uint32_t *first;
 };
 

@@ -22,12 +22,13 @@
 struct fab_updown {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
-    const uint32_t *by_height; /* [n] switch ids, lowest first (borrowed) */
-    uint32_t *at, *mid, *nbr;  /* [n + 1], [n], [neighbours] */
-    /* [n][2] class ids, 0..2n-1. Element [0] is equal for switches with the same upper neighbours,
-     * element [1] for switches with the same upper and the same lower neighbours. */
+    const uint32_t *by_height; /* [switches] switch ids, lowest first (borrowed) */
+    uint32_t *at, *mid, *nbr;  /* [switches + 1], [switches], [neighbours] */
+    /* [switches][2] ids of two classes of each switch; the ids are below 2 * switches. Element [0]
+     * is equal for switches with the same upper neighbours, element [1] for switches with the same
+     * upper and the same lower neighbours. */
     uint32_t *row_class;
-    /* [n] the lowest switch with the same lower neighbours */
+    /* [switches] the lowest switch with the same lower neighbours */
     uint32_t *lower_class;
     uint32_t lower_classes; /* number of lower classes */
     /* [lower_classes] the representatives of the lower classes, the lowest in the order first */

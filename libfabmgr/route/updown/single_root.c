@@ -43,10 +43,10 @@ struct rooting {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     struct fab_order *o;
-    uint8_t *mark;   /* [n] */
-    bool *in_g;      /* [n] whether the switch is in G */
-    uint32_t *stack; /* [n] */
-    uint32_t *list;  /* [n] */
+    uint8_t *mark;   /* [switches] */
+    bool *in_g;      /* [switches] whether the switch is in G */
+    uint32_t *stack; /* [switches] */
+    uint32_t *list;  /* [switches] */
 };
 
 static bool is_maximum(const struct rooting *c, uint32_t s)
@@ -59,8 +59,8 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
 }
 
 /* Starts at the `count` switches on the stack and follows links up (or down, if `up` is false) over
- * unmarked switches outside the set G. Marks the switches that it reaches with `as`. Returns how
- * many of the marked switches have no upper neighbour; 0 when it follows links down. */
+ * unmarked switches outside the set G. Gives the mark `as` to all switches that it reaches. Returns
+ * how many of the marked switches have no upper neighbour; 0 when it follows links down. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;

@@ -11,14 +11,14 @@
 struct fab_order {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
-    /* [n] rank of each switch; 0 for leaves */
+    /* [switches] rank of each switch; 0 for leaves */
     uint8_t *rank;
-    bool *leaf;    /* [n] whether the switch is a leaf */
-    uint32_t *at;  /* [n] switch ids, lowest first */
-    uint32_t *pos; /* [n] position of each switch in at[] */
-    /* [n] the divider of D-mod-k. For each path of ascending ranks from a leaf to the switch, take
-     * the product of the numbers of upper neighbours of the switches that it passes. The divider is
-     * the greatest of these products. */
+    bool *leaf;    /* [switches] whether the switch is a leaf */
+    uint32_t *at;  /* [switches] switch ids, lowest first */
+    uint32_t *pos; /* [switches] position of each switch in at[] */
+    /* [switches] the divider of D-mod-k; 1 for a leaf. For any other switch, multiply the divider
+     * of each neighbour of lower rank by the number of that neighbour's upper neighbours. The
+     * divider is the greatest of these products. */
     uint32_t *divider;
     /* text for the operator which says how the order was found */
     const char *origin;
