@@ -20,7 +20,7 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Parses an age such as "2h". Returns false if the text is none. */
+/* Parses an age such as "2h". Returns false if the text is not an age. */
 static bool parse_age(const char *text, time_t *ret)
 {
     static const struct {

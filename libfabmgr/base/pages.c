@@ -278,8 +278,8 @@ static int update_spare_pointers(struct history *h)
     return FAB_OK;
 }
 
-/* Makes a version with these page pointers, and takes ownership of the array. Returns NULL if there
- * is no memory. */
+/* Makes a version with the page pointers page[], and takes ownership of this array. Returns NULL if
+ * there is no memory. */
 static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
 {
     struct fab_pages_version *v = page != NULL ? calloc(1, sizeof(*v)) : NULL;

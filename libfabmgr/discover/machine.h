@@ -30,7 +30,8 @@ struct known_node {
     bool answered; /* at least one query was answered */
     /* This discovery has accepted a NodeInfo of the node (contest.c). */
     bool identified;
-    /* The walk of the node was queued, so what the base snapshot has about the node is outdated. */
+    /* The walk of the node was queued, because the node must be read anew. So its data in the base
+     * snapshot no longer count. */
     bool walked;
     /* find_paths has put off this switch, because it is silent or has probably failed. The
      * search continues behind it only after all other switches. */
@@ -160,7 +161,8 @@ struct fab_discover {
     struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    /* Port GUID -> node reference << 8 | port number, as in the last PortInfo. */
+    /* Maps each port GUID in a NodeInfo that this discovery has accepted to: node reference << 8 |
+     * port number. */
     struct fab_map port_guids;
 
     struct fab_unresponsive *unresponsive;

@@ -332,7 +332,7 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 {
     struct detour d;
     if (paths[node].hops == FAB_PATH_UNKNOWN)
-        /* No node has a route through this node, because it has none itself. */
+        /* This node has no route, so no route to another node leads through it. */
         return FAB_OK;
     int status = begin(&d, f, paths, 1);
     if (status == FAB_OK) {

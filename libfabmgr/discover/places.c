@@ -133,7 +133,8 @@ void fab_discover_places_unref(struct fab_places *p)
     free(p);
 }
 
-/* Returns the index of the first place whose node GUID and port number are not less than these. */
+/* Returns the index of the first place whose node GUID and port number are not less than `guid` and
+ * `port`. */
 static size_t lower(const struct fab_places *p, uint64_t guid, uint8_t port)
 {
     size_t low = 0, high = p->count;

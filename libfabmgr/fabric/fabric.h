@@ -147,8 +147,8 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
  * fab_fabric_clone, so that no reader has it yet. Nodes that become unreachable stay in f and keep
  * their ids. Returns OK or NOMEM. */
 int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
-/* Connects two ports that have no link, and sets their PortInfo. f must be new, as for
- * fab_fabric_remove_link. Returns OK or NOMEM. */
+/* Connects two ports that have no link, and sets their PortInfo. f must be new from fab_fabric_next
+ * or fab_fabric_clone. Returns OK or NOMEM. */
 int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
                         const struct fab_port_info info[2]);
 /* Returns true if f has several references. */
@@ -181,11 +181,11 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
         (const struct fab_port *)(const void *)f->ports.page[port / FAB_PORT_PAGE];
     return &page[port % FAB_PORT_PAGE];
 }
-/* Returns a port of f that the caller may change; NULL: no memory. f must be new, as for
- * fab_fabric_remove_link. */
+/* Returns a port of f that the caller may change; NULL: no memory. f must be new from
+ * fab_fabric_next or fab_fabric_clone. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
-/* Changes the PortInfo of a port. f must be new, as for fab_fabric_remove_link. Returns OK or
- * NOMEM. */
+/* Changes the PortInfo of a port. f must be new from fab_fabric_next or fab_fabric_clone. Returns
+ * OK or NOMEM. */
 int fab_fabric_set_port_info(struct fab_fabric *f, uint32_t port, const struct fab_port_info *info);
 static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
 {

@@ -39,8 +39,9 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* These two functions do the same for an aggregation node with a given GUID, and for any device.
- * m->switches and m->ends do not count these nodes. */
+/* The first of these two functions adds an aggregation node with a given GUID, and the second one
+ * any device. They return the reference of the node, or FAB_NONE. m->switches and m->ends do not
+ * count these nodes. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,

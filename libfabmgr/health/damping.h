@@ -29,8 +29,8 @@ struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
     /* Number of flaps since the struct was initialized to zero. */
     uint64_t flaps;
-    /* the first `discounted` of these flaps no longer count towards a hold-down, because a
-     * hold-down or a reset came after them */
+    /* number of earliest flaps (included in `flaps`) that no longer count towards a hold-down,
+     * because a hold-down or a reset came after them */
     uint64_t discounted;
     /* duration of the present or last hold-down in us; 0: the link was never held down */
     uint64_t hold_down_us;

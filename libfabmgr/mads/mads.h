@@ -133,9 +133,9 @@ void fab_mads_cancel_all(struct fab_mads *m);
 /* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
  * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
-/* As fab_mads_cancel, but drops only those requests for which matches() returns true. path: that of
- * the request. matches() must not call functions of the session. Returns the number of dropped
- * requests. */
+/* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true, without
+ * calling done(), and returns their number. tag and path: those of the request. matches() must not
+ * call functions of the session. */
 typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
 uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
                             void *arg);

@@ -82,8 +82,8 @@ struct fab_mcast_groups {
 };
 /* Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
-/* Works as fab_mcast_groups_new, but with a net that another thread may have made from the
- * fabric (fab_mcast_net_new). Takes over the net even if it fails. */
+/* Makes an empty store of groups for a net, which another thread may have made from a fabric
+ * (fab_mcast_net_new). Takes over the net even if it fails. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* Returns OK or NOMEM. */

@@ -56,8 +56,8 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
  * between the old fabric and `now`, trees that these links do not affect stay unchanged. Returns
  * NOMEM; some trees may then be empty until the next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
-/* Does the same as fab_mcast_trees_update, but with a net that another thread may have made from
- * the fabric (fab_mcast_net_new). Takes over the net even if it fails. */
+/* Adapts the trees to the net `now`, as fab_mcast_trees_update does to a fabric. Another thread may
+ * have made the net from the fabric (fab_mcast_net_new). Takes over the net even if it fails. */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 
 /* Rebuilds all trees as parts of a guide for the present net, and takes over the guide. The trees

@@ -96,7 +96,7 @@ void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw)
 {
     for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++) {
         size_t bit = bit_of(o, sw, block);
-        /* if memory runs out, the block is unknown */
+        /* a block that cannot be marked, because memory runs out, counts as unknown */
         if (fab_base_bits_get(o->known, bit))
             (void)set_doubtful(o, bit);
         fab_base_bits_clear(o->known, bit);

@@ -160,9 +160,9 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Adds the LFT writes of a switch: one for each block that differs from the target or is not known,
- * or that is doubtful and not restored, and one for each block of which stage EARLY made entries
- * drop packets. */
+/* Adds the LFT writes of a switch. A block is written if it differs from the target, if it is not
+ * known, if it is doubtful and not restored, or if stage EARLY has made some of its entries drop
+ * packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};
@@ -306,9 +306,9 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
     return ret;
 }
 
-/* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric, but that
- * Active links connect with other switches that are cut off. The writes of the stage are the ops
- * from index `start` on. */
+/* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric but has
+ * Active links to other switches, which are cut off, too. The writes of the stage are the ops from
+ * index `start` on. */
 static bool early_mixes(const struct draft *d, size_t start)
 {
     uint32_t last = FAB_NONE;

@@ -7,11 +7,11 @@
  *
  * SWITCH writes SwitchInfo (LinearFDBTop, life time) and PortInfo of switch port 0 (LID, SM LID).
  *
- * EARLY writes LFT blocks before links come up (lft_early.c): all blocks of switches that are cut
- * off, because none of their links to the rest of the fabric is Active, and blocks with old entries
- * that lead into a link which comes up. These entries drop packets until the stage ROUTES. With
- * in->restore, the stage also repeats the former entries of doubtful blocks, so that stage ROUTES
- * begins with tables that are known.
+ * EARLY writes LFT blocks before links come up (lft_early.c). It writes all blocks of switches that
+ * are cut off (none of their links to the rest of the fabric is Active). On other switches, old
+ * entries may lead into a link that comes up. The stage makes these entries drop packets until the
+ * stage ROUTES. With in->restore, the stage also repeats the former entries of doubtful blocks, so
+ * that stage ROUTES begins with tables that are known.
  *
  * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
  * Armed.
@@ -214,8 +214,8 @@ struct fab_plan_input {
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
-    /* Makes all entries that lead into links which come up drop packets until stage ROUTES, even
-     * those that do not change (lft_early.c). */
+    /* All entries that lead into a link that comes up drop packets until stage ROUTES, even entries
+     * that do not change (lft_early.c). */
     bool hold;
     /* Stage EARLY restores doubtful blocks (see `restores` of a write). */
     bool restore;

@@ -23,8 +23,8 @@ struct fab_recording_player_stats {
     uint32_t delivered;
     /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* number of MADs that the recording does not have, and that the replaying manager sent so late
-     * that the recorded one may have sent them after the recording ended */
+    /* number of MADs that the replaying manager sent, but that are not in the recording because the
+     * recorded manager may have sent them after the recording ended */
     uint32_t not_judged;
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
     uint32_t missing;
@@ -33,9 +33,9 @@ struct fab_recording_player_stats {
     uint32_t reordered;
 };
 struct fab_recording_player;
-/* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED,
- * TRUNCATED: as for fab_recording_unpack_header. LIMIT: the recording has more than 2^31 MADs. Also
- * returns NOMEM. */
+/* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT: the bytes are
+ * not a recording. TRUNCATED: the header is not complete. UNSUPPORTED: the recording has a later
+ * version. LIMIT: the recording has more than 2^31 MADs. Also returns NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */

@@ -334,7 +334,8 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    /* at this point no label has been changed yet, so fab_repair_undo_dead must not restore any */
+    /* after an error, no label has been changed yet, so fab_repair_undo_dead must not restore any
+     */
     if (status != FAB_OK)
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);

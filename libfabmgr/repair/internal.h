@@ -290,9 +290,9 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the switch to which a repair will most likely redirect the entry of `sw` for the LID,
- * which is the neighbour that the repair tries first. FAB_NONE: the present `entry` is no port of
- * an ISL. */
+/* Returns the next switch that a repair will most likely choose for packets from `sw` to the LID:
+ * the neighbour that the repair tries first. entry: the present LFT entry. FAB_NONE: this entry is
+ * no port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (marked FAB_MARK_CUT) that living links connect with the

@@ -372,7 +372,8 @@ static int check_all(struct proof *p)
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
-        /* the changes are sorted by LID already, so a stable sort by switch suffices */
+        /* the changes are sorted by LID already, so a stable sort by switch (bits 32 and above of
+         * the keys) suffices */
         unsigned bits = 32 - (unsigned)__builtin_clz(p->r->network->n | 1);
         const uint64_t *sorted = fab_repair_radix_sort(key, room, d->changes, 32, bits);
         status = check_dead(p, sorted, d->changes);

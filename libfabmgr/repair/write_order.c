@@ -9,12 +9,12 @@
  * old entries alone meet this condition, and so do the new ones. For the mixtures there are two
  * rules for each entry that changes:
  *
- *   - If the label of the entry becomes lower (the switch now sends up where it sent down),
- *     neighbours that sent to this switch over a channel whose label is not below the entry's new
- *     label must get their new entries first.
- *   - If the label of the entry becomes greater (a link came back), neighbours that will send to
- *     this switch over a channel whose label is not below the entry's old label get their new
- *     entries only afterwards.
+ *   - If the label of the entry becomes lower (the switch now sends up where it sent down), some
+ *     neighbours must get their new entries first: those that sent to this switch over a channel
+ *     with a label not below the entry's new label.
+ *   - If the label of the entry becomes greater (a link came back), some neighbours get their new
+ *     entries only afterwards: those that will send to this switch over a channel with a label not
+ *     below the entry's old label.
  *
  * A third rule keeps destinations reachable. It concerns paths that change while the old entries
  * still work, because links come back. Switches on the new path whose old entries do not lead to

@@ -328,8 +328,9 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* Like follow(), but looks the path up in the cache first. The cache does not have the number of
- * hops. */
+/* Looks up the path from a switch to a LID in the cache, and follows the path only if the cache
+ * does not have it. The cache does not have the number of hops. Returns false if there is no path.
+ */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)

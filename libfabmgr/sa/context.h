@@ -57,8 +57,8 @@ struct fab_sa {
     struct fab_qos_matcher matcher;
 };
 
-/* Like fab_sa_path, but does not count hops, and returns the rank of the rate instead of its
- * encoding. Returns UNREACHABLE if there is no path. */
+/* Finds the MTU and the rank of the rate of the path from a port to a LID through the active
+ * tables. Returns UNREACHABLE if there is no path. */
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 

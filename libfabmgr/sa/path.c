@@ -65,8 +65,8 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Like port_of_gid, but for a destination, which may be in another subnet: then *ret_routed is
- * true, and *ret is the port of the router. */
+/* Finds the port of a destination GID. If the destination is in another subnet, sets *ret_routed to
+ * true and *ret to the port of the router. Returns 0, or an SA status for the answer. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {

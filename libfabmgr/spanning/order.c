@@ -80,8 +80,8 @@ static void visit(struct fab_spanning_order *o, uint32_t channel, uint32_t *list
     list[(*count)++] = channel;
 }
 
-/* Lists in ahead[] the channel `from` and all channels to which dependencies lead from it, as far
- * as they have positions up to `last`. Returns their number. */
+/* Lists in ahead[] the channel `from` and the channels to which dependencies lead from it. Leaves
+ * out channels with positions after `last`. Returns the number of channels listed. */
 static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32_t last)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -103,8 +103,8 @@ static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32
     return count;
 }
 
-/* Lists in behind[] the channel `to` and all channels from which dependencies lead to it, as far as
- * they have positions from `first` on. Returns their number. */
+/* Lists in behind[] the channel `to` and the channels from which dependencies lead to it. Leaves
+ * out channels with positions before `first`. Returns the number of channels listed. */
 static uint32_t search_behind(struct fab_spanning_order *o, uint32_t to, uint32_t first)
 {
     const struct fab_verify_deps *d = &o->deps;

@@ -62,8 +62,8 @@ uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_polic
  * bitsets of VLs. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
-/* Returns the share of a traffic class in thousandths of a percent: its configured share. If it has
- * none, it gets an equal part of what the configured shares of other classes leave. */
+/* Returns the share of a traffic class in thousandths of a percent. This is its configured share
+ * or, if it has none, an equal part of what the configured shares of other classes leave. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

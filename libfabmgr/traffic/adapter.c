@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL take turns, and
- * so do the flows of each SL. BECNs are sent before data.
+ * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL send by round
+ * robin, and so do the flows of each SL. BECNs are sent before data.
  *
  * A flow may have to wait because of its configured rate or of congestion control. Then it leaves
  * the queue until it may send again. If congestion control works by SL, it delays the whole SL.
@@ -130,7 +130,7 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
 }
 
 /* Returns the SL that sends next on this VL: of the SLs in the bitset `sls`, the first one after
- * the SL that sent last. So the SLs take turns. */
+ * the SL that sent last (round robin). */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {

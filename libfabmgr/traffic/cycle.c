@@ -52,9 +52,9 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* stuck[] marks channels that may be deadlocked. Clears the mark of each channel that can get
- * credits later, because the buffer to which it sends has a packet that will leave by a channel
- * without a mark. Returns true if it has cleared a mark. */
+/* stuck[] marks channels that may be deadlocked. A channel gets credits when a packet leaves the
+ * buffer to which it sends. So the function clears the mark of each channel whose buffer has a
+ * packet that waits for a channel without a mark. Returns true if it has cleared a mark. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;

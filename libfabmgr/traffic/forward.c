@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Simulates switches. Packets wait for their channel in one queue for each input port, and the
- * channel serves these queues in turn. */
+ * channel serves these queues by round robin. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/traffic/model.h"
 
@@ -33,8 +33,8 @@ uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t 
     return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes a packet from the queue of the input port that is next in turn at this channel. Returns the
- * packet. */
+/* Takes a packet from the queue of the input port that the channel serves next (round robin).
+ * Returns the packet. */
 static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
                         struct traffic_channel *channel)
 {

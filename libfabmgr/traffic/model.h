@@ -6,7 +6,7 @@
  * of a sending port. Its credits, in blocks of 64 bytes, are the free space for this VL in that
  * buffer. In a switch, a packet waits in a virtual output queue; there is one for each pair of an
  * output channel and an input port. The packet occupies buffer space of the channel by which it
- * came, whichever queue it waits in. A channel serves its queues in turn, and VL arbitration
+ * came, whichever queue it waits in. A channel serves its queues by round robin, and VL arbitration
  * chooses among the channels of a port.
  *
  * Forwarding is cut-through: a switch can send a packet as soon as it has processed the header. If
@@ -77,7 +77,7 @@ struct traffic_channel {
     uint32_t credits, capacity;
     /* number of bytes that wait for the channel */
     uint32_t queued;
-    /* the input port (port number - 1) from which the packet came that the channel sent last */
+    /* input port (port number - 1) of the packet that the channel sent last */
     uint32_t last;
     /* number of packets that the channel sends without FECN before the next packet is marked with
      * FECN */

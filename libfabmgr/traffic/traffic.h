@@ -42,7 +42,7 @@ struct fab_traffic_input {
     const struct fab_lids *lids;
     const struct fab_lft *lft;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* NULL: all VLs send in turn, packet by packet */
+    /* NULL: the VLs send by round robin, packet by packet */
     const struct fab_traffic_arbitration *arbitration;
     const struct fab_congestion *congestion; /* NULL: no congestion control */
     /* if true, congestion control at adapters delays whole SLs, otherwise single flows */
@@ -66,7 +66,7 @@ struct fab_traffic_input {
 };
 
 /* A flow of data from one endport to another; both have LIDs. Each flow has a send queue of its
- * own. The flows of one adapter send packets in turn. */
+ * own. The flows of one adapter send packets by round robin. */
 struct fab_traffic_flow {
     uint32_t from, to; /* port ids */
     /* selects one of the 2^LMC LIDs of the destination: the DLID of the packets minus the base LID

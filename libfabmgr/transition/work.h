@@ -85,8 +85,8 @@ struct fab_transition_work {
 /* Loads the present and new entries of an LFT block into w->was and w->now. Sets w->stopped if the
  * caller has stopped the search. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Returns those waiting LIDs of the LFT block for which fab_transition_find_losses must be called,
- * as a bitset. */
+/* Returns, as a bitset, those waiting LIDs of the LFT block for which fab_transition_find_losses
+ * must be called. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
  * the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */

@@ -63,7 +63,8 @@ struct fab_verify_multicast_input {
      * earlier proofs with `keep`. The new trees must not close a cycle with them. NULL:
      * dependencies are not checked. */
     struct fab_verify_channels *unicast;
-    /* If there is no cycle, add the dependencies of these trees to `unicast`, for later proofs. */
+    /* true: if there is no cycle, the dependencies of the checked trees are added to `unicast`, for
+     * later proofs. */
     bool keep;
 };
 struct fab_multicast_verdict {

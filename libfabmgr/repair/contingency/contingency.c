@@ -287,8 +287,8 @@ static int add_dead(struct fab_repair_contingency_maker *m, const struct fab_rep
     return status;
 }
 
-/* Decodes the stored plan for the failure that `c` describes. lft: as for
- * fab_repair_decode_changes. */
+/* Decodes the stored plan for the failure that `c` describes. lft: tables from which the old values
+ * of the entries are read; NULL: the old values stay 0. */
 static int decode(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
                   const struct fab_repair_stored_plan *plan, const struct fab_lft *lft,
                   struct fab_repair_delta *ret)

@@ -269,8 +269,8 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
  * relabel[]. `packed` is trusted, and its bytes are not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
-/* Like fab_repair_decode, but does not fill entry[]. lft NULL: reads no tables, and leaves the old
- * values of the entries 0. */
+/* Decodes a delta as fab_repair_decode does, but does not fill entry[]. lft: tables from which the
+ * old values of the entries are read; NULL: the old values stay 0. */
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 

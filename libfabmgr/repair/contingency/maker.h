@@ -61,8 +61,8 @@ size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint
 void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repair *old,
                             const struct fab_lft *old_lft, const struct fab_repair *new,
                             const struct fab_lft *new_lft, const struct fab_repair_delta *d);
-/* Like fab_repair_touched_add, but the network of `new` is another one that agrees with that of
- * `old` (fab_repair_networks_agree). Compares all entries of the tables. */
+/* Records the change from the state `old` to the state `new`, if the two states have different
+ * networks that agree (fab_repair_networks_agree). Compares all entries of the tables. */
 void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);

@@ -3,9 +3,9 @@
  * Tells which plans a change of the tables does not touch, without a proof of the plans.
  *
  * A maker of contingencies collects the changes from an earlier state, for which all plans were
- * valid, to the present one: the LIDs of all entries that differ, the LIDs of all entries that lead
- * into a link that is dead before or after a change, the LIDs that moved to another switch, and the
- * channels over which changed entries lead. A plan is not touched if
+ * valid, to the present one: the LIDs of all entries that differ, the LIDs of all entries into
+ * links that are dead before or after a change, the LIDs that moved to another switch, and the
+ * channels to which changed entries forward. A plan is not touched if
  *
  *   1. it uses the same labels, and leaves no entry without a path;
  *   2. it changes no entry of a collected LID;

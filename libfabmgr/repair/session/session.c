@@ -108,8 +108,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        /* the VLs in `former` are stored by the ids of the former fabric, which differ from the
-         * present ids */
+        /* the SLs and VLs in `former` are stored by ids of the former fabric; the present ids
+         * differ, so they cannot be used */
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK) {
         own_tables(t, former);

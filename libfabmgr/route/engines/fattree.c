@@ -9,18 +9,17 @@
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
  *   tree.c          the position of a switch among its siblings, from the ports of its links
- *   slots.c         which port is the i-th port up, even if its link is missing
- *   dmodk.c         the number of each destination, and its slot at every switch
- *   legal_paths.c   the lengths of the legal paths
- *   fill.c          the LFT entries
+ *   slots.c         which port is the i-th port up, even if its link is missing dmodk.c         the
+ *   number of each destination, and its slot at every switch legal_paths.c   the lengths of the
+ *   legal paths fill.c          the LFT entries
  *
  * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
  * tree every shift permutation is free of conflicts, and all-to-all loads all links of a level
  * equally.
  *
- * A fault moves only the entries that used the failed link, and those that must avoid switches that
- * lost their path down. After the repair the tables are the same as before, since the engine keeps
- * no state. The engine refuses fabrics without ranks (fab_route_order_is_flat()).
+ * A fault moves only two kinds of entries: those that used the failed link, and those whose next
+ * switch has lost its path down. After the repair the tables are the same as before, since the
+ * engine keeps no state. The engine refuses fabrics without ranks (fab_route_order_is_flat()).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -76,7 +76,8 @@ struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links that can have a slot: at most `parallel` links to each neighbour */
     uint32_t usable;
-    /* port_slow (struct fab_graph) of the slowest and of the fastest of these links */
+    /* port_slow (struct fab_graph) of the slowest, and of the fastest, of the links that lead one
+     * rank up */
     uint8_t slowest, fastest;
 };
 

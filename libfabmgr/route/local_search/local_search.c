@@ -279,9 +279,9 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers two figures in turn: the greatest load of all-to-all traffic and, when that cannot be
- * lowered further, the greatest number of flows of a shift on one channel. Ends when neither can be
- * lowered. */
+/* Lowers two figures alternately: the greatest load of all-to-all traffic and the greatest number
+ * of flows of a shift on one channel. Changes to the other figure when one cannot be lowered
+ * further, and ends when neither can. */
 static int search(struct search *s)
 {
     int status = FAB_OK;

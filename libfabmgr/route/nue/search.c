@@ -6,15 +6,15 @@
  * An arc stands for all parallel links from a switch to one neighbour. The slot of an arc is its
  * index among the arcs that leave the same switch (acyclic_cdg.h).
  *
- * search() gives each switch the first arc of its path, level by level. The destination has level
- * 0. The level of any other switch is that of the neighbour to which its arc leads, plus the span
- * of the arc, which is 1 for arcs without much load. For one switch there may be arcs to several
- * neighbours. Arcs whose dependency is known to close no cycle are preferred; among these, the one
- * with the least load along the rest of the path. An arc whose dependency needs a search for cycles
- * is tried only if there is no other. If its dependency closes a cycle, the neighbour to which the
- * arc leads takes another path of the same length, so that the arc can be used (the local
- * backtracking of the paper). A switch that still has no path may get a longer one in a later
- * level.
+ * search() gives each switch the first arc of its path, level by level. The level of the
+ * destination is 0. The level of any other switch is the level of the neighbour to which its arc
+ * leads, plus the span of the arc. The span is 1 for arcs without much load. For one switch there
+ * may be arcs to several neighbours. Arcs whose dependency is known to close no cycle are
+ * preferred; among these, the one with the least load along the rest of the path. An arc whose
+ * dependency needs a search for cycles is tried only if there is no other. If its dependency closes
+ * a cycle, the neighbour to which the arc leads takes another path of the same length, so that the
+ * arc can be used (the local backtracking of the paper). A switch that still has no path may get a
+ * longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
  * use from the start, so that paths along the tree never close a cycle. LFTs consider the
