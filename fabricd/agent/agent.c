@@ -6,7 +6,7 @@
  *
  * The agent passes all MADs of an incoming batch to the session before it takes further requests
  * from the session. It moves the timer only if the timer would fire too late. If the timer fires
- * too early, the agent sets it to the present deadline.
+ * too early, the agent sets it to the next deadline of the session.
  */
 #include "fabricd/agent/agent.h"
 

@@ -49,8 +49,8 @@ struct event {
     const struct event_field *fields;
 };
 
-/* event_copy copies an event to *to, and everything to which the event points to `room`. event_room
- * returns the number of bytes that `room` must have; it must be aligned as a pointer. */
+/* event_copy copies an event to *to. It copies the fields and texts of the event to `room`, which
+ * must be aligned as a pointer. event_room returns the number of bytes that `room` must have. */
 size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 

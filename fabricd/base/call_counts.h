@@ -8,7 +8,8 @@
 #define CALL_COUNTS_ROLES 5
 #define CALL_COUNTS_CODES 17
 struct call_counts {
-    /* by the role of the caller (enum config_role; 0: not known) and the gRPC status code */
+    /* [role of the caller][gRPC status code] number of ended calls. The role is an enum
+     * config_role; 0: not known. */
     uint64_t ended[CALL_COUNTS_ROLES][CALL_COUNTS_CODES];
 };
 

@@ -52,7 +52,8 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
 
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
-    /* text[n] is the sentence for the n-th bit that is set in `kinds`, counted from 0 */
+    /* text[0] is the sentence for the lowest bit that is set in `kinds`, text[1] the sentence for
+     * the next one, and so on */
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);
     uint32_t kinds, n = 0;

@@ -31,7 +31,8 @@
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define REQUESTS_A_LEASE 3
-/* Log entries count for this time in us, or for two counter intervals if these are longer. */
+/* Log entries are recent if they are not older than this time in us, or than two counter intervals
+ * if these are longer. */
 #define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)

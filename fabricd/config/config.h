@@ -29,7 +29,7 @@ struct config_listen {
 };
 
 /* Paths of PEM files: certificate, key and CA; either all three are set or all are NULL. crl:
- * revocation lists of the CA; NULL or "": none is checked. */
+ * revocation lists of the CA; NULL or "": certificates are not checked for revocation. */
 struct config_tls {
     char *cert, *key, *ca, *crl;
 };
@@ -144,8 +144,8 @@ struct config_role_entry {
     /* uid or gid of `name`, read when the settings were loaded, so that no call waits for the name
      * service. Only for users and groups. */
     uint32_t id;
-    bool
-        known; /* false: the system has no user or group `name`, so that the entry matches nobody */
+    /* false: the system has no user or group `name`, so that the entry matches nobody */
+    bool known;
 };
 struct config_roles {
     struct config_role_entry *entry; /* [count] */
@@ -188,8 +188,8 @@ struct config {
     /* true: each port gets an M_Key of its own (subnet.m_key is "derived"); m_key_generated is
      * then true, too */
     bool m_key_derived;
-    /* a key, such as "subnet.m_key", of which the configuration file has the number itself; NULL:
-     * the configuration file has no secret number */
+    /* Path of a setting, such as "subnet.m_key", whose value in the configuration file is the
+     * number of a secret key; NULL: the configuration file contains no secret key. */
     const char *key_in_file;
     /* true: fabricd makes the CC_Key (congestion.cc_key), and main() sets policy.congestion.key
      * from the key file */

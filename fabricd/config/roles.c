@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads rpc.roles: the users, groups and certificates that have a role. Names of users and groups
- * are looked up here, once, and calls then compare numbers.
+ * Reads rpc.roles: the users, groups and certificates that have a role. This file looks up the uid
+ * or gid of each name once, so that an RPC call only compares numbers.
  */
 #include <grp.h>
 #include <pwd.h>
@@ -27,7 +27,8 @@ const char *config_subject_name(enum config_subject subject)
     return names[subject];
 }
 
-/* Returns true and the uid or gid, if the name is one or the system knows the user or group. */
+/* Sets *ret to the uid or gid. `name` is a number, or the name of a user or group. Returns false if
+ * the system does not know the name. */
 static bool look_up(enum config_subject subject, const char *name, uint32_t *ret)
 {
     uint64_t number;

@@ -13,7 +13,8 @@
 #include "fabricd/config/slurp.h"
 #include "libfabmgr/base/status.h"
 
-#define KEY_TEXT_MAX 256 /* maximum size of the file of a key, in bytes */
+/* maximum size in bytes of a file that contains a secret key */
+#define KEY_TEXT_MAX 256
 #define EXPECTED "a number of up to 64 bits, such as 0x1a2b"
 #define FROM_FILE "file:"
 #define FROM_CREDENTIAL "credential:"

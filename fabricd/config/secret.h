@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys among the settings, and the files that they may stand in. For this folder only. */
+/* Settings whose values are secret keys: a value may name a file that contains the key. For this
+ * folder only. */
 #ifndef FABRICD_CONFIG_SECRET_H
 #define FABRICD_CONFIG_SECRET_H
 
@@ -7,10 +8,10 @@
 #include "fabricd/config/place.h"
 #include "fabricd/config/raw.h"
 
-/* Replaces each key that is "file:PATH" or "credential:NAME" by the number in that file. Sets
- * c->key_in_file to the first key that is a secret number of the configuration file itself. Returns
- * NOT_FOUND, DENIED (other users can read the file of a key), IO, FORMAT or NOMEM; the report has
- * the message of all but NOMEM, which never shows the content of a file. */
+/* Replaces each value "file:PATH" or "credential:NAME" of a key setting by the number in that file.
+ * Sets c->key_in_file to the first setting whose secret key is in the configuration file itself.
+ * Returns NOT_FOUND, DENIED (other users can read the file of a key), IO, FORMAT or NOMEM. Except
+ * for NOMEM, the report has the message. No message shows the content of a file. */
 int secrets_take(struct raw *raw, struct report *report, struct config *c);
 
 #endif

@@ -24,7 +24,8 @@ struct metrics_input {
     /* subnet administration; NULL in a replay, which has none */
     const struct sa *sa;
     const struct config *config;
-    const struct call_counts *calls; /* calls of the RPC server; NULL: there is none */
+    /* counts of RPC calls; NULL: there is no RPC server */
+    const struct call_counts *calls;
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.

@@ -248,7 +248,8 @@ static void add_label(struct fab_text *to, const char *name, const char *value)
 
 static void port_errors(struct fab_text *to, const struct pm_link_end *e)
 {
-    /* A name may have any bytes. The page must be UTF-8, and a newline would end the line. */
+    /* A name may have any bytes. Bytes that are not valid UTF-8 and control characters are replaced
+     * by U+FFFD, which has three bytes. */
     char place[3 * sizeof(e->place)];
     fab_grpc_utf8_clean(e->place, strlen(e->place), place, sizeof(place));
     char *slash = strrchr(place, '/');

@@ -27,12 +27,12 @@ struct access_grant access_grant(const struct config *c, const struct caller *wh
  * CONFIG_ROLE_ADMINISTRATOR. Methods of gRPC itself, such as reflection, are open to all. */
 enum config_role access_needed(const char *service, const char *method);
 
-/* The roles that the methods of all services need, read from the descriptors once at start. */
 #define ACCESS_SERVICES 8
 #define ACCESS_METHODS 96
+/* The roles that the methods of all services need, read from the descriptors once at start. */
 struct access_table {
-    uint8_t needed[ACCESS_SERVICES]
-                  [ACCESS_METHODS]; /* by the positions in the tables of services */
+    /* [index of the service][index of the method in the service] enum config_role */
+    uint8_t needed[ACCESS_SERVICES][ACCESS_METHODS];
 };
 /* `services` is NULL-terminated. */
 void access_table_fill(struct access_table *t, const struct service *const *services);
@@ -45,7 +45,8 @@ struct refusals {
         char caller[CALLER_TEXT_LEN];
         uint64_t at_us;
     } last[REFUSALS_CALLERS];
-    uint64_t unreported; /* number of refused calls since the last event */
+    /* number of refused calls since the last event about refused calls */
+    uint64_t unreported;
 };
 
 #endif

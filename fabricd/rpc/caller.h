@@ -16,7 +16,8 @@
 #define CALLER_TEXT_LEN 96
 
 enum caller_transport {
-    CALLER_OTHER, /* neither of the next two; the client is not authenticated */
+    /* the connection is neither a Unix socket nor TLS; the client is not authenticated */
+    CALLER_OTHER,
     CALLER_UNIX,
     CALLER_TLS
 };
@@ -43,8 +44,9 @@ struct caller {
     /* Common name of the subject. NULL if the subject has no common name, several of them, or one
      * with control characters. */
     char *cn;
-    char *subject, *issuer; /* as in RFC 2253: "CN=alice,O=Example" */
-    char *serial;           /* hexadecimal */
+    /* as in RFC 2253: "CN=alice,O=Example" */
+    char *subject, *issuer;
+    char *serial; /* hexadecimal */
     /* [san_count] subject alternative names: "DNS:ci.example.com", "email:alice@example.com",
      * "URI:spiffe://example.com/ci" or "IP:192.0.2.1" */
     char **sans;

@@ -12,9 +12,8 @@
 
 struct kept {
     struct event event;
-    /*
-     * only for an event of severity debug, which has no number: number of the last event before it
-     */
+    /* An event of severity debug has no sequence number. Here it has that of the last event with a
+     * number before it. Not used for other events. */
     uint64_t after;
     /* memory of the event's fields, followed by their texts */
     struct event_field room[];

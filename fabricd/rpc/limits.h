@@ -45,7 +45,8 @@
 #define RPC_UNRESPONSIVE_SHOWN 100u
 /* maximum number of studies (long computations for an RPC, study.h), running and queued */
 #define RPC_STUDIES_MAX 8u
-/* Maximum number of endports in a request for the quality of a job. */
+/* Maximum number of endports that the client of an RPC may name, to get the quality of the tables
+ * between these endports. */
 #define RPC_JOB_ENDS 200000u
 /* maximum number of names in a WhatIf request */
 #define RPC_FAILURES_MAX 4096u

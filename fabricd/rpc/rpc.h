@@ -26,7 +26,8 @@ struct rpc_input {
     struct bus *bus;
     struct store *store; /* NULL: nothing is stored */
     const struct config *config;
-    struct call_counts *counts; /* ended calls are counted here; NULL: they are not counted */
+    /* ended calls are counted here; NULL: they are not counted */
+    struct call_counts *counts;
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer
      * SimService. */
     struct fab_sim *sim;

@@ -44,7 +44,8 @@ static int check_key_mode(const char *file, char *why, size_t why_len)
 {
     struct stat st;
     if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
-        return FAB_OK; /* OpenSSL says why a file cannot be read */
+        /* if the file cannot be read, OpenSSL will say why */
+        return FAB_OK;
     snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
              file, file);
     return FAB_E_DENIED;

@@ -10,7 +10,8 @@
 struct tls_files {
     /* Paths of PEM files: certificate, private key, and authority of client certificates. */
     const char *cert, *key, *ca;
-    /* path of a PEM file with revocation lists of these authorities; NULL or "": none is checked */
+    /* path of a PEM file with revocation lists of these authorities; NULL or "": certificates are
+     * not checked for revocation */
     const char *crl;
 };
 /* Creates the server's TLS context from the files. Returns IO or INVAL; why[] names the file and

@@ -173,11 +173,11 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-/* position of a query in the list of records: that of the last record returned */
+/* How far a query has come in the list of records: identifies the record that it returned last. */
 struct place {
     uint64_t mgid[2], guid;
-    /* Which record of group `mgid` was returned last. 0: none yet; 1: that of member `guid`; 2:
-     * that of the group itself. */
+    /* Which record of group `mgid` was returned last. 0: none yet; 1: the record of the member
+     * whose GUID is `guid`; 2: the record of the group itself. */
     uint64_t in_group;
 };
 

@@ -226,7 +226,7 @@ struct sm_contingencies {
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
     uint32_t rate; /* LFT blocks written per second */
-    /* `rate` was measured in earlier reroutes. False: `rate` is assumed. */
+    /* The manager has measured `rate` in earlier reroutes. False: `rate` is an assumed value. */
     bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);

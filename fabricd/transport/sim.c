@@ -25,7 +25,8 @@
 #include "libfabmgr/base/status.h"
 
 #define BATCH 2048
-#define PART 256 /* maximum number of MADs passed on in one iteration of the loop */
+/* maximum number of MADs passed on in one iteration of the loop */
+#define PART 256
 #define WINDOW_MAX 1024
 #define QP1_QKEY 0x80010000u
 

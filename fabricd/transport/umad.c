@@ -97,7 +97,8 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Returns true if the maximum number of requests is in flight on a simulated port. */
+/* Returns true if the maximum number of requests is in flight on a simulated port. If no MAD has
+ * arrived for SWALLOWED_US, takes all requests in flight to be lost, and returns false. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)

@@ -136,8 +136,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* If a fault came while the plan was computed, a rebalance sends no writes: sm_rebalance_yield
- * stops it. In other rounds, that function stops nothing. */
+/* If a fault came while the plan was computed, sm_rebalance_yield stops a rebalance before its
+ * first write. It does not stop any other round. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -538,9 +538,9 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Notes the nodes at which writes of this round failed. A heavy sweep writes to all nodes that
- * need a write. After a heavy sweep, only the nodes of which a write failed in this round
- * therefore stay in the list. */
+/* Updates the list of nodes at which writes failed: adds the nodes at which a write of this round
+ * failed, and removes the nodes that acknowledged all their writes. A heavy sweep writes to all
+ * nodes that need a write. After it, only the nodes of this round stay in the list. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -54,9 +54,9 @@ struct sm_programming {
     uint64_t lost_pairs;
     /* Bitset, by index in the plan, of writes that are sent and not answered. */
     uint64_t *asked;
-    /* Bitset of LFT block numbers (LID / 64), for all switches together. The write of a block with
-     * this number failed. In this round, writes of blocks with this number are not sent if they
-     * wait for other writes. */
+    /* Bitset of the LFT block numbers (LID / 64) for which a write failed at any switch. In this
+     * round, the manager sends no more writes of blocks with these numbers that wait for other
+     * writes. */
     uint64_t failed_block[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
@@ -328,8 +328,8 @@ void sm_program_stop(struct sm *s);
  * sent: true if the write was sent but failed, false if it was never sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 /* Call sm_failed_begin before the writes of a plan for the whole fabric, and sm_failed_prune after
- * the writes of each round. Both remove blocks from the list: the first all except doubtful ones,
- * the second failed writes of blocks that are known again. */
+ * the writes of each round. sm_failed_begin removes all blocks from the list, except doubtful
+ * ones. sm_failed_prune removes the blocks whose write failed but whose contents are now known. */
 void sm_failed_begin(struct sm *s);
 /* Returns a new array of the lost writes of doubtful blocks, which the caller frees; NULL: no
  * memory. */

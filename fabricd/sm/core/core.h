@@ -311,7 +311,9 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot or an M_Key in it has changed. It updates what
  * sm_m_keys_are_mixed returns. */
 void sm_m_key_recount(struct sm *s);
-/* Returns false if no port is known to have an M_Key other than the manager's current one. */
+/* Returns true if each port has its own key, or had one before the last change (subnet.m_key:
+ * derived), or if some port is known to have an M_Key other than the one that the policy demands.
+ */
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);

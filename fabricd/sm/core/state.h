@@ -61,8 +61,8 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* True: each port has its own key (subnet.m_key: derived), or some port is known to have an
-     * M_Key other than the one that the policy demands. */
+    /* True: each port has its own key, or had one before the last change (subnet.m_key: derived),
+     * or some port is known to have an M_Key other than the one that the policy demands. */
     bool m_keys_mixed;
     /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
      * Maps the hash of such a route to the key (enum path_key). */

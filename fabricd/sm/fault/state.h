@@ -52,8 +52,8 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: the number of the port whose link is looked at next. The
-     * probe reads the neighbour's port at the other end of this link. */
+    /* [count] for each failed switch: the number of its port that is handled next. The probe cannot
+     * read this port, so it reads the port of the neighbour at the other end of the link. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */

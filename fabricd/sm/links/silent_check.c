@@ -38,8 +38,8 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked;
-     * before that, when the check was requested. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked; if
+     * it was not asked yet, the time at which the check was requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
     /* neighbours: number of elements of neighbour[]; asked: number of those over which the

@@ -48,7 +48,7 @@ void sm_joint_renew(struct sm *s)
     const struct fab_view *now = s->model.view;
     bool known = m->joint.view && m->joint.view->fabric == m->fabric;
     if (!known)
-        /* the port ids of this view are not those of the trees */
+        /* m->joint.view has another fabric than the trees, and so other port ids */
         sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
         (known && m->joint.view->target == now->target))
@@ -101,7 +101,8 @@ int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict 
     if (!v->with_unicast || v->together || !p->may_guide)
         return FAB_OK;
     int r = fab_spanning_make(p->channels, p->sls, &p->guide);
-    /* CYCLE: the unicast packets alone have a cycle, so no spanning tree can help */
+    /* CYCLE: the channel dependencies of unicast packets alone have a cycle, which no spanning tree
+     * can remove */
     return r == FAB_E_CYCLE ? FAB_OK : r;
 }
 

@@ -265,7 +265,7 @@ static void join_lines(char *text)
         *c = ';';
 }
 
-/* Plans the writes of the groups that passed the proof. */
+/* Plans the MFT writes of the MLID groups whose trees passed the proof. */
 static int take_proved(struct sm *s, struct sm_mft_proof *p)
 {
     struct sm_multicast *m = s->mcast;

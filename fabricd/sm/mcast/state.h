@@ -169,9 +169,9 @@ void sm_joint_add_open(const struct sm_multicast *m, uint64_t groups[FAB_MFT_GRO
 /* Fills in the input of the worker task for a joint proof. The task owns m->joint.channels until
  * sm_joint_done is called. */
 void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
-/* The worker task calls sm_joint_compute before the proof: it computes the channel dependencies
- * of the unicast packets. It calls sm_joint_guide after the proof: it makes a spanning tree if
- * there is a cycle. Both return OK or NOMEM. */
+/* Functions for the worker task. sm_joint_compute is called before the proof, and computes the
+ * channel dependencies of the unicast packets. sm_joint_guide is called after the proof, and makes
+ * a spanning tree if there is a cycle. Both return OK or NOMEM. */
 int sm_joint_compute(struct sm_joint_proof *p);
 int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
 void sm_joint_proof_fini(struct sm_joint_proof *p);
