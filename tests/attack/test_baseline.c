@@ -280,7 +280,8 @@ START_TEST(a_link_between_switches_is_named)
 }
 END_TEST
 
-/* For two hours, a rogue host shows a new GUID every 20 s. */
+/* For two hours, the link of a rogue host goes down and up every 20 s. Each time, the host shows a
+ * new GUID. */
 START_TEST(a_flapping_rogue_makes_few_events)
 {
     struct lab lab;
@@ -415,9 +416,9 @@ static void approve_with_each_mad(struct lab *lab, const struct fab_mad *head, u
     changes.queued += sm_baseline_take(lab->sm, "tester", count_change, NULL) == FAB_OK;
 }
 
-/* Another manager becomes master during a sweep. At each MAD of this sweep, an operator approves
- * the fabric. Such an approval waits for the end of the sweep. If this manager is standby by then,
- * it denies the approval. */
+/* Another manager becomes master during a sweep. Each time that this manager sends a MAD of the
+ * sweep, an operator requests to approve the fabric. The request waits for the end of the sweep. If
+ * this manager is standby by then, it denies the request. */
 START_TEST(changes_end_when_another_manager_is_master)
 {
     struct lab lab;
@@ -647,8 +648,8 @@ static uint16_t common_key(struct lab *lab, const char *a, const char *b)
     return key;
 }
 
-/* Checks that the newcomer has a LID and a route, but can communicate only with the manager, also
- * according to the P_Key table of its switch port. */
+/* Checks that the newcomer has a LID and a route, but can communicate only with the manager. Its
+ * own P_Key table and that of its switch port contain only the P_Key of the quarantine. */
 static void assert_quarantined(struct lab *lab)
 {
     uint16_t keys[2];

@@ -548,7 +548,7 @@ END_TEST
 
 /* ---- a rogue --------------------------------------------------------------------------------- */
 
-/* Every 20 s, for this number of seconds, sends the device two Sets with wrong CC_Keys. */
+/* Attacks a device for `seconds`: every 20 s, sends it two Sets with wrong CC_Keys. */
 static void attack(const char *name, double seconds)
 {
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};

@@ -66,8 +66,8 @@ static void bring_up(struct lab *lab)
 {
     open_lab(lab, FAB_PIN_FIRST_SEEN, NULL);
     start(lab);
-    /* longer than the time within which the adapters of a new host may appear one after the other
-     */
+    /* After this time (in s), a further adapter does not get the name of its host any more without
+     * an approval. */
     lab_run_for(lab, 1000);
     lab_forget_events(lab);
 }

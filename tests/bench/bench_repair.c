@@ -344,8 +344,8 @@ static void evict_caches(void)
         other[i]++;
 }
 
-/* Returns the time to take a stored contingency plan: from the known cause of the fault until
- * all writes are encoded. */
+/* Returns the time in us from the moment when the failed link is known, until the writes of the
+ * stored contingency plan are encoded and the plan is committed. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;

@@ -80,7 +80,7 @@ static void packet(struct hub *h, uint8_t flags, uint8_t from, const uint8_t *by
 {
     uint8_t whole[HUB_PACKET_SIZE] = {0};
     memcpy(whole, bytes, len);
-    /* write the header of a MAD with a valid version */
+    /* MAGIC: the MAD gets a valid BaseVersion and ClassVersion */
     if (flags & MAGIC)
         whole[32] = whole[34] = 1;
     hub_packet(h, from, whole, flags & EXACT_LENGTH ? len : sizeof whole);

@@ -50,7 +50,8 @@ static void check_modifier(const struct fab_mad *mad)
         {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
     };
     if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
-        return; /* in an answer, the requester has chosen the AttributeModifier */
+        /* the MAD is an answer, whose AttributeModifier was chosen by the requester */
+        return;
     if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)

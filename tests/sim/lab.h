@@ -168,7 +168,7 @@ void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, str
  * length in bytes. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
 /* Fails the test unless the LFTs of the devices are equal to before[], which lab_tables returned.
- * same: false: fails the test if they are equal. */
+ * If `same` is false, fails the test if they are equal. */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);

@@ -481,7 +481,8 @@ static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
     return sent;
 }
 
-/* In earlier versions, a device that had not answered got no request until it left the fabric. */
+/* After a reload of the settings, the manager sends requests again to a device that it had given
+ * up. In earlier versions, it did so only after the device had left the fabric. */
 START_TEST(a_reload_tries_a_silent_device_again)
 {
     uint16_t lid;

@@ -275,7 +275,8 @@ END_TEST
 
 /* ---- the page of metrics --------------------------------------------------------------------- */
 
-/* The whole page, in virtual time, without the lines that have times of the processor. */
+/* Compares the page of metrics with a golden file. Lines with processor times are left out, because
+ * these times differ from run to run. */
 static void compare_metrics(const struct cc *cc, const char *file)
 {
     static const char *const varies[] = {"_cpu_seconds", "_cpu_percent", "loop_"};

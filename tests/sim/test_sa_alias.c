@@ -274,7 +274,8 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    /* an alias GUID that is a member of a group cannot be deleted */
+    /* An alias GUID that is a member of a group can neither be deleted nor replaced, also after a
+     * restart (second iteration). */
     for (int life = 0; life < 2; life++) {
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, other), FAB_SA_REQ_DENIED);

@@ -168,7 +168,8 @@ START_TEST(refuses_to_cut_itself_off)
         uint8_t port;
         int status;
     } cases[] = {
-        {"leaf-001", 1, FAB_E_DENIED}, /* the link of this manager's own port */
+        /* both ends of the link of this manager's own port */
+        {"leaf-001", 1, FAB_E_DENIED},
         {"host-0001", 1, FAB_E_DENIED},
         /* the manager could not reach the port to enable it again */
         {"host-0010", 1, FAB_E_DENIED},

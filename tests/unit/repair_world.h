@@ -148,7 +148,8 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The list has either port of each link, because the repair must accept both. */
+        /* The list names a link by one of its two ports. The test uses sometimes the one and
+         * sometimes the other, because the repair must accept both. */
         if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;

@@ -205,7 +205,7 @@ START_TEST(a_targeted_sweep_restores_excluded_links)
     silence(&x, "spine-002");
     ck_assert_int_eq(fab_discover_silent_new(&guid, 1, link, LEAVES, &silent), FAB_OK);
     for (int scoped = 0; scoped < 2; scoped++) {
-        /* The last snapshot that the manager knows lacks these links, too. */
+        /* The former snapshot of the manager also lacks the links of spine-002. */
         fab_fabric_unref(x.former);
         x.former = fab_fabric_ref(base);
         struct fab_fabric *f = discover(&x, scoped ? base : NULL, silent, &link[0].guid[1], 1);

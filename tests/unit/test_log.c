@@ -53,7 +53,8 @@ START_TEST(long_text_is_cut_between_characters)
 }
 END_TEST
 
-/* Returns the two lines that `say` writes, with stderr in a file. */
+/* Logs a warning and a debug message while stderr is a file, and copies the file to ret[]. journal:
+ * JOURNAL_STREAM says that this file is the journal of systemd. */
 static void capture(bool journal, char *ret, size_t len)
 {
     char path[] = "/tmp/test-log-XXXXXX", stream[64];

@@ -9,8 +9,8 @@
 /* ---- single steps -----------------------------------------------------------------------------
  */
 
-/* The kernel refuses a second request with the same TID while it waits for the response to the
- * first one. */
+/* The timeout that the session gives to the transport ends before the next try. Otherwise the
+ * kernel would refuse the next try, because it still waits for a response with the same TID. */
 START_TEST(the_transport_gives_up_before_the_next_try)
 {
     struct fab_mads *m = session(4, 3);

@@ -106,7 +106,8 @@ START_TEST(fields_fit_the_kind_of_port)
 }
 END_TEST
 
-/* What a port holds when it is Active: what the manager wants, and of the link what was read. */
+/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the values
+ * that the manager wants, and for the enabled width and speeds the values that were read. */
 START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -141,8 +142,9 @@ END_TEST
 /* ---- what is known of VLs ----------------------------------------------------------------------
  */
 
-/* The VL tables that ports hold move with their node, unless the number of ports of the node or of
- * the whole snapshot is another one than when they were read. */
+/* In a new snapshot, ports can have other ids. What the manager knows about their VL tables moves
+ * to the new ids. It is lost if the number of ports, of the node or of the whole snapshot, is not
+ * the same as when the tables were read. */
 START_TEST(knowledge_of_vls_moves_by_guid)
 {
     enum { NOT_READ, ALL, OTHER_SNAPSHOT, OTHER_NODE };

@@ -58,7 +58,7 @@ static uint64_t sum_of(const uint64_t bytes[16])
 }
 
 /* Checks that each class gets its guaranteed share while all classes send as much as they can, and
- * that other classes get the whole link while the class has nothing to send. */
+ * that the other classes get the whole link while this class has nothing to send. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;

@@ -239,8 +239,9 @@ START_TEST(paths_are_selected)
 }
 END_TEST
 
-/* P_Keys of the hosts. 0: default partition and 0x8001. 1: default partition, limited, and
- * partition 1, limited. 2: only 0x8002. 3: no table. */
+/* P_Keys of the four hosts. Host 0: 0xffff and 0x8001, full member of the default partition and of
+ * partition 1. Host 1: 0x7fff and 0x0001, limited member of both. Host 2: only 0x8002. Host 3 has
+ * no P_Key table. */
 START_TEST(paths_keep_to_partitions)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
@@ -249,7 +250,8 @@ START_TEST(paths_keep_to_partitions)
     struct fab_wire_path_record r;
     static const struct {
         unsigned src, dst;
-        /* Requested P_Key, 0: any; expected P_Key, 0: no path. */
+        /* wanted: P_Key of the request; 0: the request has none. becomes: expected P_Key of the
+         * path; 0: no path is expected. */
         uint16_t wanted, becomes;
     } cases[] = {
         {0, 1, 0, 0x7fff}, {0, 1, 0x8001, 0x8001}, {0, 1, 0x8002, 0},

@@ -63,7 +63,9 @@ START_TEST(a_credential_of_systemd)
 {
     char why[600];
     struct config c;
-    put("sm", "0x77\n", 0440); /* systemd chooses the mode, and lets only the service in */
+    /* the mode of a credential may be 0440, because systemd keeps other users out of its directory
+     */
+    put("sm", "0x77\n", 0440);
     ck_assert_int_eq(load("subnet: {sm_key: credential:sm}\n", &c, why, sizeof(why)), FAB_E_FORMAT);
     ck_assert_str_eq(why, "f.yaml:1:10: subnet.sm_key: systemd gave no credentials; add "
                           "LoadCredential=sm:PATH to the unit, or use file:PATH");

@@ -17,7 +17,8 @@ struct tally {
 };
 
 struct world {
-    /* back: the whole fabric, with the links that `part` does not have in state Init */
+    /* whole: the fabric without faults. part: some switches are missing. back: the whole fabric;
+     * the links that are missing in `part` are in state Init. */
     struct fab_fabric *whole, *part, *back;
     struct fab_policy policy;
     struct fab_target *first, *without, *again;

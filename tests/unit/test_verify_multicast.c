@@ -340,7 +340,8 @@ static uint64_t guid_at(const struct fab_fabric *f, uint8_t sw, uint8_t num)
  */
 static const uint16_t hand_mlid[] = {0xc000, 0xc01f, 0xc020, 0xd234, 0xfffe};
 #define HAND_MLIDS (sizeof(hand_mlid) / sizeof(*hand_mlid))
-/* The masks of a tree of each MLID. Hosts 0/16 and 1/70 receive, host 2/3 only sends. */
+/* The tree of each MLID, as the ports (switch/port) in the port masks of the switches. Hosts 0/16
+ * and 1/70 receive, host 2/3 only sends. */
 static const struct switch_port hand_tree[] = {{0, 1}, {0, 16}, {1, 1}, {1, 33}, {1, 70}, {2, 1}};
 
 struct by_hand {
@@ -374,8 +375,8 @@ static void by_hand_fini(struct by_hand *h)
     fab_fabric_unref(h->f);
 }
 
-/* Checks all of the verdict. place: the port of the first failure, if one of the MLIDs, number
- * `mlid`, fails. */
+/* Checks all members of the verdict. Unless `kind` is FAB_OK, exactly one MLID must fail, which is
+ * hand_mlid[mlid], and the first failure must be at port `place`. */
 static void assert_hand(const struct by_hand *h, int kind, size_t mlid, uint32_t place,
                         uint32_t lids, uint64_t members, uint64_t unserved)
 {
@@ -401,8 +402,9 @@ static void assert_hand(const struct by_hand *h, int kind, size_t mlid, uint32_t
 struct hand_case {
     struct switch_port toggled[HAND_PORTS]; /* ends with a port 254 */
     int kind;
-    struct switch_port
-        at; /* the failure; if `member`, at the host that is connected to this port */
+    /* The port of the failure. If `member` is true, the failure is at the host that is connected to
+     * this port. */
+    struct switch_port at;
     bool member;
     const char *text;
 };
@@ -477,8 +479,8 @@ START_TEST(texts_name_mlid_port_and_failure)
 }
 END_TEST
 
-/* Switch 1 has an MFT of `cap` entries. Host 1/70 does not count for MLIDs beyond it, and there the
- * masks of the switch are a failure. */
+/* The MFT of switch 1 has only `cap` entries. For MLIDs beyond the last entry, host 1/70 is not
+ * counted as a member, and the tree fails because switch 1 has no entry for the MLID. */
 START_TEST(small_mfts_limit_the_mlids)
 {
     static const struct {
@@ -517,7 +519,8 @@ START_TEST(small_mfts_limit_the_mlids)
 END_TEST
 
 /* No link leads to switch 2, so the member there cannot be served by the tree of switches 0 and 1.
- * Without any tree, the first member of a part of the fabric that has a receiver is unreachable. */
+ * If there is no tree, the failure is at the first member of the first part of the fabric (a set of
+ * connected switches) that has a receiver. */
 START_TEST(members_that_no_link_connects_are_counted)
 {
     static const struct {
@@ -554,7 +557,8 @@ START_TEST(members_that_no_link_connects_are_counted)
 }
 END_TEST
 
-/* Masks of an MLID that has no members; members that left the fabric; and only some groups. */
+/* A member that has left the fabric is not counted. Only the MLID groups in in.groups are verified.
+ * Masks of an MLID without members are a failure. */
 START_TEST(only_what_is_asked_is_checked)
 {
     struct by_hand h;
@@ -570,15 +574,16 @@ START_TEST(only_what_is_asked_is_checked)
     groups[7] = UINT64_C(1) << 63;
     assert_hand(&h, FAB_OK, 0, 0, 3, 8, 0);
     h.in.groups = NULL;
-    h.in.lids = HAND_MLIDS - 1; /* the last MLID has masks, and no members */
+    h.in.lids = HAND_MLIDS - 1; /* now no members are given for the last MLID */
     assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 16), HAND_MLIDS,
                 3 * HAND_MLIDS - 4, 0);
     by_hand_fini(&h);
 }
 END_TEST
 
-/* The trees of three MLIDs on the triangle: each leaves out another side. Two of them have no cycle
- * of dependencies, three of them have one. */
+/* Proves three trees on the triangle one after the other; each tree leaves out another side. The
+ * dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
+ * cycle, those of all three have one. */
 START_TEST(kept_trees_count_in_later_proofs)
 {
     static const struct switch_port side[3][2] = {

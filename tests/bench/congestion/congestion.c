@@ -198,8 +198,8 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Returns the share (0 to 1) of the rate hot_gbps at which the targets of the incasts receive, from
- * time `from` to the end of the incasts. */
+/* Returns the rate at which the targets of the incasts receive, from time `from` to the end of the
+ * incasts. The rate is given as a fraction (0 to 1) of hot_gbps. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
