@@ -182,7 +182,7 @@ static void notify_event(void *ctx, const struct event *e)
             sd_notifyf(0, "STATUS=%s: %s", e->type, e->message);
 }
 
-/* Sets how much the store keeps of events and of the audit log. */
+/* Sets how many events, and how many rows of the audit log, the store keeps. */
 static void keep(struct daemon *d)
 {
     store_journal_keep(d->store, d->config.journal_keep);

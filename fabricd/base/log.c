@@ -184,8 +184,8 @@ void log_always(const char *subject, const char *fmt, ...)
 /* maximum number of fields of log_record */
 #define FIELDS_MAX 16
 
-/* Sets `to` to the bytes "NAME=value", in which the value is clean. Returns false without memory.
- */
+/* Sets *to to a malloc'd text "NAME=value", with the value cleaned by log_clean. Returns false if
+ * memory ran out. */
 static bool make_field(struct iovec *to, const char *name, const char *value)
 {
     size_t room = strlen(name) + 4 * strlen(value) + 2;

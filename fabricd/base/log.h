@@ -22,13 +22,14 @@ enum log_level log_level(void);
  * example "sm" or "port leaf-1/12". */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes one line of level notice, whatever the log level is. For the audit log. */
+/* Writes one line with level notice, even if the log level would hide it. The audit log uses this
+ * function. */
 void log_always(const char *subject, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Like log_always. If stderr is the journal of systemd, the entry also has these fields, which
- * `journalctl -o json` shows; their names are upper case. */
+/* A field of a journal entry, which `journalctl -o json` shows. The name must be upper case. */
 struct log_field {
     const char *name, *value;
 };
+/* Like log_always. If stderr is the journal of systemd, the journal entry also has these fields. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
 /* Copies a text and replaces every byte that could control a terminal or end a line by \xNN.

@@ -180,7 +180,8 @@ struct config {
     /* time in s without changes and traps after which a rebalance is tried; 0: no rebalances */
     uint32_t rebalance_s;
     uint32_t journal_keep; /* number of events kept in the store */
-    /* the audit log is kept for these days, and up to this size in MiB */
+    /* audit_days: time in days for which rows of the audit log are kept. audit_mb: maximum size of
+     * the audit log in MiB. */
     uint32_t audit_days, audit_mb;
     /* true: fabricd makes the M_Key (subnet.m_key is "generated"), and main() sets policy.m_keys
      * from the key file */
@@ -195,8 +196,8 @@ struct config {
      * from the key file */
     bool cc_key_generated;
     struct fab_policy policy;
-    /* The settings of the file as lines "path: value", for config_difference. It has keys, so it
-     * must not be shown. NULL: the file sets nothing. */
+    /* The settings of the file as lines "path: value", for config_difference. The text contains
+     * secret keys, so it must not be shown. NULL: the file sets nothing. */
     char *text;
 };
 
@@ -219,10 +220,10 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
                      size_t why_len);
 void config_fini(struct config *c);
 
-/* Writes which settings of the two files differ, such as "log_level: info -> debug; subnet.m_key:
- * changed". Values of keys are not shown. Texts that do not fit into ret[] end in "...". An empty
- * text means that no setting differs. Files that the settings name are not compared. Returns NOMEM.
- */
+/* Writes to ret[] which settings of two configurations differ, such as "log_level: info -> debug;
+ * subnet.m_key: changed"; "": none differs. The values of secret keys are not shown. If the text
+ * does not fit into ret[], it ends with "...". The contents of files that the settings name are not
+ * compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
 /* Adds a listen address from the command line. With `replace`, it replaces all earlier
  * addresses; the caller sets this for the first address, so that the command line overrides the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the settings of two configuration files, for the audit log. Both are sorted lines
- * "path: value" (place_flatten), which are merged.
+ * Compares the settings of two configuration files, for the audit log. Each configuration is a text
+ * with a line "path: value" for each setting (place_flatten). The lines of both texts are sorted,
+ * and then compared in one pass.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #include "libfabmgr/base/status.h"
 
 struct lines {
-    char *text;  /* a copy, in which each line ends in a NUL */
+    /* copy of the settings as text, in which each line ends with a NUL */
+    char *text;
     char **line; /* [count] sorted */
     size_t count;
 };
@@ -56,7 +58,8 @@ static const char *split(const char *line, size_t *ret_path_len)
     return colon != NULL ? colon + 2 : "";
 }
 
-/* Returns true if the value at this path is a key. Names of files with keys are shown. */
+/* Returns true if the setting with this path is a secret, such as an M_Key, whose value must not be
+ * shown. Settings that name a file with keys are not secret. */
 static bool is_secret(const char *path, size_t len)
 {
     static const char *const endings[] = {"_key", "password"};
@@ -69,7 +72,7 @@ static bool is_secret(const char *path, size_t len)
     return false;
 }
 
-/* Appends to ret[]; if it is full, ends it in "...". */
+/* Appends the text to ret[]. If it does not fit, appends "..." instead. */
 static void append(char *ret, size_t len, const char *text)
 {
     size_t used = strlen(ret);
@@ -79,7 +82,8 @@ static void append(char *ret, size_t len, const char *text)
         strcpy(ret + used, "...");
 }
 
-/* Appends one setting that differs; old or now is NULL if the file does not have it. */
+/* Appends a setting that differs. old, now: its line in the old and in the new configuration; NULL:
+ * this configuration does not have the setting. */
 static void tell(char *ret, size_t len, const char *old, const char *now)
 {
     char text[400];
@@ -98,7 +102,7 @@ static void tell(char *ret, size_t len, const char *old, const char *now)
     append(ret, len, text);
 }
 
-/* Compares the paths of two lines; a missing line is after all others. */
+/* Compares the paths of two lines. NULL (no line is left) is greater than any line. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t a_len, b_len;
@@ -107,7 +111,8 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* the order of the whole lines, in which ':' follows the path */
+    /* one path is a prefix of the other: the result must agree with the order in which qsort has
+     * put the lines, and there the ':' after the path also counts */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

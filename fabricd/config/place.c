@@ -328,7 +328,8 @@ bool place_is_empty(const struct report *r)
 
 /* ---- all values ---- */
 
-/* Writes the values below a node. The schema bounds the depth; unknown deeper trees are cut. */
+/* Appends a line "path: value" for each value below a node of the YAML tree. Values more than 8
+ * levels deep are left out; the schema has no such values. */
 static void flatten(const struct report *r, const yaml_node_t *node, const char *path, int depth,
                     struct fab_text *to)
 {

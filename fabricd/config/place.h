@@ -27,7 +27,8 @@ int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
 /* Returns true if the configuration file is empty or has only comments. */
 bool place_is_empty(const struct report *report);
-/* Writes all values of the file as lines "path: value"; the caller frees *ret. Returns NOMEM. */
+/* Writes all values of the file to *ret, as lines "path: value". The caller frees *ret. Returns
+ * NOMEM. */
 int place_flatten(const struct report *report, char **ret);
 bool place_has(const struct report *report, const char *path);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the rows of the audit log, and holds results until they are stored. The writer thread of
- * the store has no callback, so a timer looks after it, as for registrations of hosts.
+ * Records calls in the audit log, and holds the result of a call back until its row is stored. The
+ * writer thread of the store has no callback. A timer therefore checks every LOOK_US which rows are
+ * stored.
  *
- * A client that may change nothing could fill the log with refusals, until older rows are pruned.
- * So only REFUSALS_BURST refusals at once and REFUSALS_A_SECOND in the long run are recorded; the
- * next row says how many were not.
+ * A client without permissions could fill the audit log with refused calls, so that older rows are
+ * pruned. Refusals are therefore recorded only at a limited rate: REFUSALS_BURST at once, then
+ * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded.
  */
 #include "fabricd/rpc/audit.h"
 
@@ -21,7 +22,8 @@
 #include "libfabmgr/grpc/grpc.h"
 
 #define LOOK_US 1000
-/* interval at which the head is logged, if it has changed */
+/* Interval in us at which the head (the number and the MAC of the last row) is logged, if it has
+ * changed. */
 #define HEAD_US 600000000
 #define REFUSALS_BURST 200
 #define REFUSALS_A_SECOND 5
@@ -38,10 +40,13 @@ struct audit {
     struct store *store;
     struct loop_timer *look, *head;
     TAILQ_HEAD(, audit_held) held;
-    uint64_t logged; /* number of the last row when the head was logged */
-    /* refusals that may still be recorded now, in millionths; time at which this was computed */
+    /* number of the last row when the head was last logged */
+    uint64_t logged;
+    /* Token bucket of the refusals. refusals: how many may still be recorded, in millionths.
+     * refusals_us: time in us at which this number was computed. */
     uint64_t refusals, refusals_us;
-    uint64_t unrecorded; /* refusals since the last row that were not recorded */
+    /* number of refusals since the last row that were not recorded */
+    uint64_t unrecorded;
 };
 
 /* ---- the head -------------------------------------------------------------------------------- */
@@ -97,7 +102,8 @@ static bool is_refusal(const struct audit_row *row)
     return row->result == FAB_GRPC_PERMISSION_DENIED || row->result == FAB_GRPC_UNAUTHENTICATED;
 }
 
-/* Returns true if another refusal may be recorded now. */
+/* Takes a token for a refusal. Returns false if there is none, so that the refusal must not be
+ * recorded. */
 static bool may_record(struct audit *a)
 {
     uint64_t now = clock_now_us();

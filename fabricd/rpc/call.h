@@ -56,14 +56,13 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
 /* Sends the message and finishes the call with status OK. */
 void call_reply(struct call *c, const ProtobufCMessage *message);
 
-/* What the audit log says about a call of a method that changes something. The gRPC layer adds the
- * caller, the method, the reason and the result.
+/* A service whose method changes something calls these functions, so that the audit log describes
+ * the change. The gRPC layer adds the caller, the method, the reason and the result.
  *
- * call_audit_object names the object of the change, such as "leaf-1/12". The service calls it
- * before it changes anything, because it stores that the change is about to be made.
- * call_audit_change says what the change is, and is called before call_audit_object; NULL: not
- * known. call_audit_result says the same of a change that succeeded, if `after` was not known
- * before. */
+ * call_audit_change sets the values before and after the change; NULL: not known. It must be called
+ * before call_audit_object. call_audit_object sets the object of the change, such as "leaf-1/12",
+ * and stores a BEGIN row. It must be called before the change is made. call_audit_result sets the
+ * value after the change if it is known only when the change is made. */
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);
 void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -12,7 +12,8 @@
 struct audit;
 /* All connections of a server. */
 struct conn_set;
-/* Creates an empty set of connections. `audit` records their calls. Returns NOMEM. */
+/* Creates an empty set of connections. `audit` gets the calls that are to be recorded in the audit
+ * log. Returns NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct audit *audit, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */

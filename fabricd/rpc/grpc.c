@@ -38,25 +38,27 @@ struct call {
     void *data;
     unsigned role;
     bool handled, finished;
-    /* notes of the service for the audit log; NULL: none */
+    /* what the service has said about the call for the audit log; NULL: nothing */
     struct notes *notes;
-    /* The result waits until its row in the audit log is stored; NULL: it does not wait. Then
-     * `code` and `message` (malloc'd, or NULL) are the result. */
+    /* Not NULL: the result of the call is held back until its row in the audit log is stored. The
+     * result is then in `code` and `message` (malloc'd, or NULL). */
     struct audit_held *held;
     enum fab_grpc_code code;
     char *message;
 };
 
-/* What the audit log says about a call. */
+/* What a service has said about a call for the audit log (call_audit_object, ...). */
 struct notes {
-    uint64_t number; /* number of the call; 0: the change has not begun */
+    /* number of the call in the audit log; 0: no BEGIN row was stored */
+    uint64_t number;
     char object[200], before[200], after[200];
 };
 
 struct grpc {
     struct h2 *h2;
     struct grpc_input in;
-    char source[80]; /* from where the client connected, for the audit log */
+    /* for the audit log: from where the client connected, such as "unix, pid 812" */
+    char source[80];
     uint64_t now;
     /* true while grpc_receive, grpc_tick or grpc_produce runs; their caller fetches the bytes
      * afterwards, so that `wake` need not be called */
@@ -119,8 +121,9 @@ static const char *method_name(const struct call *c)
     return slash != NULL ? slash + 1 : c->stream->request.path;
 }
 
-/* Fills in what is known of the call. The texts are valid until the call ends; reason[] has the
- * decoded reason. */
+/* Returns a row of the audit log with what is known about the call. reason[] gets the decoded
+ * header fabric-reason. The row points to reason[] and to texts that are valid until the call ends.
+ */
 static struct audit_row row_of(const struct call *c, char reason[RPC_MAX_REASON + 1])
 {
     char decoded[RPC_MAX_REASON + 1];
@@ -178,7 +181,7 @@ void call_audit_object(struct call *c, const char *fmt, ...)
     audit_begin(a, &row);
 }
 
-/* Returns true if the audit log records this result. */
+/* Returns true if a call that ends with this code must be recorded in the audit log. */
 static bool is_recorded(const struct call *c, enum fab_grpc_code code)
 {
     return c->grpc->in.audit != NULL &&
@@ -192,7 +195,7 @@ static struct audit_held *record(struct call *c, enum fab_grpc_code code, const 
     char reason[RPC_MAX_REASON + 1];
     struct audit_row row = row_of(c, reason);
     row.result = (uint32_t)code;
-    /* the object may be named by bytes that are no UTF-8; `message` was cleaned by call_finish */
+    /* `message` is valid UTF-8, because call_finish has replaced other bytes */
     row.text[AUDIT_MESSAGE] = message;
     return audit_end(c->grpc->in.audit, &row, done, c);
 }

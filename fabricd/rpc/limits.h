@@ -14,7 +14,7 @@
 #define RPC_MAX_REPLY (4u << 20)
 /* maximum bytes of the HTTP/2 headers of a request */
 #define RPC_MAX_HEADERS (16u << 10)
-/* maximum bytes of the header fabric-reason, which is percent-encoded */
+/* maximum bytes of the request header fabric-reason, in percent encoding */
 #define RPC_MAX_REASON 768u
 /* maximum bytes of answers of one connection that the client has not read yet */
 #define RPC_MAX_QUEUED (8u << 20)

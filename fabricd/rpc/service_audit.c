@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListAudit and VerifyAudit. A list reads at most ROWS_A_PAGE rows of the audit log for
- * a page, so that a filter that few rows pass does not keep the loop busy. The verification reads
- * all rows, on the worker thread of studies.
+ * Implements ListAudit and VerifyAudit. For each page, ListAudit examines at most ROWS_A_PAGE rows
+ * of the audit log, so that a filter which few rows match does not block the event loop.
+ * VerifyAudit reads all rows, on the worker thread for studies.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,11 @@ struct rows {
     struct answer *a;
     Fabric__V1__ListAuditResponse *m;
     uint32_t want, seen;
-    uint64_t last; /* number of the last row that was read */
+    /* number of the row that was read last */
+    uint64_t last;
 };
 
-/* Returns true if the text matches a pattern, in which '*' stands for any characters. */
+/* Returns true if the text matches the pattern. A '*' in the pattern stands for any characters. */
 static bool matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *resume = NULL;

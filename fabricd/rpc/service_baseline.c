@@ -262,7 +262,8 @@ static void approval_check(struct approval *p, int status)
     approval_free(p);
 }
 
-/* Names the nodes of a request for the audit log, as far as there is room; no names: all nodes. */
+/* Sets the object of the call in the audit log: the names of the nodes in the request, as many as
+ * fit. count == 0: the request is for all nodes. */
 static void note_nodes(struct call *c, size_t count, char *const *names)
 {
     char text[160] = "";

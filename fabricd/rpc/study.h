@@ -34,8 +34,8 @@ struct study {
     char why[600];
 };
 /* Queues a study, and takes it over. The caller has allocated it with calloc, and set only the
- * data of this kind of study. v may be NULL. If the study cannot be queued, the function finishes
- * the call with an error and frees the study. */
+ * data of this kind of study. v may be NULL, for a study that needs no view. If the study cannot be
+ * queued, the function finishes the call with an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
 /* Returns true if the study must stop because its call or the server has ended. It can be used

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of audit.h: what the rest of the daemon does with the audit log. */
+/* Implements the functions of audit.h, by which other folders write, list and verify the audit log.
+ */
 #include "fabricd/store/audit.h"
 
 #include "fabricd/base/clock.h"
@@ -89,7 +90,8 @@ int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
 {
     char why[300];
     sqlite3 *db = NULL;
-    /* the head first: the table may have further rows when it is read */
+    /* Get the head before the table is read. The writer may append rows meanwhile, and the table
+     * must contain at least the rows up to this head. */
     struct audit_verdict v = {.head = writer_audit_head(s->writer)};
     int status = schema_open_reader(s->path, &db, why, sizeof(why));
     if (status == FAB_OK)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The audit log: who changed or asked for what, from where, when, why, and with which result. It is
- * an append-only table of the database. Each row has a MAC (HMAC-SHA256) over the MAC of the row
- * before and its own columns. The key is in the file audit_key of the state directory, so that
- * nobody can change, remove, insert or reorder rows unnoticed with access to the database alone.
+ * a table of the database to which rows are only appended. Each row has a MAC (message
+ * authentication code, HMAC-SHA256) over its own columns and the MAC of the row before. The key of
+ * the MACs is in the file audit_key of the state directory. Somebody who can write to the database,
+ * but does not have the key, cannot change, remove, insert or reorder rows unnoticed.
  *
- * The head is the number and the MAC of the last row. The file audit_head has a copy of it, with a
- * MAC of its own, so that missing rows at the end of the table are noticed.
+ * The head is the number and the MAC of the last row. The file audit_head has a copy of the head,
+ * with a MAC of its own. By this copy, a verification notices missing rows at the end of the table.
  *
- * Old rows are pruned from the beginning of the table. A checkpoint row then has the number and the
- * MAC of the last pruned row. Rows whose MACs are wrong are not pruned.
+ * Old rows are pruned (deleted) from the beginning of the table. A checkpoint row is then appended,
+ * with the number and the MAC of the last pruned row. Rows whose MACs are wrong are not pruned.
  */
 #ifndef FABRICD_STORE_AUDIT_H
 #define FABRICD_STORE_AUDIT_H
@@ -23,18 +24,20 @@
 #define AUDIT_MAC 32
 
 enum audit_kind {
-    /* A change is about to be made. It is stored before the change, so that no stored change
-     * lacks a row, even if the manager is killed. An END row with the same `call` follows. */
+    /* A change is about to be made. This row is stored before the change. So each change in the
+     * database has a row, even if the manager is killed. An END row with the same `call`
+     * follows. */
     AUDIT_BEGIN = 1,
     /* A call has ended, with its result. */
     AUDIT_END = 2,
-    /* An act of the manager itself: a start, a stop or a reload of the settings. */
+    /* The manager itself did something: it started, stopped or reloaded the settings. */
     AUDIT_NOTE = 3,
-    /* Rows were pruned: `call` is the number of the last pruned row, and `after` its MAC. */
+    /* Rows were pruned. `call` is the number of the last pruned row. The text AUDIT_AFTER is the
+     * MAC of this row. */
     AUDIT_CHECKPOINT = 4
 };
 
-/* The columns of a row that are texts. */
+/* The texts of a row: indexes of audit_row.text. */
 enum audit_text {
     AUDIT_ACCOUNT, /* who, such as "uid 0" */
     AUDIT_SOURCE,  /* from where, such as "unix, pid 812" */
@@ -48,31 +51,35 @@ enum audit_text {
 };
 
 struct audit_row {
-    uint64_t seq; /* number of the row, from 1; the store sets it */
+    /* number of the row, from 1; the store sets it */
+    uint64_t seq;
     int64_t time_us;
     enum audit_kind kind;
-    uint64_t call;   /* number of the call, for BEGIN and END rows; 0: none */
+    /* number of the call to which BEGIN and END rows belong; 0: the row belongs to no call */
+    uint64_t call;
     uint32_t result; /* gRPC code, for END rows */
-    bool ended;      /* only from store_audit_list: a BEGIN row whose END row exists */
+    /* true: this is a BEGIN row, and its END row exists; only store_audit_list sets it */
+    bool ended;
     const char *text[AUDIT_TEXTS]; /* NULL: "" */
     uint8_t mac[AUDIT_MAC];
 };
 
-/* Makes a number for the BEGIN and END rows of a call. */
+/* Returns a new number, which identifies the BEGIN and the END row of one call. */
 uint64_t store_audit_call(struct store *s);
-/* Puts a copy of the row into the queue of the writer, which commits it at once and syncs the disk.
- * Also logs the row, whatever the log level is, except for a BEGIN row. Returns NOMEM; the row is
- * then not stored. s == NULL: only logs. */
+/* Puts a copy of the row into the queue of the writer thread, which commits it at once and syncs
+ * the disk. Also logs the row at any log level, unless it is a BEGIN row. s == NULL: the row is
+ * only logged. Returns NOMEM; the row is then not stored. */
 int store_put_audit(struct store *s, const struct audit_row *row);
-/* Sets how much of the audit log is kept: rows of the last max_age_s seconds, and about max_bytes.
- */
+/* Sets the limits of the audit log: rows that are older than max_age_s seconds are pruned, and the
+ * oldest rows if all rows together take more than about max_bytes. */
 void store_audit_keep(struct store *s, uint64_t max_age_s, uint64_t max_bytes);
 
-/* The state of the first `mark` records (store_mark). FAILED: the database cannot be written, or
- * refused the records; a later try may still write them. */
+/* Whether the first `mark` records in the queue of the writer (store_mark) are committed. FAILED: a
+ * transaction failed, or records were dropped because they violate the schema. A later try may
+ * still write the records. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 enum store_written store_written(struct store *s, uint64_t mark);
-/* Returns true if the last transaction failed, so that a change would probably not be stored. */
+/* Returns true if the last transaction failed. A change would then probably not be stored. */
 bool store_is_failing(struct store *s);
 
 struct audit_head {
@@ -90,14 +97,18 @@ int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_han
 
 /* The result of a verification. */
 struct audit_verdict {
-    uint64_t rows, first, last; /* number of rows that were verified, first and last number */
-    uint64_t bad;               /* number of the first wrong or missing row; 0: none */
-    char problem[200];          /* what is wrong with it; "": nothing */
-    struct audit_head head;     /* the head that the table must contain */
+    /* rows: how many rows were verified. first, last: numbers of the first and the last of them. */
+    uint64_t rows, first, last;
+    /* number of the first row that is wrong or missing, unless problem[] is "" */
+    uint64_t bad;
+    /* what is wrong with this row; "": all rows are correct */
+    char problem[200];
+    struct audit_head head; /* the head that the table must contain */
 };
-/* Verifies all rows against the head. Any thread may call it; it has its own connection. It returns
- * early when stopped(ctx) returns true. Returns OK if all rows were read, even if one is wrong, or
- * NOMEM, IO, FORMAT. */
+/* Verifies the MACs of all rows, and whether the table contains the head. Any thread may call this
+ * function, which opens its own connection to the database. It stops when stopped(ctx) returns
+ * true. Returns OK even if a row is wrong (see *ret). Returns NOMEM, IO or FORMAT if the rows
+ * cannot be read. */
 int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
                        struct audit_verdict *ret);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The chain of MACs of the audit log: appends, prunes and verifies rows.
+ * Appends, prunes and verifies rows of the audit log. By their MACs, the rows form a chain: the MAC
+ * of a row is computed from the MAC of the row before and the columns of the row. Numbers have 64
+ * bits, big-endian. The length of each text comes before the text, so that two different rows never
+ * give the same bytes. For the first row of all, the MAC of the row before is zeros.
  *
- * The MAC of a row covers the MAC of the row before and the columns of the row: numbers as 64 bits,
- * big-endian, and texts with their lengths before them, so that no two rows have the same bytes.
- * The first row follows a MAC of zeros.
- *
- * After a prune, the first row follows the MAC in the newest checkpoint row. This checkpoint is
- * part of the chain itself, so nobody without the key can make one.
+ * After rows were pruned, the row before the first row is missing. Its MAC is in the newest
+ * checkpoint row. The checkpoint row is part of the chain, so nobody without the key can make one.
  */
 #include "fabricd/store/audit_chain.h"
 
@@ -23,10 +22,12 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* A prune leaves this much less than the maximum, so that it is not needed for each new row. */
+/* Rows are pruned until the log is this much below its maximum size (SLACK_BYTES), and only when
+ * the oldest row is this much above the maximum age (SLACK_S). So not every new row causes a prune.
+ */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
-/* bytes of a row besides its texts: numbers, MAC, and SQLite's own */
+/* bytes that a row takes in addition to its texts: the numbers, the MAC, and what SQLite needs */
 #define ROW_BYTES 100
 
 /* ---- MACs ---- */
@@ -109,7 +110,7 @@ static bool same_mac(const uint8_t a[AUDIT_MAC], const uint8_t b[AUDIT_MAC])
 
 /* ---- rows ---- */
 
-/* Returns the text in a column, or NULL if it is no text without NUL bytes. */
+/* Returns the text in a column. Returns NULL if the value is not a text, or contains a NUL byte. */
 static const char *column_text(sqlite3_stmt *stmt, int column)
 {
     if (sqlite3_column_type(stmt, column) != SQLITE_TEXT)
@@ -143,8 +144,8 @@ bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret)
     return good;
 }
 
-/* Reads one row, with its MAC and without its texts. Returns NOT_FOUND or the errors of
- * sql_status. */
+/* Reads the row that the condition `where` selects, with its MAC and without its texts. `number` is
+ * the parameter of `where`, if it has one. Returns NOT_FOUND or the errors of sql_status. */
 static int read_one(sqlite3 *db, const char *where, uint64_t number, struct audit_row *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -219,14 +220,15 @@ int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct au
 
 /* ---- following the chain ---- */
 
-/* The position of a reader in the chain: the number and the MAC of the row before, and the number
- * that the next row must have. */
+/* The position of a reader in the chain. next: number that the next row must have. mac: MAC of the
+ * row before it. */
 struct follow {
     uint64_t next;
     uint8_t mac[AUDIT_MAC];
 };
 
-/* Returns the beginning of the chain: the newest checkpoint says what was pruned. */
+/* Sets *ret to the beginning of the chain: after the last pruned row, which the newest checkpoint
+ * names, or before row 1 if there is no checkpoint. */
 static int follow_begin(sqlite3 *db, struct follow *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -237,7 +239,7 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *mac = (const char *)sqlite3_column_text(stmt, 1);
         f.next = (uint64_t)sqlite3_column_int64(stmt, 0) + 1;
-        /* a checkpoint that somebody changed does not fit the chain */
+        /* If somebody changed the MAC in the checkpoint, the first row does not fit the chain. */
         if (mac == NULL || !audit_mac_parse(mac, f.mac))
             memset(f.mac, 0, sizeof(f.mac));
     }
@@ -246,7 +248,8 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     return sql_status(code);
 }
 
-/* Checks that the row is the next of the chain. If not, writes the problem to *v. Returns NOMEM. */
+/* Checks that the row has the number and the MAC of the next row in the chain. If not, writes the
+ * problem to *v. `readable` is false if audit_read failed for the row. Returns NOMEM. */
 static int follow_row(struct follow *f, const struct audit_key *key, const struct audit_row *row,
                       bool readable, struct audit_verdict *v)
 {
@@ -288,7 +291,8 @@ static bool is_over(const struct audit_limits *l, uint64_t bytes, int64_t oldest
     return bytes > most || oldest_us < now_us - (int64_t)(age_s * 1000000);
 }
 
-/* The rows to be pruned: all up to follow.next - 1. */
+/* The rows to be pruned: all rows with numbers up to follow.next - 1. rows, bytes: their number and
+ * size. */
 struct pruning {
     struct follow follow;
     uint64_t rows, bytes;
@@ -353,7 +357,7 @@ int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *
 
 /* ---- verification ---- */
 
-/* Checks that the table has the remembered head. */
+/* Checks that the table contains the row of v->head, with the same MAC. */
 static void check_end(sqlite3 *db, const struct follow *f, struct audit_verdict *v)
 {
     struct audit_row row = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chain of MACs of the audit log, its key and its head. For the folder fabricd/store only. */
+/* The chain that the MACs of the audit log form (audit_chain.c), and the files with its key and its
+ * head. For the folder fabricd/store only. */
 #ifndef FABRICD_STORE_AUDIT_CHAIN_H
 #define FABRICD_STORE_AUDIT_CHAIN_H
 
@@ -11,13 +12,14 @@
 struct audit_key {
     uint8_t bytes[32];
 };
-/* Reads the key from DIR/audit_key, or makes it. Errors as store_key. */
+/* Reads the key from the file DIR/audit_key. If there is no such file, makes a random key and
+ * writes the file. Returns the errors of store_key. */
 int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_len);
 
-/* Computes the MAC of a row that follows a row with the MAC `previous`. Returns NOMEM. */
+/* Computes the MAC of a row. previous: the MAC of the row before it. Returns NOMEM. */
 int audit_mac(const struct audit_key *key, const uint8_t previous[AUDIT_MAC],
               const struct audit_row *row, uint8_t ret[AUDIT_MAC]);
-/* Returns the number of bytes that a row takes, about. */
+/* Returns about how many bytes a row takes in the database. */
 uint64_t audit_size(const struct audit_row *row);
 
 void audit_mac_text(const uint8_t mac[AUDIT_MAC], char text[2 * AUDIT_MAC + 1]);
@@ -31,8 +33,9 @@ bool audit_mac_parse(const char *text, uint8_t ret[AUDIT_MAC]);
  * next step. Returns false if a value has a wrong type or size. */
 bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret);
 
-/* The copy of the head in the file DIR/audit_head. audit_head_open opens or makes the file. *ret
- * is the head in it; seq 0: the file is new, or its MAC is wrong, which is logged. Returns IO. */
+/* Functions for the copy of the head in the file DIR/audit_head. audit_head_open opens or creates
+ * the file, and reads the head from it into *ret. ret->seq is 0 if the file is new, or if its MAC
+ * is wrong, which is logged. Returns IO. */
 int audit_head_open(const char *dir, const struct audit_key *key, int *ret_fd,
                     struct audit_head *ret, char *why, size_t why_len);
 int audit_head_write(int fd, const struct audit_key *key, const struct audit_head *head);
@@ -40,21 +43,23 @@ int audit_head_write(int fd, const struct audit_key *key, const struct audit_hea
 /* The end of the chain, as the writer thread continues it. */
 struct audit_chain {
     struct audit_head head;
-    int64_t oldest_us; /* time of the first row; INT64_MAX: no rows */
-    uint64_t bytes;    /* size of all rows, about */
+    /* Unix time in us of the first row; INT64_MAX: there are no rows */
+    int64_t oldest_us;
+    uint64_t bytes; /* approximate size of all rows */
 };
 struct audit_limits {
     uint64_t max_age_s, max_bytes;
 };
-/* Loads the end of the chain. If `remembered` is later than the last row of the table, the chain
- * continues after it, so that the gap stays visible. */
+/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If it
+ * has a higher number than the last row of the table, rows at the end were removed. New rows then
+ * continue after `remembered`, so that a verification finds the gap. */
 int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct audit_chain *ret);
 /* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
 int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                  const struct audit_row *row);
-/* Prunes the first rows in the open transaction, if the limits are exceeded: at most PRUNE_MAX
- * rows. Returns NOMEM or the errors of sql_run, or FORMAT if a row to be pruned is wrong; nothing
- * is changed then. */
+/* If the limits are exceeded, prunes up to PRUNE_MAX of the first rows in the open transaction.
+ * Returns FORMAT, without a change, if a row that should be pruned is wrong. Also returns NOMEM or
+ * the errors of sql_run. */
 int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                 const struct audit_limits *limits, int64_t now_us);
 

@@ -21,8 +21,8 @@
 
 #define KEY_FILE "audit_key"
 #define HEAD_FILE "audit_head"
-/* length of the line in audit_head: two numbers of 20 digits and two MACs would be more than this
- */
+/* Maximum length in bytes of the line in audit_head. A number of 20 digits, two MACs of 64 digits,
+ * two blanks and the line end take 151 bytes. */
 #define HEAD_LINE 160
 
 static int key_make(const char *dir, struct audit_key *ret, char *why, size_t why_len)
@@ -61,7 +61,8 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
     return FAB_E_FORMAT;
 }
 
-/* Computes the MAC over the head. It is that of a row that the audit log never has. */
+/* Computes the MAC of the file audit_head, in the same way as the MAC of a row that would follow
+ * the head. The audit log never contains such a row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])
 {

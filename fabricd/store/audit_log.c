@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes rows of the audit log to the log, as a sentence and, in the journal of systemd, also as
- * fields, so that another machine can collect them.
+ * Writes rows of the audit log to the daemon's log, so that another machine can collect them. A row
+ * becomes a sentence. In the journal of systemd, the entry also has the columns as fields.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@ static const char *get(const struct audit_row *row, enum audit_text i)
     return row->text[i] != NULL ? row->text[i] : "";
 }
 
-/* Appends "SEPARATOR VALUE" to the line, unless the value is empty. */
+/* Appends the separator and the value to the line, unless the value is empty. `used` is the length
+ * of the line. Returns the new length. */
 static size_t add(char *line, size_t room, size_t used, const char *separator, const char *value)
 {
     if (value[0] == '\0' || used >= room)

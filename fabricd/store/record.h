@@ -122,7 +122,7 @@ struct batch {
     struct fab_view *view;
     struct record_queue records;
     size_t record_count;
-    /* true: the batch has a record of the audit log, so the disk must be synced */
+    /* true: the batch has a row of the audit log, so the disk must be synced at the commit */
     bool has_audit;
 };
 

@@ -274,7 +274,8 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "  message TEXT NOT NULL,"
                               "  mac BLOB NOT NULL"
                               ");"
-                              /* for the END row of a BEGIN row, and for the newest checkpoint */
+                              /* These indexes find the END row of a call, and the newest
+                               * checkpoint row. */
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 

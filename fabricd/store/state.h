@@ -13,12 +13,14 @@ struct store {
     struct writer *writer;
     char path[PATH_MAX];       /* path of the database */
     struct writer_audit audit; /* constant after the start */
-    uint64_t audit_call;       /* number of the last call in the audit log */
+    /* number of the last call in the audit log */
+    uint64_t audit_call;
 };
 
 /* audit_log.c: logs a row */
 void store_audit_log(const struct audit_row *row);
-/* audit.c: reads or makes the key and the head of the audit log, before the writer starts. */
+/* audit.c: reads the key and the head of the audit log from their files, or makes the files. Must
+ * be called before the writer thread starts. */
 int store_audit_start(struct store *s, const char *dir, char *why, size_t why_len);
 
 #endif

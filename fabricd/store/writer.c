@@ -71,7 +71,8 @@ struct writer {
     /* put: number of records that were put into the queue so far. written: number of these
      * records that were committed, or dropped after a failure (give_up_batch). */
     uint64_t put, written;
-    /* The last records that were dropped by give_up_batch: from + 1 to `lost`. */
+    /* The records that give_up_batch dropped last: numbers lost_from + 1 to `lost`, counted as in
+     * `put`. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
     /* copy of chain.head, for other threads */
@@ -84,9 +85,11 @@ struct writer {
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
-    /* the end of the audit log; `next` is the same with the rows of the open transaction */
+    /* chain: the end of the audit log as committed. next: the end with the rows of the open
+     * transaction. */
     struct audit_chain chain, next;
-    /* true: a row that should be pruned is wrong, so nothing is pruned until the next start */
+    /* true: a row of the audit log that should be pruned is wrong, so that no rows are pruned until
+     * the next start */
     bool damaged;
     uint64_t retry_us;
     bool counted;      /* the member `events` is valid */
@@ -224,7 +227,8 @@ static int trim_events(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* Prunes the audit log. If it is damaged, it stays as it is, because the rows are evidence. */
+/* Prunes the audit log. If a row is wrong, nothing is pruned, because the rows are evidence of the
+ * tampering. */
 static int prune_audit(struct writer *w)
 {
     struct audit_limits limits;
@@ -286,9 +290,9 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
     return status;
 }
 
-/* Takes over the new end of the audit log, and stores its head in the file audit_head. If this
- * fails, the file is older than the table, which a verification accepts. A checkpoint is the reason
- * to log the head at once. */
+/* Call this function after the commit of rows of the audit log. It writes the new head to the file
+ * audit_head. If this fails, the file has an older head than the table, which a verification
+ * accepts. If rows were pruned, it also logs the head. */
 static void accept_audit(struct writer *w)
 {
     bool pruned = w->next.bytes < w->chain.bytes;
@@ -336,7 +340,7 @@ static int write_work(struct writer *w, uint32_t keep)
     struct outcome o = {0};
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
-    /* an answer waits for a row of the audit log, which must survive a power failure, too */
+    /* A call gets its result only when its row in the audit log would survive a power failure. */
     if (w->work.has_audit)
         sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");

@@ -11,7 +11,7 @@
 #include "fabricd/store/record.h"
 
 struct writer;
-/* What the writer needs for the audit log. */
+/* Key and files of the audit log, for the writer thread. */
 struct writer_audit {
     struct audit_key key;
     int head_fd;            /* the file audit_head; the caller closes it */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The audit log: every change of its table is found, and legal pruning is accepted. After kill -9
- * the chain is whole, and no stored change lacks its row.
+ * The audit log. A verification finds every change that somebody makes in its table, and accepts
+ * rows that the manager has pruned. After kill -9, the chain of rows is complete, and each stored
+ * change has its row.
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -54,8 +55,10 @@ static void put(struct store *s, unsigned from, unsigned to)
 
 /* ---- tampering ---- */
 
-/* What somebody does to a log of 20 rows while the manager runs, and the first bad row. 0: the
- * change is legal. */
+/* SQL statements by which somebody changes an audit log of 20 rows while the manager runs. bad:
+ * number of the first row that the verification must report as wrong. problem: the beginning of its
+ * message;
+ * "": nothing may be reported. */
 static const struct tampering {
     const char *name, *sql;
     uint64_t bad;
@@ -123,8 +126,8 @@ START_TEST(tampering_is_found)
     ck_assert_msg(v.bad == t->bad && strncmp(v.problem, t->problem, strlen(t->problem)) == 0 &&
                       (v.problem[0] == '\0') == (t->problem[0] == '\0'),
                   "%s: row %lu, %s", t->name, (unsigned long)v.bad, v.problem);
-    /* The same after a restart, and after further rows. Rows that were added at the end must not
-     * become part of the chain either. */
+    /* The verification must report the same after a restart, and when the manager has appended
+     * further rows. Rows that somebody added at the end must not become part of the chain. */
     s = reopen(s);
     put(s, 21, 22);
     v = verify(s);
@@ -134,7 +137,8 @@ START_TEST(tampering_is_found)
 }
 END_TEST
 
-/* While the manager does not run, only the file audit_head remembers the end of the chain. */
+/* Rows at the end are removed while the manager does not run. Only the file audit_head shows then
+ * that there were more rows. */
 START_TEST(a_cut_between_two_runs_is_found)
 {
     struct store *s = open_store();
@@ -152,7 +156,7 @@ START_TEST(a_cut_between_two_runs_is_found)
 }
 END_TEST
 
-/* A head that was written with another key is not believed. */
+/* If the file audit_head was changed without the key, its content is ignored. */
 START_TEST(a_forged_head_is_not_believed)
 {
     char path[300];
@@ -170,7 +174,7 @@ START_TEST(a_forged_head_is_not_believed)
 }
 END_TEST
 
-/* Somebody who puts another key in place cannot make the old rows valid. */
+/* If the key file is replaced, the verification refuses the old rows. */
 START_TEST(rows_of_another_key_are_refused)
 {
     char path[300];
@@ -239,7 +243,7 @@ START_TEST(old_rows_are_pruned)
 }
 END_TEST
 
-/* A damaged log is evidence: the manager does not prune it. */
+/* If a row is wrong, the manager prunes nothing, because the rows are evidence. */
 START_TEST(damaged_rows_are_not_pruned)
 {
     struct store *s = open_store();
@@ -256,8 +260,8 @@ END_TEST
 
 /* ---- kill -9 ---- */
 
-/* Makes changes as a service does: the BEGIN row, the change, the END row; tells each confirmed
- * change. */
+/* Stores changes as an RPC service does: first the BEGIN row, then the change, then the END row.
+ * Writes the number of each confirmed change to the pipe. */
 static void work_until_killed(int to)
 {
     struct store *s = open_store();
