@@ -20,7 +20,8 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Parses an age such as "2h". Returns false if the text is not an age. */
+/* Parses an age such as "2h", and sets *ret to the time that lies so far back. Returns false if the
+ * text is not an age. */
 static bool parse_age(const char *text, time_t *ret)
 {
     static const struct {
@@ -39,7 +40,8 @@ static bool parse_age(const char *text, time_t *ret)
     return false;
 }
 
-/* Parses a date, with or without a time of day, which is local unless it ends in Z. */
+/* Parses a date, with or without a time of day. The time is local unless the text ends in Z.
+ * Returns false if the text is not a date. */
 static bool parse_date(const char *text, time_t *ret)
 {
     static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",

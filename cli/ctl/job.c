@@ -102,7 +102,8 @@ bool job_split(struct job *job, const char *list)
     }
 }
 
-/* Adds the host in a line of the file to the job. Each line has one host; # begins a comment. */
+/* Adds the host in a line of the file to the job. Each line has one host; # begins a comment.
+ * Returns false if memory ran out. */
 static bool add_line(struct job *job, const char *line)
 {
     line += strspn(line, " \t");

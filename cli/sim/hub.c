@@ -511,7 +511,7 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
 }
 
 /* Answers a control request with data from PortInfo. The first byte of the request is the port
- * number; 0 means the client's own port. */
+ * number; 0 means the client's own port. Returns true if `data` has the answer. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -529,7 +529,7 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
 }
 
 /* Answers a control request with the first block of the device's P_Key table. If the device does
- * not answer, the answer is the default table. */
+ * not answer, the answer is the default table. Always returns true. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,

@@ -97,7 +97,8 @@ static bool parse_list(const char *text, struct value *ret)
     return false;
 }
 
-/* Parses the value of an option that is a number ("12") or a share ("1.5%"). */
+/* Parses the value of an option that is a number ("12") or a share ("1.5%"). Returns false if the
+ * text is neither. */
 static bool parse_share(const char *text, struct value *ret)
 {
     char *end;

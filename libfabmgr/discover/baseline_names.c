@@ -144,8 +144,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* If several texts are equal, the map has only one of them, and only the element of found[] for
- * this one is counted up. So the function looks at this element, too. */
+/* Returns the index of a text that named no device. If several texts are equal, the map has only
+ * one of them, and only the element of found[] for this one is counted up. So the function looks at
+ * this element, too. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {

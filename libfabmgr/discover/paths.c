@@ -3,7 +3,7 @@
  * Computes directed routes to all nodes of a snapshot, by a breadth-first search from the manager's
  * port over links that are up. Only switches forward directed-route SMPs, so at an adapter a route
  * can only begin or end (IBA 14.2.2). Routes lead through a silent switch only to nodes that have
- * no other route, because it may not forward directed-route SMPs.
+ * no other route, because a silent switch possibly forwards no directed-route SMPs.
  */
 #include <stdlib.h>
 #include <string.h>

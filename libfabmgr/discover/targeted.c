@@ -137,8 +137,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
  * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because it may not forward directed-route packets. The same holds for a switch that
- * has probably failed. */
+ * other route, because a silent switch possibly forwards no directed-route SMPs. A switch that has
+ * probably failed is treated in the same way. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};

@@ -18,6 +18,7 @@ struct fab_leaf_spine_spec {
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
+#define FAB_GENERATE_LEVELS 6
 /*
  * Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
  * ordering", 2012). If all p are 1, they are extended generalised fat trees, XGFT (Ohring et al.,
@@ -32,7 +33,6 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
  * RANGE: levels not 1..6, an element 0, a host with more than 3 ports, a switch with more than 254
  * (or radix) ports, or more than 2^20 nodes.
  */
-#define FAB_GENERATE_LEVELS 6
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
     /* Number of ports of each switch; 0: as many as the switch needs. */
@@ -105,7 +105,8 @@ int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct 
  * group has spines * global ports for these links. Shortest paths between leaves have at most 3
  * ISLs.
  *
- * RANGE is returned as for the dragonfly.
+ * RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254 ports, or
+ * more than 2^20 nodes.
  */
 struct fab_dragonfly_plus_spec {
     uint32_t groups, leaves, spines, global, hosts, parallel;
@@ -135,8 +136,8 @@ int fab_fabric_generate_torus(const struct fab_torus_spec *spec, struct fab_buil
 
 /* A hypercube of 2^dimensions switches. Each has `hosts` hosts and `parallel` links to each switch
  * whose number differs in one bit. There are 2^(dimensions - 1) * dimensions * parallel ISLs, and
- * the diameter is `dimensions`. RANGE is returned for more than 16 dimensions, and as for the
- * torus. */
+ * the diameter is `dimensions`. RANGE: more than 16 dimensions, parallel 0, a switch with 0 or more
+ * than 254 ports, or more than 2^20 nodes. */
 struct fab_hypercube_spec {
     uint32_t dimensions, hosts, parallel;
 };
@@ -145,7 +146,8 @@ int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
  * to each switch that differs from it in one coordinate. With N switches, dimension d has parallel
  * * N * (size[d] - 1) / 2 links. The diameter is the number of dimensions of size > 1. A HyperX of
- * one dimension is a full mesh. RANGE is returned as for the torus. */
+ * one dimension is a full mesh. RANGE: dimensions not 1..6, a size 0, parallel 0, a switch with 0
+ * or more than 254 ports, or more than 2^20 nodes. */
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
 };

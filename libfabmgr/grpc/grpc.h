@@ -79,7 +79,7 @@ void fab_grpc_timeout_format(uint64_t us, char text[16]);
  * character. Returns its length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
 /* Decodes the value of the header grpc-message. A '%' that does not begin a valid %XX is kept as it
- * is. */
+ * is. Returns the length of the result. */
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len);
 
 /* ---- text from devices and clients ----------------------------------------------------------- */

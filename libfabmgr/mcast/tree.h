@@ -70,13 +70,15 @@ struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
 /* Returns the entry of a switch in the tree; NULL if the switch is not in the tree. */
 struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t, uint32_t sw);
-/* Adds or removes a switch of the tree. Afterwards, pointers to other entries are invalid. */
+/* The first of these two functions adds a switch to the tree, and the second one removes it.
+ * Afterwards, pointers to other switches of the tree are invalid. */
 struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
 /* Returns the member with this GUID; NULL if there is none. */
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid);
-/* Adds or removes a member of the tree. Afterwards, pointers to other members are invalid. */
+/* The first of these two functions adds a member to the tree, and the second one removes it.
+ * Afterwards, pointers to other members are invalid. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)

@@ -154,7 +154,7 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Decides what to do if the run has not sent the request of the MAD at the cursor: wait for the
+/* Returns what to do if the run has not sent the request of the MAD at the cursor: wait for the
  * request, or skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {

@@ -55,8 +55,8 @@ void fab_registry_reports_configure(struct fab_subscriptions *s,
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
 /* What the caller decides about a notice that a subscription selects. SEND: the subscriber may
- * receive the notice. PASS: the subscriber may not receive it. DROP: the subscription must be
- * removed. */
+ * receive the notice. PASS: the subscriber must not receive it, so it is skipped. DROP: the
+ * subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);

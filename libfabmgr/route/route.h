@@ -38,10 +38,10 @@ const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL
  * that accepts every topology. */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
+#define FAB_ROUTE_CHAIN_MAX 16
 /* A chain of engines that are tried in order. The next engine runs when an engine refuses the
  * topology or its tables fail the proof. As text, a chain is a list of names separated by commas,
  * or "auto", which means the engines that suit most fabrics, best first. */
-#define FAB_ROUTE_CHAIN_MAX 16
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;

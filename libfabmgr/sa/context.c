@@ -25,13 +25,13 @@
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* The byte of a path in the cache consists of the MTU and the rank of the rate (rate.c). Rank 30
- * means that there is no path. No path has MTU 0, so a byte of 0 means that the path is not in
- * the cache. */
+/* The byte of a path in the cache consists of the MTU and, in the low RANK_BITS bits, the rank of
+ * the rate (rate.c). Rank 30 means that there is no path. No path has MTU 0, so a byte of 0 means
+ * that the path is not in the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-/* An ISL is unusual if its MTU or rate differs from most ISLs. If more than 1/8 of the switches
- * have unusual ISLs, all paths are followed. */
+/* An ISL is unusual if its MTU or rate differs from most ISLs. If more than 1 / UNUSUAL_SHARE of
+ * the switches have unusual ISLs, all paths are followed. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */

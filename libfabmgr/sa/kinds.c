@@ -139,7 +139,7 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
 }
 
 /* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; the others are alias
- * GUIDs. */
+ * GUIDs. Always returns true. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fab_fabric_port(fabric_of(q), port)->guid;
@@ -233,7 +233,7 @@ static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)
 }
 
 /* Fills in a P_KeyTableRecord. A port without its own table is a full member of the default
- * partition. */
+ * partition. Returns false if the port or the block does not exist. */
 static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_pkeys *keys = &target_of(q)->pkeys;

@@ -308,8 +308,9 @@ bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
 }
 
-/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only`: the partition that
- * the traffic class requires; 0: any partition. Returns false if the ports may not communicate. */
+/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only`: the partition that the
+ * traffic class requires; 0: any partition. Returns false if the ports are not permitted to
+ * communicate. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {

@@ -127,7 +127,8 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
     return 0;
 }
 
-/* Begins a trace query. The request must name both endports. */
+/* Begins a trace query. The request must name both endports. Returns 0, or the status of the
+ * answer. */
 static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint16_t status = fab_sa_begin_path(q, req);
@@ -281,7 +282,8 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* Answers a Get. IBA demands that exactly one record matches (C15-0.1.30). */
+/* Answers a Get, and returns the status of the answer. IBA demands that exactly one record matches
+ * (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

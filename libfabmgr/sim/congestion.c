@@ -99,8 +99,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Handles CongestionKeyInfo. A Set with a violation counter of 0 resets the counter. A Set with any
- * other value leaves the counter unchanged. */
+/* Handles CongestionKeyInfo, and returns the status of the answer. A Set with a violation counter
+ * of 0 resets the counter. A Set with any other value leaves the counter unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -129,7 +129,8 @@ static uint16_t handle_info(struct gs_request *r)
     return 0;
 }
 
-/* Handles SwitchCongestionSetting. Bits 0-4 of Control_Map select the fields that a Set changes. */
+/* Handles SwitchCongestionSetting, and returns the status of the answer. Bits 0-4 of Control_Map
+ * select the fields that a Set changes. */
 static uint16_t handle_switch_setting(struct gs_request *r)
 {
     struct fab_cc_switch_setting now, want;
@@ -161,7 +162,7 @@ static uint16_t handle_switch_setting(struct gs_request *r)
 }
 
 /* Answers a Get with the stored attribute. A Set stores the attribute with its reserved bits
- * cleared. */
+ * cleared. Returns the status of the answer. */
 static uint16_t read_or_store(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
 {
     _Alignas(8) uint8_t value[512];
@@ -183,8 +184,8 @@ static uint16_t handle_switch_port_setting(struct gs_request *r)
     return read_or_store(r, &fab_wire_attr_cc_switch_port_setting, r->mod);
 }
 
-/* Handles CACongestionSetting. Bit n of Control_Map selects service level n: a Set changes only the
- * settings of the selected service levels. */
+/* Handles CACongestionSetting, and returns the status of the answer. Bit n of Control_Map selects
+ * service level n: a Set changes only the settings of the selected service levels. */
 static uint16_t handle_ca_setting(struct gs_request *r)
 {
     struct fab_cc_ca_setting now, want;
@@ -205,8 +206,8 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
-/* Handles CongestionControlTable. All blocks of the table share one CCTI_Limit, which is stored
- * with block 0. */
+/* Handles CongestionControlTable, and returns the status of the answer. All blocks of the table
+ * share one CCTI_Limit, which is stored with block 0. */
 static uint16_t handle_table(struct gs_request *r)
 {
     uint8_t first[FAB_GS_DATA];
@@ -321,8 +322,8 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     (void)fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
-/* Answers CongestionLog, which is longer than other attributes and begins at a lower offset in the
- * MAD. */
+/* Answers CongestionLog, and returns the status of the answer. This attribute is longer than others
+ * and begins at a lower offset in the MAD. */
 static uint16_t handle_log(struct gs_request *r)
 {
     const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);

@@ -271,14 +271,15 @@ void fab_sim_items_fini(struct sim_items *t);
  * can cross a link only if the link is in state least_state or higher. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
-/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid is the DLID of the SMP; it
- * leads to the switch where the directed part begins. If the route ends with a part by LID,
- * *ret_slid becomes the LID of the switch where that part begins: the answering device sees it as
- * the sender. Otherwise *ret_slid is unchanged. */
+/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. Returns false if the SMP is lost.
+ * dlid is the DLID of the SMP; it leads to the switch where the directed part begins. If the route
+ * ends with a part by LID, *ret_slid becomes the LID of the switch where that part begins: the
+ * answering device sees it as the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Sends the answer to a directed-route SMP back. lid is the DLID of the answer. It leads to the
- * switch at which the directed part of the request's route ended. */
+/* Sends the answer to a directed-route SMP back. Returns false if the answer is lost. lid is the
+ * DLID of the answer. It leads to the switch at which the directed part of the request's route
+ * ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 

@@ -40,7 +40,7 @@ static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
     return far->port_state >= least_state;
 }
 
-/* Moves a MAD across the link at port `out`. */
+/* Moves a MAD across the link at port `out`. Returns false if the MAD is lost. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
@@ -78,7 +78,7 @@ static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
 
 /* Moves a packet through a switch. The switch discards the packet if its LFT has no port for the
  * LID, if the output port is the input port, or if the output port cannot send. Each case has its
- * own counters (IBA 16.1.3.5, 16.1.4.1-2). */
+ * own counters (IBA 16.1.3.5, 16.1.4.1-2). Returns false if the packet is lost. */
 static bool relay(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at)
 {
     uint8_t out = look_up(&s->switches[at->node], lid);

@@ -191,7 +191,8 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* Answers PortSamplesResult. The counters in the answer are 0 until the sampling is over. */
+/* Answers PortSamplesResult, and returns the status of the answer. The counters in the answer are 0
+ * until the sampling is over. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);

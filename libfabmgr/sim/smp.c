@@ -78,7 +78,8 @@ static uint16_t handle_switch_info(struct request *r)
     return status;
 }
 
-/* Answers Notice with the oldest trap that is not repressed, or with zeros if there is none. */
+/* Answers Notice with the oldest trap that is not repressed, or with zeros if there is none.
+ * Returns the status of the answer. */
 static uint16_t handle_notice(struct request *r)
 {
     struct fab_notice notice = {0};
@@ -89,7 +90,8 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
-/* Answers VendorDiag with one page of zeros, which means that the device has nothing to report. */
+/* Answers VendorDiag with one page of zeros: the device has nothing to report. Returns the status
+ * of the answer. */
 static uint16_t handle_vendor_diag(struct request *r)
 {
     memset(r->data, 0, sizeof r->data);

@@ -156,8 +156,8 @@ static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
     return true;
 }
 
-/* Handles MulticastForwardingTable. The attribute modifier has the block in bits 0-8 and the port
- * mask position in bits 28-31. */
+/* Handles MulticastForwardingTable, and returns the status of the answer. The attribute modifier
+ * has the block in bits 0-8 and the port mask position in bits 28-31. */
 uint16_t fab_sim_handle_mft(struct request *r)
 {
     uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
@@ -183,8 +183,9 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
                                        : 0;
 }
 
-/* Handles P_KeyTable. The attribute modifier has the block in bits 0-15 and the port in bits 16-31.
- */
+/* Handles P_KeyTable, and returns the status of the answer. The attribute modifier has the block in
+ * bits 0-15 and the port in bits 16-31.
+ * */
 uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
@@ -256,9 +257,9 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
-/* Handles SLtoVLMappingTable. At a switch, the attribute modifier has the output port in bits 0-7
- * and the input port in bits 8-15. A Set may also use bit 16 (all output ports) and bit 17 (all
- * input ports) if SwitchInfo announces these options. */
+/* Handles SLtoVLMappingTable, and returns the status of the answer. At a switch, the attribute
+ * modifier has the output port in bits 0-7 and the input port in bits 8-15. A Set may also use bit
+ * 16 (all output ports) and bit 17 (all input ports) if SwitchInfo announces these options. */
 uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
@@ -276,8 +277,9 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
     return 0;
 }
 
-/* Handles VLArbitrationTable. The attribute modifier has the port in bits 0-15 and the part in bits
- * 16-31: parts 1 and 2 form the low-priority table, parts 3 and 4 the high-priority table. */
+/* Handles VLArbitrationTable, and returns the status of the answer. The attribute modifier has the
+ * port in bits 0-15 and the part in bits 16-31: parts 1 and 2 form the low-priority table, parts 3
+ * and 4 the high-priority table. */
 uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
@@ -294,7 +296,8 @@ uint16_t fab_sim_handle_vlarb(struct request *r)
     return status;
 }
 
-/* Handles GUIDInfo. Entry 0 of block 0 is the port's own GUID and read-only. */
+/* Handles GUIDInfo, and returns the status of the answer. Entry 0 of block 0 is the port's own GUID
+ * and read-only. */
 uint16_t fab_sim_handle_guids(struct request *r)
 {
     uint32_t port;
@@ -310,7 +313,8 @@ uint16_t fab_sim_handle_guids(struct request *r)
     return status;
 }
 
-/* Handles LedInfo if CapabilityMask has IsLEDInfoSupported. The attribute modifier is the port. */
+/* Handles LedInfo, and returns the status of the answer. The device must have IsLEDInfoSupported in
+ * CapabilityMask. The attribute modifier is the port. */
 uint16_t fab_sim_handle_led(struct request *r)
 {
     uint32_t port;

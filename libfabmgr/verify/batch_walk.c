@@ -469,7 +469,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
 }
 
 /* Records the dependencies of those switches that spread the LIDs of the batch over several ports.
- * The caller must have called find_depths, which checks that all entries lead to switches. */
+ * The caller must have called find_depths, which checks that all entries lead to switches. Returns
+ * false if an LFT entry is a port that does not exist. */
 static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                         struct fab_verify_deps *deps)
 {

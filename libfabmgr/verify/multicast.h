@@ -30,7 +30,7 @@
 
 #define FAB_VERIFY_MLID_FIRST 0xc000u
 #define FAB_VERIFY_MLIDS 0x3fffu
-/* groups of 32 MLIDs, which share MFT blocks */
+/* number of groups of 32 MLIDs; the MLIDs of a group share MFT blocks */
 #define FAB_VERIFY_MLID_GROUPS 512
 
 struct fab_verify_multicast_member {

@@ -40,7 +40,7 @@ struct number {
     bool guid;
 };
 
-/* Reads a text that consists of 1 to 16 hexadecimal digits. */
+/* Reads a text that consists of 1 to 16 hexadecimal digits. Returns false for any other text. */
 static bool read_hex(const char *s, size_t len, uint64_t *ret)
 {
     return len <= 16 && fab_base_digits_parse(s, len, 16, UINT64_MAX, ret);
@@ -51,7 +51,7 @@ static bool read_decimal(const char *s, size_t len, uint64_t *ret)
     return len <= 10 && fab_base_digits_parse(s, len, 10, UINT64_MAX, ret);
 }
 
-/* Reads a GUID in groups, such as "0002:c903:0000:0010". */
+/* Reads a GUID in groups, such as "0002:c903:0000:0010". Returns false for any other text. */
 static bool read_groups(const char *s, size_t len, uint64_t *ret)
 {
     char digits[16];

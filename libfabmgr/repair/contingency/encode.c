@@ -34,13 +34,13 @@
 #include "libfabmgr/repair/internal.h"
 
 /* Flags in the first byte of an encoded write. */
-/* an earlier write of the same LFT block contains the changes of this write */
+/* flag: an earlier write of the same LFT block contains the changes of this write */
 #define SHARES 1
-/* the mask `keep` of struct fab_repair_write is not 0, and follows */
+/* flag: the mask `keep` of struct fab_repair_write is not 0, and follows */
 #define KEEPS 2
-/* the mask `drain` of struct fab_repair_write is not 0, and follows */
+/* flag: the mask `drain` of struct fab_repair_write is not 0, and follows */
 #define DRAINS 4
-/* the write sets stale entries to NO_ROUTE (struct fab_repair_write) */
+/* flag: the write sets stale entries to NO_ROUTE (struct fab_repair_write) */
 #define EARLY 8
 /* maximum size in bytes of an encoded write without its changes: flags, six 32-bit and two 64-bit
  * numbers */

@@ -8,9 +8,9 @@
  * virtual_layers.c distributes all paths over several layers. A layer is one SL and one VL from end
  * to end.
  *
- * First the layer of a path depends on the destination LID alone. If the ports have too few VLs for
- * this, the layer depends on the pair of source and destination switch. If this also needs too many
- * VLs, more and more LIDs of a switch use the same paths, so that the dependencies form fewer
+ * At first, the layer of a path depends on the destination LID alone. If the ports have too few VLs
+ * for this, the layer depends on the pair of source and destination switch. If this also needs too
+ * many VLs, more and more LIDs of a switch use the same paths, so that the dependencies form fewer
  * cycles.
  *
  * The engine uses no more VLs than needed, because the SLs are then less likely to change when the

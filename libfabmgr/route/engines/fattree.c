@@ -30,9 +30,9 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* Limits beyond which the engine refuses a fabric. More than 1 / IRREGULAR_SHARE of the switches
- * have other links than most switches of their level (slots.c), or more than 1 / SHORT_SHARE of the
- * uplinks are missing. */
+/* The engine refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches have other links
+ * than most switches of their level (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are
+ * missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 

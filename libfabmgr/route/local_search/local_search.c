@@ -200,8 +200,9 @@ static void reduce_flows(struct search *s, uint32_t channel)
     }
 }
 
-/* Draws at random one of the channels that exceed a bound. Sets *ret_load to true if the channel
- * exceeds the bound of the load, and to false if it exceeds the bound of the flows. */
+/* Draws at random one of the channels that exceed a bound. Returns this channel. Sets *ret_load to
+ * true if the channel exceeds the bound of the load, and to false if it exceeds the bound of the
+ * flows. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;

@@ -35,8 +35,9 @@
 /* maximum number of leaves that are tried as roots */
 #define TRIALS 64
 
-/* Marks of switches, for one step of the proof at the top of this file. ABOVE: the switch is in B.
- * BESIDE: it is in U, above g, and a descendant of B. PLAIN: any other switch. */
+/* Marks of switches, for one step of the proof at the top of this file, which defines B, U and g.
+ * ABOVE: the switch is in B. BESIDE: it is in U, above g, and a descendant of B. PLAIN: any other
+ * switch. */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
@@ -85,10 +86,11 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Chooses the root of a component: the first leaf that can reach, by links that lead up, at least
- * three quarters of the switches without upper neighbours (maxima). If there is no such leaf,
- * chooses the leaf that reaches most of them. If the component has no leaf, any switch may be
- * chosen. Not all maxima are required, so that a failed link does not move the root. */
+/* Returns the switch to use as root of a component: the first leaf that can reach, by links that
+ * lead up, at least three quarters of the switches without upper neighbours (maxima). If there is
+ * no such leaf, chooses the leaf that reaches most of them. If the component has no leaf, any
+ * switch may be chosen. Not all maxima are required, so that a failed link does not move the root.
+ */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
