@@ -111,9 +111,9 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* Sets the computed values in the attribute of an adapter. Returns true if the values were
- * different before. An SL without congestion control gets a CCTI_Increase of 0. Its index in the
- * congestion control table (CCTI) then stays 0, so that packets of this SL are never slowed
+/* Sets the computed values in the CACongestionSetting of an adapter. Returns true if the values
+ * were different before. An SL without congestion control gets a CCTI_Increase of 0. Its index in
+ * the congestion control table (CCTI) then stays 0, so that packets of this SL are never slowed
  * down. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {

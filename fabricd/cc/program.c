@@ -2,8 +2,8 @@
 /*
  * Programs devices (management class 0x21, version 2, IBA A10.4). A job programs one device, with
  * one request in flight: it reads each attribute, and writes the attribute if it differs. It writes
- * the congestion control table before the values that refer to the table. It sends no request while
- * the subnet manager is busy.
+ * the congestion control table before the attributes that refer to the table. It sends no request
+ * while the subnet manager is busy.
  *
  * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
  * device with a foreign key does not answer a Set, and is not programmed. A device that does not

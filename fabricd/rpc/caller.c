@@ -72,7 +72,8 @@ static int read_groups(int fd, struct caller *c)
 {
     socklen_t len = 0;
     gid_t none;
-    /* with too little room, the kernel returns an error and sets len to the room that it needs */
+    /* there is no room for groups (len 0), so the kernel returns an error, and sets len to the
+     * number of bytes that it needs */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &len) == 0 || len == 0)
         return FAB_OK;
     c->groups = malloc(len);

@@ -29,7 +29,7 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    /* of the errors in OpenSSL's queue, the first one is the cause */
+    /* OpenSSL has a queue of errors; the first error is the cause of the later ones */
     unsigned long e = ERR_peek_error();
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);

@@ -22,9 +22,9 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* Rows are pruned until the log is this much below its maximum size (SLACK_BYTES), and only when
- * the oldest row is this much above the maximum age (SLACK_S). So not every new row causes a prune.
- */
+/* SLACK_BYTES: pruning makes the log this much smaller than its maximum. SLACK_S: rows are pruned
+ * for their age only when the oldest row is this much older than the maximum. So rows need not be
+ * pruned for each new row. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
 /* bytes that a row takes in addition to its texts: the numbers, the MAC, and what SQLite needs */

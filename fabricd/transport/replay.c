@@ -14,7 +14,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* of each kind of difference between recording and run, only this many are logged */
+/* maximum number of logged differences between recording and run, for each kind of difference */
 #define SHOWN 10
 #define WINDOW 64
 /* maximum number of MADs that are passed on together; a larger batch is divided */

@@ -151,7 +151,8 @@ START_TEST(the_default_sm_key_proves_nothing)
         ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sm-refused")->message, "everybody knows"));
         ck_assert(!send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &lab.other));
         if (i == 0) {
-            /* But the M_Key proves that the node is a trusted manager. */
+            /* The other manager sends a request with the M_Key. This proves that it is a trusted
+             * manager. */
             ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
             lab_run(&lab, 15, lab_is_standby, "yielding");
         }
@@ -579,7 +580,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* this manager has found the other one, although it is neither listed nor known */
+    /* the manager has found the other manager, although the other one is neither listed nor has
+     * proved itself before */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)

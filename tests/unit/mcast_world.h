@@ -179,7 +179,7 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
             continue;
         unsigned shall = w->member[to][group] == 1 &&
                          fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
-        /* This test does not use the assertions of Check, because each would write to a file. */
+        /* Check is called only after a failure, because each of its assertions writes to a file. */
         if (walk->came[out] != shall)
             ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
                          w->now->nodes[fab_fabric_port(w->now, port)->node].desc,

@@ -305,9 +305,8 @@ START_TEST(sets_join_under_their_lowest)
 }
 END_TEST
 
-/* The key stream of ChaCha8 with the key 0: test vector TC1 of
- * draft-strombergson-chacha-test-vectors.
- */
+/* expected[] is the beginning of the key stream of ChaCha8 with the key 0 (test vector TC1 of
+ * draft-strombergson-chacha-test-vectors). */
 START_TEST(stream_gives_the_published_sequence)
 {
     static const uint8_t expected[] = {0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6,

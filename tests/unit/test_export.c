@@ -168,7 +168,8 @@ START_TEST(slurm_groups)
 }
 END_TEST
 
-/* Two hosts with two adapters each; names that could break formats; adapters without a name. */
+/* The fabric has a host with two adapters, adapters without a name, and names with characters that
+ * have a meaning in the exported formats. */
 START_TEST(names)
 {
     static const char *const descs[] = {"node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0",

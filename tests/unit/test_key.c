@@ -228,7 +228,7 @@ START_TEST(hkdf_gives_the_values_of_the_rfc)
 }
 END_TEST
 
-/* The values were computed with Python's hmac module. */
+/* The expected keys were computed with Python's hmac module. */
 START_TEST(each_port_guid_has_a_key_of_its_own)
 {
     static const uint64_t guids[] = {UINT64_C(0x0002c90300000001), UINT64_C(0x0002c90300000002),

@@ -174,9 +174,9 @@ START_TEST(perfect_tables_stay)
 }
 END_TEST
 
-/* Four leaves with four hosts each, four spines, and one missing link. The four hosts of the
- * affected leaf send to 12 LIDs over three links, so one of these links carries at least 4 LIDs * 4
- * hosts = 16 paths. */
+/* The fabric has four leaves with four hosts each, and four spines; one link is missing. The four
+ * hosts of the leaf without this link send to 12 LIDs over three links, so one of these links
+ * carries at least 4 LIDs * 4 hosts = 16 paths. */
 START_TEST(one_link_less)
 {
     struct improved p;

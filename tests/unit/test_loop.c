@@ -127,7 +127,8 @@ static void on_alarm(void *ctx)
         loop_stop(a->loop);
 }
 
-/* Also tests a time just below one second, which has the greatest fraction of a second. */
+/* Timers of three lengths do not fire too early. One length is just below one second, because it
+ * has the greatest fraction of a second. */
 START_TEST(timers_are_not_early)
 {
     struct alarm alarm[] = {{.after_us = 20000}, {.after_us = 999999}, {.after_us = 1000000}};

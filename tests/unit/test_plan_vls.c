@@ -288,8 +288,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
-        /* In addition, there may be a write of the VL arbitration table of each port, and a write
-         * of the SL-to-VL table of each endport. */
+        /* The limit: a write of the VL arbitration table of each port, a write of the SL-to-VL
+         * table of each endport, and `most` writes for each switch. */
         uint32_t writes = settle(&w);
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,

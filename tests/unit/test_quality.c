@@ -173,7 +173,8 @@ END_TEST
 /* ---- known figures ----------------------------------------------------------------------------
  */
 
-/* Two leaves with h hosts each and one link between them: all figures are known. */
+/* The fabric has two leaves with h hosts each, and one link between the leaves. All its quality
+ * figures are known. */
 START_TEST(a_dumbbell)
 {
     struct drawing *d = draw_new();

@@ -71,7 +71,7 @@ START_TEST(sequences_over_random_fabrics)
 }
 END_TEST
 
-/* A fabric of two parts without a link between them. */
+/* The fabric consists of two rings without a link between them. */
 START_TEST(parts_without_a_link_are_repaired_each)
 {
     struct fab_prng prng;

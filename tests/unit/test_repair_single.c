@@ -264,7 +264,8 @@ START_TEST(spines_beside_the_root_fail)
 }
 END_TEST
 
-/* Any links fail, and some switches move in the order. */
+/* Links fail at random. The repair may relabel switches, which moves them in the order of the
+ * switches. The sets of maxima must nevertheless agree with the paths that exist. */
 START_TEST(maxima_tell_which_paths_exist)
 {
     struct fab_prng prng;

@@ -145,7 +145,8 @@ START_TEST(a_turn_reads_each_known_table_once)
 }
 END_TEST
 
-/* LinearFDBTop is the greatest LID that has an entry. */
+/* A turn counts the LFT blocks of a switch up to the block that contains LinearFDBTop, the greatest
+ * LID with an entry. */
 START_TEST(blocks_up_to_the_top_are_counted)
 {
     static const struct {
@@ -310,7 +311,7 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
         now.linear_fdb_top = (uint16_t)(now.linear_fdb_top + (i == 0));
         now.multicast_fdb_top = (uint16_t)(now.multicast_fdb_top ^ (i == 1));
         now.life_time = (uint8_t)(now.life_time ^ (i == 2));
-        /* this bit counts as a reason for a sweep, not as a difference */
+        /* the bit PortStateChange is a reason for a sweep, and does not count as a difference */
         now.port_state_change = i < 0;
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data),
                          FAB_OK);

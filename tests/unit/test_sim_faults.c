@@ -55,7 +55,8 @@ START_TEST(answers_take_their_time)
 }
 END_TEST
 
-/* Events run in order of time, and those of the same time in the order of insertion. */
+/* Events run in the order of their times. Events with equal times run in the order in which they
+ * were inserted. */
 START_TEST(order)
 {
     struct lab x = lab_manager();

@@ -219,7 +219,8 @@ START_TEST(managers_answer_along_mixed_routes)
 }
 END_TEST
 
-/* Routes back and forth between two switches, up to the maximum length, and longer. */
+/* Directed routes lead back and forth between two switches. A route of FAB_MAX_HOPS hops is
+ * accepted, and longer routes are refused. */
 START_TEST(hop_limits)
 {
     struct lab x = lab_new();

@@ -158,8 +158,8 @@ START_TEST(a_master_is_polled_for_ever)
 }
 END_TEST
 
-/* There are more managers than the list of those that were passed over has entries. A new manager
- * replaces the oldest entry, and nothing is written beyond the list. */
+/* More managers are passed over than the list of such managers has room for. A new manager replaces
+ * the oldest entry, and nothing is written beyond the list. */
 START_TEST(the_list_of_those_passed_over_is_bounded)
 {
     struct fab_smstate s = ours(FAB_SM_DISCOVERING);

@@ -140,8 +140,8 @@ START_TEST(test_alone)
     start(s);
     run(s, EVER);
     struct fab_traffic_flow_stats x = stats(s, 0);
-    /* in ps: the delays of two links and one switch, and the time of the packet at line rate, once,
-     * because the switch is cut-through */
+    /* Expected latency in ps: the delays of two links and one switch, and the time that the packet
+     * takes at line rate. This time counts only once, because the switch is cut-through. */
     uint64_t once = 2 * 25000 + 200000 + MTU_PS;
     ck_assert_uint_eq(x.latency_max, once);
     ck_assert_uint_eq(x.latency, 100 * once);

@@ -15,7 +15,7 @@ static struct fab_whatif made(const struct fab_fabric *f, const struct fab_targe
     return w;
 }
 
-/* Leaf 0: hosts on ports 1..4, spines on 5 and 6. */
+/* Ports 1 to 4 of each leaf lead to hosts, ports 5 and 6 to the two spines. */
 START_TEST(cables_and_switches)
 {
     struct fab_policy p;
