@@ -87,7 +87,7 @@ void hub_tick(struct hub *h, uint64_t now_ms);
  * faults. */
 void hub_collect(struct hub *h);
 /* Removes a client, because its process has ended or because it must be disconnected. Detaches the
- * client from its port, and calls `close` of the owner. */
+ * client from its port, and calls the function `close` of struct hub_owner. */
 void hub_detach(struct hub *h, unsigned client);
 
 #endif

@@ -83,7 +83,8 @@ struct fab_unresponsive {
     struct fab_unapproved unapproved;
 };
 
-/* Creates a discovery. Returns NOMEM, or INVAL if `base` has no self_port. */
+/* Creates a discovery. Returns NOMEM, or INVAL if the base snapshot (config->base) has no
+ * self_port. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
 /* Stores the next query in *ret_ask. Returns false if there is no query now; another one may follow

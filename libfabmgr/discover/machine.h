@@ -40,8 +40,8 @@ struct known_node {
     bool silent;
     /* The node was taken from the last snapshot (keep.c). */
     bool kept;
-    /* Bitset of the kinds of queries that failed and for which `unresponsive` already has an entry
-     * for the node. */
+    /* Bitset of the kinds of queries to this node that failed and that fab_discover.unresponsive[]
+     * lists already. */
     uint8_t reported;
     /* Number of the next step of the node's walk (walk_step). */
     uint16_t cursor;

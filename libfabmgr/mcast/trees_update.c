@@ -148,8 +148,8 @@ struct move {
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is
      * gone. */
     uint32_t *sw;
-    /* [new switch_count] the argument `before` of fab_mcast_tree_attach, with the branches of
-     * the tree that is being moved; FAB_NONE: no branch */
+    /* [new switch_count] for each switch, the port of its former branch in the tree that is being
+     * moved; FAB_NONE: no branch. This is the argument `before` of fab_mcast_tree_attach. */
     uint32_t *up;
     /* true: the old trees follow a guide. The new trees then take over neither roots nor branches
      * from the old ones, so that they do not depend on earlier faults. */

@@ -65,7 +65,7 @@ struct fab_lft_ordering {
     /* [count] for each item, a bitset of the entries that must wait for another switch or are
      * written already */
     uint64_t *blocked;
-    /* the items with `waits` 0, which may be written now */
+    /* the items that wait for no other item, so that they may be written now */
     uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
     uint32_t edge_count, unordered;      /* unordered: see struct fab_plan */

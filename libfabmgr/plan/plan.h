@@ -217,7 +217,8 @@ struct fab_plan_input {
     /* All entries that lead into a link that comes up drop packets until stage ROUTES, even entries
      * that do not change (lft_early.c). */
     bool hold;
-    /* Stage EARLY restores doubtful blocks (see `restores` of a write). */
+    /* Stage EARLY restores doubtful blocks: it writes their former entries once more
+     * (fab_plan_op.restores). */
     bool restore;
     /* [lost_count] the writes that left blocks doubtful */
     const struct fab_plan_lost *lost;

@@ -66,8 +66,8 @@ int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair
 /* Successive switches of `order` differ by this number in their positions. So a relabelling
  * (labels/relabel.c) can give a switch a new position between two others. */
 #define FAB_REPAIR_LABEL_GAP 16
-/* Returns the label of a channel that leaves a switch with the position `from` (see `order`). up:
- * the channel leads to a switch with a greater position. */
+/* Returns the label of a channel that leaves a switch with the position `from` (network->order[]).
+ * up: the channel leads to a switch with a greater position. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
     return up ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
@@ -124,11 +124,12 @@ struct fab_repair_entry {
 
 enum fab_repair_mark {
     FAB_MARK_NONE, /* the value in the active tables applies */
-    /* entry[] applies instead of the active tables (fab_repair_column_set) */
+    /* the switch's entry is in entry[] of the column, not in the active tables
+     * (fab_repair_column_set) */
     FAB_MARK_KNOWN,
-    /* the entry must be decided; entry[] still holds the baseline's value */
+    /* the switch's entry must be decided; entry[] of the column still holds the baseline's value */
     FAB_MARK_PENDING,
-    /* the switch was decided: entry[] and len[] have the result */
+    /* the switch's entry was decided: entry[] and len[] of the column have the result */
     FAB_MARK_SETTLED,
     /* no path with ascending labels was found; living links may still connect the switch with the
      * destination (comments call this a CUT switch) */
@@ -209,7 +210,7 @@ struct fab_repair_tile {
 };
 
 /* A relabelled switch: while certain links are dead, it has the position `place` instead of its
- * position in `order` (labels/relabel.c). */
+ * position in network->order[] (labels/relabel.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };

@@ -174,8 +174,8 @@ void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_d
 int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
                               struct fab_lft *lft);
 /* Applies the delta to the tables, which fab_repair_prepare_commit has prepared, and records the
- * delta's dead links as the present ones. Moves dead[] and the private arrays from the delta into
- * the repair. The other members of the delta can still be read. */
+ * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
+ * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 
 #endif

@@ -59,8 +59,9 @@ struct ordering {
     uint64_t *room; /* [changes] scratch memory for sorting */
     /* [changes] whether the label of the entry becomes lower */
     bool *lowers;
-    /* [switches] for each switch, the index in change[] of the change of its entry for the current
-     * LID; valid only if this entry changes (mark[] of the switch is not FAB_MARK_NONE) */
+    /* [switches] for each switch, the index in the delta's change[] of the change of its entry for
+     * the current LID; valid only if this entry changes (its mark in the column is not
+     * FAB_MARK_NONE) */
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;

@@ -35,7 +35,7 @@ struct counting {
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
     /* [end_count] the destinations in the order in which their traffic is counted: LID << 32 |
-     * index in ends[], ascending */
+     * index in ends[] of the measurement, ascending */
     uint64_t *by_lid;
     /* [switches] number of switches on the path from each switch to the current destination, itself
      * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the path is being

@@ -31,8 +31,8 @@ struct comparison {
     struct fab_route_input in;
     /* the tables that the first engine of the chain has made */
     struct fab_engine_choice *first;
-    /* the best tables tried so far other than `first`; `engine` is NULL if none of them is better
-     * than `first` */
+    /* the best tables tried so far, if they are better than those of `first`; otherwise its member
+     * `engine` is NULL */
     struct fab_engine_choice best;
     /* score of the best tables so far: greatest channel load of all-to-all traffic multiplied by
      * the greatest number of flows that a shift puts on one channel; a lower score is better */

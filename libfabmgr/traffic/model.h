@@ -98,7 +98,8 @@ struct traffic_arbiter {
 struct traffic_port {
     /* port id of the other end; TRAFFIC_NONE: the link is not up */
     uint32_t peer;
-    /* index in endports[], if the port is an endport; TRAFFIC_NONE if it belongs to a switch */
+    /* index in fab_traffic.endports[], if the port is an endport; TRAFFIC_NONE if it belongs to a
+     * switch */
     uint32_t endport;
     /* rate of the link, as the time in ps that 64 KiB take */
     uint64_t ps;
@@ -132,7 +133,8 @@ struct traffic_throttle {
     uint16_t index; /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
-    /* sender and receiver of the flow, as indices into endports[] */
+    /* endport, to_endport: sender and receiver of the flow, as indices into fab_traffic.endports[].
+     * dlid, slid: LIDs of its packets. */
     uint32_t endport, to_endport, dlid, slid;
     uint32_t throttle; /* index of throttles[] */
     /* next flow in the queue of flows of the same endport and SL */

@@ -88,8 +88,8 @@ void fab_transition_load(struct fab_transition_work *w, uint32_t block);
 /* Returns, as a bitset, those waiting LIDs of the LFT block for which fab_transition_find_losses
  * must be called. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
-/* Sets `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose their path if
- * the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */
+/* Sets the members `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose
+ * their path if the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
 /* Sets ret_wave[s] of each switch s to the number of changed entries that packets to the LID meet
  * after s on the new path. Switches with a smaller number are written earlier. The LID must be in

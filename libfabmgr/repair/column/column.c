@@ -311,7 +311,7 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
 
 /* Returns true if endports send packets for the current LID through this switch. If no endport
  * does, this switch and the switches that send through it keep their entries. The path lengths that
- * are stored for them (len[]) are then discarded. */
+ * are stored for them (fab_repair_column.len[]) are then discarded. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;

@@ -147,15 +147,16 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 
 struct fab_repair_contingencies {
     /* [rows] the contingencies of links by port id, then those of switches by switch id. If a link
-     * is dead, or its contingency is not computed yet, `known` is false. */
+     * is dead, or its contingency is not computed yet, the member `known` of its element is false.
+     */
     struct fab_repair_contingency *row;
     /* number of elements of row[]; the first `links` of them are those of links */
     size_t rows, links;
     /* number of elements of row[] for links that are not dead, and for switches */
     size_t cases;
-    /* number of elements of row[] that are `known` */
+    /* number of elements of row[] whose contingency is computed (member `known`) */
     size_t count;
-    /* number of `known` elements that were computed or rechecked for the state `commits` */
+    /* number of elements of row[] that were computed or rechecked for the state `commits` */
     size_t current;
     /* number of elements of row[] that have a stored plan */
     size_t plans;
@@ -206,10 +207,10 @@ fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
 /* Returns the stored plan for exactly these dead links. It is a delta as fab_repair_plan,
- * fab_repair_prove and fab_repair_order compute it, except that change[] is in the order of the
- * writes. A plan that was made for an earlier state is first checked and proved; some of its paths
- * may then be longer than those of a repair computed now. Returns NOT_FOUND (there is no such plan,
- * or it is not valid any more) or NOMEM. */
+ * fab_repair_prove and fab_repair_order compute it, except that its array change[] is in the order
+ * of the writes. A plan that was made for an earlier state is first checked and proved; some of its
+ * paths may then be longer than those of a repair computed now. Returns NOT_FOUND (there is no such
+ * plan, or it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -265,12 +266,12 @@ int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft
 
 /* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
-/* Decodes a delta that fab_repair_encode made. Fills all members of *ret except dead[] and
- * relabel[]. `packed` is trusted, and its bytes are not checked. Returns NOMEM. */
+/* Decodes a delta that fab_repair_encode made. Fills all members of *ret except the arrays dead[]
+ * and relabel[]. `packed` is trusted, and its bytes are not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
-/* Decodes a delta as fab_repair_decode does, but does not fill entry[]. lft: tables from which the
- * old values of the entries are read; NULL: the old values stay 0. */
+/* Decodes a delta as fab_repair_decode does, but does not fill the array entry[] of *ret. lft:
+ * tables from which the old values of the entries are read; NULL: the old values stay 0. */
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 
@@ -306,7 +307,7 @@ bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
 /* Finds the channel that will have the most paths after a delta. The stored numbers of paths
- * (load[]) do not change. Returns NOMEM. */
+ * (l->load[]) do not change. Returns NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

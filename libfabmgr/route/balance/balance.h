@@ -68,7 +68,7 @@ enum fab_balance {
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
 /* The entries for one LID cause loads on links. The first of these two functions adds these loads
- * to load[], and the second one subtracts them. */
+ * to b->load[], and the second one subtracts them. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,

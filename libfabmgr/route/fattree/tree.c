@@ -101,8 +101,8 @@ struct member {
 struct positions {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_tree *t;
-    /* [2 * switches] group of each switch as lower switch (index s) and as upper switch (index n +
-     * s) */
+    /* [2 * switches] group of switch s as a lower switch (index s), and as an upper switch (index s
+     * + number of switches) */
     uint32_t *group;
     /* [2 * switches] least port number by which the other switches of the group reach the switch;
      * FAB_NONE if it has no links to them */

@@ -52,8 +52,8 @@ static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* Returns the first dimension in which the coordinates of a and b differ, or `dims` if all
- * coordinates are equal. */
+/* Returns the first dimension in which the coordinates of a and b differ, or the number of
+ * dimensions (grid->dims) if all coordinates are equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
 /* Writes a description such as "5x6 torus", truncated to `len` bytes. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);

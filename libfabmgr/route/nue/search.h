@@ -60,12 +60,13 @@ struct fab_nue {
     /* [switches] for each switch that must use the escape tree, its number of hops to `home` along
      * the tree; FAB_NUE_UNREACHED for the others */
     uint16_t *forced;
-    /* [switches] for each switch on the path from `home` to the root of the escape tree, the slot
-     * of the arc that leads back towards `home` */
+    /* [switches] for each switch on the path from the destination switch (`home`) to the root of
+     * the escape tree, the slot of the arc that leads back towards `home` */
     uint8_t *down;
     /* [switches] the best arc of each switch at the current level */
     uint32_t *best;
-    /* [switches] sum of the loads of the arcs on the path from each switch to `home` */
+    /* [switches] sum of the loads of the arcs on the path from each switch to the destination
+     * switch */
     uint64_t *cost;
     uint32_t *found, *forced_list;     /* [switches] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
@@ -103,18 +104,18 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
  * fab_route_nue_find() were called without `strict`. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
-/* Restores the paths to `home` from slot[], which the caller has filled: computes home, count,
- * by_distance[] and hops[]. */
+/* Restores the paths to `home` from d->slot[], which the caller has filled: computes the members
+ * home, count, by_distance[] and hops[] of *d. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
 /* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
- * path lengths, and sets their bits in alternatives[]. The arc of slot[] is always among them. With
- * `add`, adds dependencies to get more alternatives. The caller must have called
+ * path lengths, and sets their bits in d->alternatives[]. The arc of d->slot[] is always among
+ * them. With `add`, adds dependencies to get more alternatives. The caller must have called
  * fab_route_nue_find() or fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
 /* Fills *ret, the input of balance.c, with the paths to `home`. For each switch, these are the
- * number of hops and all ports that alternatives[] allows; balance.c then chooses one of these
+ * number of hops and all ports that d->alternatives[] allows; balance.c then chooses one of these
  * ports. The caller must have called fab_route_nue_find_alternatives(). */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
