@@ -190,7 +190,8 @@ static void keep(struct daemon *d)
                      (uint64_t)d->config.audit_mb << 20);
 }
 
-/* Records an act of the manager itself in the audit log. */
+/* Records in the audit log what the manager itself did, for example that it reloaded its settings.
+ */
 static void note(struct daemon *d, const char *method, const char *object, const char *after,
                  const char *message)
 {

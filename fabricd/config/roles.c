@@ -55,7 +55,8 @@ static bool is_san(const char *text)
     return false;
 }
 
-/* Finds the only key of an entry. Returns FORMAT if the entry has none or several. */
+/* Finds which of the keys user, group, cn and san an entry of rpc.roles has. Returns FORMAT if it
+ * has none or several of them. */
 static int find_subject(const struct raw_role_entry *raw, enum config_subject *ret,
                         const char **ret_name)
 {

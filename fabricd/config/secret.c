@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A key can stand in a file of its own: `sm_key: file:/etc/fabricd/sm_key`, or
- * `sm_key: credential:sm_key` for a credential that systemd gives to the service
+ * Reads secret keys, such as the SM_Key, from files. In the configuration, the value of such a
+ * setting can name a file that contains the key: `sm_key: file:/etc/fabricd/sm_key`. With
+ * `sm_key: credential:sm_key`, it names a credential that systemd gives to the service
  * (LoadCredential= in systemd.exec(5)).
  */
 #include "fabricd/config/secret.h"

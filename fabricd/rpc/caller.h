@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The identity of a client: a user of this machine who connected to a Unix socket, or the subject
- * of a TLS certificate. The kernel or the TLS handshake has authenticated every member. A
- * connection creates its caller once, and all calls on the connection have this caller.
+ * of a TLS certificate. The kernel or the TLS handshake has authenticated all values in struct
+ * caller. A connection creates its caller once, and all calls on the connection have this caller.
  */
 #ifndef FABRICD_RPC_CALLER_H
 #define FABRICD_RPC_CALLER_H

@@ -10,7 +10,7 @@
 #define RPC_MAX_STREAMS 100
 /* Maximum bytes of a request message. Most requests have fewer than 1,000 bytes. */
 #define RPC_MAX_REQUEST (64u << 10)
-/* Maximum bytes of a reply message, which is the default limit of gRPC clients. */
+/* Maximum size of a reply message in bytes. It is the size that gRPC clients accept by default. */
 #define RPC_MAX_REPLY (4u << 20)
 /* maximum bytes of the HTTP/2 headers of a request */
 #define RPC_MAX_HEADERS (16u << 10)

@@ -8,9 +8,9 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-/* Limits of the responses in progress that have many records: their number, their bytes in
- * total, and the bytes of all responses to one port. Requests that carry the sa_key are exempt
- * from the limit of a port. */
+/* Limits of the responses in progress that have many records. SA_JOBS: their number. SA_TABLE_MOST:
+ * the size in bytes of all of them. SA_TABLE_EACH: the size in bytes of those to one port; requests
+ * that carry the sa_key are exempt from it. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)

@@ -177,8 +177,8 @@ static inline uint8_t port_to_host(struct lab *lab, uint32_t host, uint32_t *ret
     return peer->num;
 }
 
-/* ---- the kinds of changes: each function reads a random attribute into data[], changes a value
- * there, and returns which attribute it is ---- */
+/* The functions change_... choose a random attribute of some device, and read it into data[]. They
+ * change a value in data[], and return which attribute they chose. The caller writes data[]. */
 
 typedef struct target change_fn(struct lab *lab, uint8_t data[FAB_SMP_DATA]);
 

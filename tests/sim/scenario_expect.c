@@ -100,7 +100,8 @@ CONDITION(has_unresponsive)
     return false;
 }
 
-/* Reads "held-down PLACE|nobody" or "flapping PLACE|nobody". */
+/* The condition "held-down PLACE|nobody" or "flapping PLACE|nobody": the link with this port is
+ * held down (or flapping), or no link is. */
 CONDITION(has_flapping)
 {
     struct sm_flapping flaps[64];
@@ -124,8 +125,8 @@ static bool named(const struct scenario_line *line, const char *a, const char *b
     return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
 }
 
-/* Reads "isolated PLACE|nobody". The condition holds if this link is isolated and not
- * reinstated. */
+/* The condition "isolated PLACE|nobody": the link with this port is isolated and not reinstated, or
+ * no link is. */
 CONDITION(has_isolated)
 {
     struct sm_isolation list[64];
@@ -268,7 +269,7 @@ CONDITION(has_events)
     return compare(line, 2, count_events(s, word(line, 1), ""), why);
 }
 
-/* Reads "port NODE/PORT down|init|armed|active". */
+/* The condition "port NODE/PORT down|init|armed|active": the simulated port has this state. */
 CONDITION(has_port)
 {
     static const char *const names[] = {"", "down", "init", "armed", "active"};
@@ -283,7 +284,8 @@ CONDITION(has_port)
     return state < 5 && strcmp(names[state], word(line, 2)) == 0;
 }
 
-/* Reads "counter NODE/PORT NAME least|most N". */
+/* The condition "counter NODE/PORT NAME least|most N": the counter of the simulated port is at
+ * least, or at most, N. */
 CONDITION(has_counter)
 {
     uint32_t node;

@@ -198,7 +198,8 @@ static void read_all(void)
 struct way {
     uint32_t mbps;
     uint8_t mtu;
-    /* The last channel: a sending port and a VL. */
+    /* The channel that the path used last: 16 * port id of the sending port + VL; FAB_NONE: none
+     * yet. */
     uint32_t last;
 };
 

@@ -107,7 +107,8 @@ START_TEST(p_keys_have_fifteen_bits)
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");
-    /* "b" is not the name of a partition, and "c" has no name: they get P_Keys 1 and 2 */
+    /* "b:" does not refer to the partition 0x11, which has the name "a". It and "c=0:" make new
+     * partitions, which get the free P_Keys 1 and 2. */
     ck_assert_uint_eq(p->partition[3].pkey, 1);
     ck_assert_uint_eq(p->partition[4].pkey, 2);
     fab_policy_partitions_unref(p);

@@ -86,7 +86,8 @@ START_TEST(a_credential_of_systemd)
 }
 END_TEST
 
-/* Nothing of the content of a wrong file, and no wrong value, is in the message. */
+/* Settings with a wrong value, or with a file that has a wrong content (`text`) or mode. The error
+ * message must show neither the value nor the content. */
 static const struct {
     const char *settings, *text;
     mode_t mode;

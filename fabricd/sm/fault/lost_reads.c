@@ -7,7 +7,8 @@
  */
 #include "fabricd/sm/fault/state.h"
 
-/* Returns whether the probe found the link of this port down. Isolated links are up. */
+/* Returns whether the probe found the link of this port down. The list of the probe also has links
+ * that must be isolated; these are still up. */
 static bool is_down(const struct sm *s, uint32_t port)
 {
     const struct sm_probe *p = &s->fault->probe;

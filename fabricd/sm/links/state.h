@@ -22,7 +22,7 @@ struct sm_flap {
      * is true. */
     bool isolated;
     bool operated; /* an operator requested the isolation */
-    /* The link of a misbehaving host (offenders.c). */
+    /* The link is isolated because its host misbehaved (offenders.c). */
     bool offence;
     /* The manager has requested that a port of the link be disabled. */
     bool setting;
