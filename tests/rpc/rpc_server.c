@@ -3,8 +3,8 @@
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
  * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
  * CONGESTION is set, the server also has a fake of congestion control. SETTINGS names a settings
- * file. The program prints "ready"
- * when it listens, and ends on SIGTERM or when its standard input is closed.
+ * file. The program prints "ready" when it listens, and ends on SIGTERM or when its standard input
+ * is closed.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -319,7 +319,8 @@ START_TEST(directories_are_refused_with_the_reason)
     expect_no_lock(
         "link", FAB_E_IO,
         "state directory link cannot be written: Too many levels of symbolic links" OTHER);
-    /* The path of the lock has PATH_MAX - 1 bytes, and then one more. */
+    /* First, the path of the lock file has PATH_MAX - 1 bytes, which is permitted. Then it has one
+     * byte more. */
     for (size_t i = 0; i < 4090; i++)
         path[i] = i % 2 == 0 ? '.' : '/';
     ck_assert_int_eq(lock_take(path, &fd, why, sizeof why), FAB_OK);

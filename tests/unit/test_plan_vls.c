@@ -134,7 +134,8 @@ static void take(struct world *w, const struct fab_plan_input *in, const struct 
         take_map(w, op, mod, fab_base_get_be64(data));
         return;
     }
-    /* the modifier stands for the first entries of the low-priority table */
+    /* the upper 16 bits of the attribute modifier are the block: 1 is the first block of the
+     * low-priority table */
     ck_assert_uint_eq(mod >> 16, 1);
     if (fab_fabric_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(mod & 0xffff, fab_fabric_port(w->f, op->port)->num);

@@ -136,7 +136,7 @@ START_TEST(parts_do_not_prove_the_whole)
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     struct fab_vls bad;
     ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
-    /* Class 1: the engine's VLs, in reverse order. */
+    /* Class 1 gets the VLs of the engine in reverse order. */
     for (unsigned e = 0; e < bad.sls; e++)
         for (unsigned in = 0; in < bad.classes; in++)
             for (unsigned out = 0; out < bad.classes; out++)

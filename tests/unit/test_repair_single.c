@@ -223,9 +223,9 @@ static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d
     return without;
 }
 
-/* Only the spines that are connected to the root of the order lead from the root to the switches of
- * other planes. If one of these spines fails, pairs of hosts lose no path, but some pairs of
- * switches do. The repair must not search for other paths for these pairs. */
+/* A spine that is connected to the root of the order fails. Pairs of hosts lose no path. But some
+ * pairs of switches do, because only such spines connect the root with the switches of other
+ * planes. The repair must not search for other paths for these pairs. */
 START_TEST(spines_beside_the_root_fail)
 {
     struct fab_prng prng;

@@ -574,7 +574,8 @@ START_TEST(only_what_is_asked_is_checked)
     groups[7] = UINT64_C(1) << 63;
     assert_hand(&h, FAB_OK, 0, 0, 3, 8, 0);
     h.in.groups = NULL;
-    h.in.lids = HAND_MLIDS - 1; /* now no members are given for the last MLID */
+    /* the last MLID now has no members, but still has masks */
+    h.in.lids = HAND_MLIDS - 1;
     assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 16), HAND_MLIDS,
                 3 * HAND_MLIDS - 4, 0);
     by_hand_fini(&h);
