@@ -11,15 +11,18 @@
 
 /* SubnGet(PortInfo) of port 7, two hops away, TID 0x1122334455667788, M_Key 0xa1..a8. */
 static const uint8_t directed_get[FAB_MAD_SIZE] = {
-    /* BaseVersion, MgmtClass, ClassVersion, method, status (2 bytes), hop pointer, hop count */
-    [0] = 0x01,   0x81,         0x01, 0x01, 0x00, 0x00, 0x00, 0x02, [8] = 0x11,
-    0x22,         0x33,         0x44, 0x55, 0x66, 0x77, 0x88,       /* TID */
-    [16] = 0x00,  0x15,         0x00, 0x00, 0x00, 0x00, 0x00, 0x07, /* attribute, reserved, modifier
-                                                                     */
-    [24] = 0xa1,  0xa2,         0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, /* M_Key */
-    [32] = 0xff,  0xff,         0xff, 0xff,                         /* DrSLID DrDLID */
-    [64] = 0xd0,  [127] = 0xd1,       /* first and last byte of the attribute */
-    [128] = 0x00, 0x05,         0xfe, /* initial path */
+    [0] = 0x01,   0x81,         0x01, 0x01, 0x00,
+    0x00,         0x00,         0x02, /* MAD header: BaseVersion, MgmtClass, ClassVersion, method,
+                                         status, hop pointer, hop count */
+    [8] = 0x11,   0x22,         0x33, 0x44, 0x55,
+    0x66,         0x77,         0x88, /* TID */
+    [16] = 0x00,  0x15,         0x00, 0x00, 0x00,
+    0x00,         0x00,         0x07, /* attribute, reserved, modifier */
+    [24] = 0xa1,  0xa2,         0xa3, 0xa4, 0xa5,
+    0xa6,         0xa7,         0xa8,       /* M_Key */
+    [32] = 0xff,  0xff,         0xff, 0xff, /* DrSLID DrDLID */
+    [64] = 0xd0,  [127] = 0xd1,             /* first and last byte of the attribute */
+    [128] = 0x00, 0x05,         0xfe,       /* initial path */
 };
 
 static struct fab_mad directed_get_mad(void)
