@@ -316,7 +316,7 @@ static int find_prunable(const struct audit_chain *c, const struct audit_key *ke
             !is_over(l, c->bytes - p->bytes, row.time_us, now_us, true))
             break;
         status = follow_row(&p->follow, key, &row, readable, &v);
-        if (status == FAB_OK && v.bad != 0)
+        if (status == FAB_OK && v.problem[0] != '\0')
             status = FAB_E_FORMAT;
         p->rows++;
         p->bytes += audit_size(&row);
@@ -361,7 +361,7 @@ int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *
 static void check_end(sqlite3 *db, const struct follow *f, struct audit_verdict *v)
 {
     struct audit_row row = {0};
-    if (v->bad != 0 || v->head.seq == 0)
+    if (v->problem[0] != '\0' || v->head.seq == 0)
         return;
     if (f->next <= v->head.seq) {
         v->bad = f->next;
@@ -384,8 +384,8 @@ int audit_verify(sqlite3 *db, const struct audit_key *key, bool (*stopped)(void 
     int status = follow_begin(db, &f);
     int code =
         sqlite3_prepare_v2(db, "SELECT " AUDIT_COLUMNS " FROM audit ORDER BY seq", -1, &stmt, NULL);
-    while (status == FAB_OK && sql_status(code) == FAB_OK && v->bad == 0 && !stopped(ctx) &&
-           (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while (status == FAB_OK && sql_status(code) == FAB_OK && v->problem[0] == '\0' &&
+           !stopped(ctx) && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         bool readable = audit_read(stmt, &row);
         status = follow_row(&f, key, &row, readable, v);
         v->first = v->rows++ == 0 ? row.seq : v->first;

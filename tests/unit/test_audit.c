@@ -258,6 +258,20 @@ START_TEST(damaged_rows_are_not_pruned)
 }
 END_TEST
 
+START_TEST(an_inserted_row_0_is_not_pruned)
+{
+    struct store *s = open_store();
+    put(s, 1, 10);
+    change("INSERT INTO audit SELECT 0, kind, time_us, call, result, account, source, method, "
+           "object, value_before, value_after, reason, message, mac FROM audit WHERE seq = 1");
+    store_audit_keep(s, 1000, 1 << 20);
+    put(s, 11, 20);
+    ck_assert_int_eq(ask("SELECT count(*) FROM audit"), 21);
+    ck_assert_str_eq(verify(s).problem, "row 0 was inserted");
+    store_close(s);
+}
+END_TEST
+
 /* ---- kill -9 ---- */
 
 /* Stores changes as an RPC service does: first the BEGIN row, then the change, then the END row.
@@ -364,6 +378,7 @@ int main(void)
     tcase_add_test(t, pruned_rows_are_accepted);
     tcase_add_test(t, old_rows_are_pruned);
     tcase_add_test(t, damaged_rows_are_not_pruned);
+    tcase_add_test(t, an_inserted_row_0_is_not_pruned);
     tcase_add_loop_test(t, kill_loses_nothing_that_was_confirmed, 0, 10);
     tcase_add_test(t, rows_are_listed_newest_first);
     suite_add_tcase(suite, t);
