@@ -131,7 +131,7 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
         r->refusals.unreported++;
         return;
     }
-    event_emit(r->in.bus, call_refused, .subject = "manager", .caller = who->text,
+    event_emit(r->in.bus, call_refused, .subject = "sm", .caller = who->text,
                .role = config_role_name(role), .method = method, .needed = config_role_name(needed),
                .others = r->refusals.unreported);
     r->refusals.unreported = 0;

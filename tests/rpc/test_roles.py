@@ -327,6 +327,7 @@ def refusals_are_told_and_counted():
                 assert refused(other.call("RotateKey"), "RotateKey", 4, "viewer")
         events = [e for e in fabricd.fabric.ListEvents(page_size=1000).events if e.type == "call-refused"]
         told = [e.message for e in reversed(events)]
+        assert {e.subject for e in events} == {"sm"}, events
         assert len(told) == 2, told
         assert f"uid {STRANGER} called DisablePort" in told[0] and "0 other calls were" in told[0], told
         assert f"uid {STRANGER + 1} called RotateKey" in told[1] and "4 other calls were" in told[1], told
