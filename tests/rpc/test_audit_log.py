@@ -1,0 +1,289 @@
+"""The audit log of fabricd on a simulated fabric: 500 changes by five users, found again by fabricctl,
+and a database that somebody changed while the daemon was stopped."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+from google.protobuf import descriptor_pb2
+
+from harness import (BUILD, PATIENCE, WORK, channel, dynamic, load, main, running, socket_path,
+                     wait_until)
+
+access_pb2, link_pb2, port_pb2, status_pb2 = (load(f"fabric.v1.{m}_pb2")
+                                              for m in ("access", "link", "port", "status"))
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
+                        for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
+SERVICE = "/fabric.v1.FabricService/"
+CHANGES = 500
+# Users that /etc/passwd does not have, so that the test needs no names.
+ACCOUNTS, STRANGER = [60001, 60002, 60003, 60004, 60005], 60009
+
+# Makes the calls that it reads from its standard input: [path, request in hexadecimal, reason], one a line.
+CALLER = """
+import json, sys, grpc
+c = grpc.insecure_channel(sys.argv[1])
+for line in sys.stdin:
+    path, request, reason = json.loads(line)
+    stub = c.unary_stream(path, request_serializer=bytes, response_deserializer=bytes)
+    call = stub(bytes.fromhex(request), timeout=20, metadata=(("fabric-reason", reason),))
+    try:
+        list(call)
+        result = "OK"
+    except grpc.RpcError as e:
+        result = e.code().name
+    print(json.dumps(result), flush=True)
+"""
+
+
+class Caller:
+    """A client in a process of its own, of any user, with one connection."""
+
+    def __init__(self, address, user):
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", "-c", CALLER, address], cwd="/", text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, user=user, group=user, extra_groups=[])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(PATIENCE)
+
+    def call(self, path, request=b"", reason=""):
+        self.process.stdin.write(json.dumps([path, request.hex(), reason]) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+class Place:
+    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon when it runs."""
+
+    def __init__(self):
+        self.folder = os.path.dirname(socket_path())
+        self.topology, self.state = (os.path.join(self.folder, n) for n in ("f.net", "state"))
+        self.address = f"unix:{self.folder}/s"
+        subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "2", "--spines", "2", "--hosts", "3",
+                        "-o", self.topology], check=True)
+        with open(os.path.join(self.folder, "f.yaml"), "w") as f:
+            f.write("rpc:\n  roles:\n    operator:\n" + "".join(f"      - user: {a}\n" for a in ACCOUNTS))
+
+    @contextlib.contextmanager
+    def daemon(self):
+        command = [FABRICD, "--sim", self.topology, "-f", f"{self.folder}/f.yaml", "--state-dir", self.state,
+                   "--listen", self.address]
+        with running(command, lambda _: wait_until(self.has_tables)) as process:
+            # Every user reaches the socket, so that only the role decides.
+            for path, mode in ((WORK, 0o755), (self.folder, 0o755), (f"{self.folder}/s", 0o666)):
+                os.chmod(path, mode)
+            yield process
+
+    def has_tables(self):
+        """Asked by fabricctl: a gRPC channel waits up to 5 s before it tries a restarted daemon again."""
+        done = subprocess.run([CTL, "-s", self.address, "-o", "json", "status"], capture_output=True, text=True,
+                              timeout=60)
+        return done.returncode == 0 and json.loads(done.stdout)["generation"] > 0
+
+    def ctl(self, *arguments, code=0):
+        done = subprocess.run([CTL, "-s", self.address, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.returncode == code, done
+        return done.stdout
+
+    def export(self, *options):
+        """The records that match, oldest first."""
+        return [json.loads(line) for line in reversed(self.ctl("audit", "export", *options).splitlines())]
+
+    def listed(self, *options):
+        """As export, by `audit list`."""
+        text = self.ctl("audit", "list", "-n", str(2 * CHANGES), "-o", "json", *options)
+        return json.loads(text)["records"][::-1]
+
+
+def account_of(user):
+    return f"uid {user}"
+
+
+def changes(seed):
+    """The changes, at random: [(account, method, request, object)]. Some of them fail."""
+    dice = random.Random(seed)
+    requests = {"DisablePort": port_pb2.DisablePortRequest, "EnablePort": port_pb2.EnablePortRequest,
+                "IsolateLink": link_pb2.IsolateLinkRequest, "ReleaseLink": link_pb2.ReleaseLinkRequest,
+                "Sweep": status_pb2.SweepRequest}
+    made = []
+    for number in range(CHANGES):
+        method = dice.choice(sorted(requests))
+        # Ports 1 to 3 of a leaf have hosts, and 4 and 5 the spines.
+        node = dice.choice(["leaf-001", "leaf-002"])
+        port = dice.choice([4, 5]) if "Link" in method else dice.choice([1, 2, 3])
+        fields = {} if method == "Sweep" else {"node": node, "port_number": port}
+        made.append((ACCOUNTS[number % len(ACCOUNTS)], method, requests[method](**fields).SerializeToString(),
+                     f"{node}/{port}" if fields else None))
+    return made
+
+
+def expected_and_made(place, todo):
+    """Makes the changes. Returns what the log must say: [(account, method, object, result, reason)]."""
+    expected = []
+    with contextlib.ExitStack() as stack:
+        callers = {a: stack.enter_context(Caller(place.address, a)) for a in ACCOUNTS}
+        for number, (account, method, request, item) in todo:
+            reason = f"ticket {number}"
+            result = callers[account].call(SERVICE + method, request, reason.replace(" ", "%20"))
+            expected.append((account_of(account), method, item, result, reason))
+    return expected
+
+
+def has_exactly(found, expected):
+    """The records, in this order. None as an object: the test does not say which."""
+    found = [tuple(r[k] for k in ("account", "method", "object", "result", "reason")) for r in found]
+    assert len(found) == len(expected), (len(found), len(expected))
+    for f, e in zip(found, expected):
+        assert f == tuple(y if y is not None else x for x, y in zip(f, e)), (f, e)
+
+
+def filters_give_exactly_the_changes(place, first, second, between):
+    """The filters of audit list and export, against what the clients saw."""
+    every = first + second
+    by_users = ("--by", "uid 6*")
+    has_exactly(place.export(*by_users), every)
+    has_exactly(place.export(*by_users, "--until", between), first)
+    has_exactly(place.export(*by_users, "--since", between), second)
+    for account in map(account_of, ACCOUNTS):
+        mine = [e for e in every if e[0] == account]
+        has_exactly(place.listed("--by", account), mine)
+        has_exactly(place.export("--by", account, "--since", between), [e for e in second if e[0] == account])
+    for item in sorted({e[2] for e in every if e[2] is not None}):
+        has_exactly(place.listed("--object", item), [e for e in every if e[2] == item])
+    has_exactly(place.export("--object", "leaf-001/*"),
+                [e for e in every if e[2] is not None and e[2].startswith("leaf-001/")])
+    results = {e[3] for e in every}
+    assert len(results) > 1, results
+    for result in sorted(results):
+        has_exactly(place.export(*by_users, "--result", result), [e for e in every if e[3] == result])
+    for method in sorted({e[1] for e in every}):
+        has_exactly(place.listed("--method", method), [e for e in every if e[1] == method])
+    assert not place.listed("--result", "UNFINISHED") and not place.listed("--by", account_of(STRANGER + 1))
+
+
+def refused_calls_are_recorded(place):
+    with Caller(place.address, STRANGER) as stranger:
+        request = port_pb2.DisablePortRequest(node="leaf-001", port_number=1).SerializeToString()
+        for number in range(5):
+            assert stranger.call(SERVICE + "DisablePort", request, f"try-{number}") == "PERMISSION_DENIED"
+        assert stranger.call(SERVICE + "GetStatus") == "OK"
+    has_exactly(place.export("--by", account_of(STRANGER)),
+                [(account_of(STRANGER), "DisablePort", "", "PERMISSION_DENIED", f"try-{n}") for n in range(5)])
+
+
+def remove(db, row):
+    db.execute("DELETE FROM audit WHERE seq = ?", (row,))
+
+
+def remove_ten(db, row):
+    db.execute("DELETE FROM audit WHERE seq BETWEEN ? AND ?", (row, row + 9))
+
+
+def change_account(db, row):
+    db.execute("UPDATE audit SET account = 'uid 1' WHERE seq = ?", (row,))
+
+
+def change_time(db, row):
+    db.execute("UPDATE audit SET time_us = time_us + 1 WHERE seq = ?", (row,))
+
+
+def exchange(db, row):
+    for of, to in ((row, -1), (row + 7, row), (-1, row + 7)):
+        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (to, of))
+
+
+def close_gap(db, row):
+    """Removes a row, and gives all later rows the numbers that fit."""
+    remove(db, row)
+    db.execute("UPDATE audit SET seq = -seq WHERE seq > ?", (row,))
+    db.execute("UPDATE audit SET seq = -seq - 1 WHERE seq < 0")
+
+
+def cut(db, row):
+    db.execute("DELETE FROM audit WHERE seq >= ?", (row,))
+
+
+def tampering_is_found(place):
+    """Each is made in the database of the stopped daemon. The first wrong row is always the given one."""
+    saved = place.state + ".saved"
+    shutil.copytree(place.state, saved)
+    tamperings = (remove, remove_ten, change_account, change_time, exchange, close_gap, cut)
+    for number, tamper in enumerate(tamperings):
+        shutil.rmtree(place.state)
+        shutil.copytree(saved, place.state)
+        row = 101 + 40 * number
+        with contextlib.closing(sqlite3.connect(f"{place.state}/fabricd.db")) as db, db:
+            tamper(db, row)
+        with place.daemon():
+            verdict = json.loads(place.ctl("audit", "verify", "-o", "json", code=5))
+            assert not verdict["intact"] and verdict["bad"] == row, (tamper.__name__, row, verdict)
+
+
+def a_day_of_changes_by_five_accounts():
+    place = Place()
+    todo = list(enumerate(changes(seed=18)))
+    with place.daemon():
+        first = expected_and_made(place, todo[:CHANGES // 2])
+        # The filters count in whole seconds.
+        now = int(time.time()) + 1
+        time.sleep(now - time.time())
+        second = expected_and_made(place, todo[CHANGES // 2:])
+        filters_give_exactly_the_changes(place, first, second,
+                                         time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)))
+        refused_calls_are_recorded(place)
+        assert json.loads(place.ctl("audit", "verify", "-o", "json"))["intact"]
+    tampering_is_found(place)
+
+
+def methods_by_reflection(c):
+    """[(path of the method, role that it needs)], as the server's reflection gives them."""
+    request, reply = (dynamic("reflection", f"grpc.reflection.v1.ServerReflection{k}")
+                      for k in ("Request", "Response"))
+    info = c.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                           request_serializer=request.SerializeToString, response_deserializer=reply.FromString)
+    listed, = info(iter([request(list_services="*")]), timeout=PATIENCE)
+    found = []
+    for name in sorted(s.name for s in listed.list_services_response.service if s.name.startswith("fabric.")):
+        answer, = info(iter([request(file_containing_symbol=name)]), timeout=PATIENCE)
+        for data in answer.file_descriptor_response.file_descriptor_proto:
+            file = descriptor_pb2.FileDescriptorProto.FromString(data)
+            for service in file.service:
+                found += [(f"/{file.package}.{service.name}/{m.name}", m.options.Extensions[access_pb2.role])
+                          for m in service.method]
+    return found
+
+
+def every_method_that_changes_something_is_recorded():
+    """A new method above the role viewer is recorded, or fails here. Lists and checks are no changes."""
+    place = Place()
+    reads = {"ListAudit", "VerifyAudit"}
+    with place.daemon(), channel(place.address) as c:
+        above = [p for p, role in methods_by_reflection(c) if role > access_pb2.ROLE_VIEWER]
+        assert len(above) > 12 and any("SimService" in p for p in above), above
+        with Caller(place.address, os.getuid()) as root:
+            for path in above:
+                root.call(path)
+        recorded = {r["method"] for r in place.export("--by", "*(uid *")}
+        changing = {p.split("/")[-1] for p in above} - reads
+        assert recorded == changing, recorded ^ changing
+
+
+if os.getuid() != 0:
+    print("1..0 # SKIP only root can call as several users")
+    sys.exit(0)
+main([
+    every_method_that_changes_something_is_recorded,
+    a_day_of_changes_by_five_accounts,
+])
