@@ -44,6 +44,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/fabric/text.h"
+#include "libfabmgr/grpc/grpc.h"
 #include "libfabmgr/sim/sim.h"
 
 #define WHY_LEN 512
@@ -192,12 +193,13 @@ static void keep(struct daemon *d)
 
 /* Records in the audit log what the manager itself did, for example that it reloaded its settings.
  */
-static void note(struct daemon *d, const char *method, const char *object, const char *after,
-                 const char *message)
+static void note(struct daemon *d, enum fab_grpc_code result, const char *method,
+                 const char *object, const char *after, const char *message)
 {
     const struct audit_row row = {
         .time_us = clock_unix_us(),
         .kind = AUDIT_NOTE,
+        .result = result,
         .text = {[AUDIT_ACCOUNT] = "fabricd",
                  [AUDIT_METHOD] = method,
                  [AUDIT_OBJECT] = object,
@@ -228,7 +230,7 @@ static void on_stop(void *ctx)
 {
     struct daemon *d = ctx;
     log_notice("fabricd", "stopping on a signal");
-    note(d, "stop", "fabricd", "", "on a signal");
+    note(d, FAB_GRPC_OK, "stop", "fabricd", "", "on a signal");
     loop_stop(d->loop);
 }
 
@@ -347,6 +349,12 @@ static const char *third_key(const struct daemon *d, const struct config *now)
     return NULL;
 }
 
+/* Records that a reload changed nothing. */
+static void note_refusal(struct daemon *d, const char *message)
+{
+    note(d, FAB_GRPC_FAILED_PRECONDITION, "reload", d->options.config_file, "", message);
+}
+
 static void on_reload(void *ctx)
 {
     struct daemon *d = ctx;
@@ -359,10 +367,10 @@ static void on_reload(void *ctx)
     sd_notify(0, "RELOADING=1");
     if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
-        note(d, "reload", d->options.config_file, "", "refused: the file is not valid");
+        note_refusal(d, "refused: the file is not valid");
     } else if (take_keys(d, &now, why) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
-        note(d, "reload", d->options.config_file, "", "refused: a key file cannot be used");
+        note_refusal(d, "refused: a key file cannot be used");
         config_fini(&now);
     } else if (third_key(d, &now)) {
         log_error(
@@ -370,17 +378,17 @@ static void on_reload(void *ctx)
             "refused: %s changed while the fabric still gets the last key (see 'fabricctl key "
             "show'); the old settings stay active",
             third_key(d, &now));
-        note(d, "reload", d->options.config_file, "",
-             "refused: a rotation of the key is not complete");
+        note_refusal(d, "refused: a rotation of the key is not complete");
         config_fini(&now);
     } else if (rpc_reload_tls(d->rpc, &now.tls, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
+        note_refusal(d, "refused: a TLS file cannot be used");
         config_fini(&now);
     } else {
         note_restarts(&d->config, &now);
         if (config_difference(&d->config, &now, difference, sizeof(difference)) != FAB_OK)
             snprintf(difference, sizeof(difference), "not known: out of memory");
-        note(d, "reload", d->options.config_file,
+        note(d, FAB_GRPC_OK, "reload", d->options.config_file,
              difference[0] != '\0' ? difference : "no setting changed", "");
         apply(d, &now);
         config_fini(&now);
@@ -622,7 +630,7 @@ static int run(struct daemon *d)
     log_notice("fabricd", "version %s on %s, state in %s", fab_base_version(), d->transport->name,
                d->config.state_dir);
     if (!d->options.replay)
-        note(d, "start", "fabricd", fab_base_version(), "");
+        note(d, FAB_GRPC_OK, "start", "fabricd", fab_base_version(), "");
     sm_start(d->sm);
     sd_notify(0, "READY=1");
     bool good = loop_run(d->loop) == FAB_OK;

@@ -519,19 +519,22 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and reports its error with the line and column of the key in the file. A
- * message about the policy begins with the name of a field of the policy; the key is found by
- * this name. */
+/* Calls config_check, and reports its error with its line and column in the file. A message about
+ * the policy begins with the name of a field of the policy, such as "engine"; the report has the
+ * path of the setting instead, such as "routing.engine". */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];
-    const char *missing, *at = path;
+    const char *missing;
     int rc = config_check(c, why, sizeof(why));
     if (rc == FAB_OK)
         return FAB_OK;
-    if (!tls_incomplete(c, path, sizeof(path), &missing))
-        at = setting_path(why);
-    report_key(report, at != NULL ? at : "", "%s", why);
+    bool of_tls = tls_incomplete(c, path, sizeof(path), &missing);
+    const char *setting = of_tls ? NULL : setting_path(why);
+    if (setting != NULL)
+        report_sentence(report, setting, why + strcspn(why, " ") + (strchr(why, ' ') != NULL));
+    else
+        report_key(report, of_tls ? path : "", "%s", why);
     return rc;
 }
 

@@ -167,6 +167,12 @@ int report_key(struct report *r, const char *path, const char *fmt, ...)
     return rc;
 }
 
+int report_sentence(struct report *r, const char *path, const char *sentence)
+{
+    yaml_node_t *key = NULL, *node = find_node(r, path, &key);
+    return say_mark(r, node != NULL ? &node->start_mark : NULL, "%s %s", path, sentence);
+}
+
 bool place_has(const struct report *r, const char *path)
 {
     yaml_node_t *key = NULL;

@@ -41,6 +41,8 @@ int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes "PATH is 'VALUE', expected EXPECTED", with the line and column of the value. */
 int report_value(struct report *report, const char *path, const char *expected);
+/* Writes "PATH SENTENCE", with the line and column of the value. */
+int report_sentence(struct report *report, const char *path, const char *sentence);
 /* Writes the same message as report_value, for the value at this line and column. Both are counted
  * from 1. */
 int report_node_at(struct report *report, size_t line, size_t column, const char *path,

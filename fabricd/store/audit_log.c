@@ -4,6 +4,7 @@
  * becomes a sentence. In the journal of systemd, the entry also has the columns as fields.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "fabricd/base/log.h"
@@ -28,7 +29,9 @@ static size_t add(char *line, size_t room, size_t used, const char *separator, c
 void store_audit_log(const struct audit_row *row)
 {
     char line[2000] = "";
-    const char *result = row->kind == AUDIT_END ? fab_grpc_code_name((int)row->result) : "";
+    /* what the manager itself did has a result only if it was refused */
+    bool ended = row->kind == AUDIT_END || (row->kind == AUDIT_NOTE && row->result != FAB_GRPC_OK);
+    const char *result = ended ? fab_grpc_code_name((int)row->result) : "";
     size_t used = add(line, sizeof(line), 0, "", get(row, AUDIT_ACCOUNT));
     if (get(row, AUDIT_SOURCE)[0] != '\0') {
         used = add(line, sizeof(line), used, " (", get(row, AUDIT_SOURCE));

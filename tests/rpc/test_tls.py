@@ -1,6 +1,7 @@
 """TLS files that change while fabricd runs: certificates, authorities and revocation lists."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -56,6 +57,12 @@ class Place:
         credentials = grpc.ssl_channel_credentials(read((server_ca or self.ca) + ".crt"), read(certificate + ".key"),
                                                    read(certificate + ".crt"))
         return grpc.secure_channel(f"localhost:{self.port}", credentials)
+
+    def reloads(self):
+        """The audited reloads, newest first."""
+        done = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + self.path("s"), "audit", "export",
+                               "--method", "reload"], capture_output=True, text=True, check=True, timeout=PATIENCE)
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
     def status(self, certificate, server_ca=None):
         with self.client(certificate, server_ca) as c:
@@ -132,6 +139,9 @@ def new_files_serve_new_connections_and_drop_nobody():
                 f.write("no key\n")
             reload(fabricd, "the old settings stay active")
             assert place.path("key.pem") in fabricd.log(), fabricd.log()
+            newest = place.reloads()[0]
+            assert (newest["result"], newest["message"]) == ("FAILED_PRECONDITION",
+                                                             "refused: a TLS file cannot be used"), newest
             assert place.status(good, other) == Code.OK
             place.install(place.ca, make_certificate(place.ca, "server"))
             os.chmod(place.path("key.pem"), 0o644)

@@ -293,7 +293,7 @@ static const struct {
     {"congestion: {table: [x]}\n",
      "f.yaml:1:22: congestion.table[0] is 'x', expected shift << 14..."},
     {"congestion: {table: [0, 0x8002, 0xc001]}\n",
-     "f.yaml:1:14: table has a shorter delay at index 2 than at the index before"},
+     "f.yaml:1:21: congestion.table has a shorter delay at index 2 than at the index before"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
@@ -374,32 +374,33 @@ static const struct {
      "f.yaml:1:19: routing.roots[0] is '0x00000000000000000', expected a switch GUID of 16 hex "
      "digits, such as 0x0002c90300000001"},
     {"routing: {engine: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n",
-     "f.yaml:1:11: engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", expected \"auto\" "
+     "f.yaml:1:19: routing.engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", expected "
+     "\"auto\" "
      "or names of "
      "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: A B\n",
-     "f.yaml:2:3: engine is \"A B\", expected \"auto\" or names of "
+     "f.yaml:2:11: routing.engine is \"A B\", expected \"auto\" or names of "
      "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: fattree, , updn\n",
-     "f.yaml:2:3: engine is \"fattree, , updn\", expected \"auto\" or names of "
+     "f.yaml:2:11: routing.engine is \"fattree, , updn\", expected \"auto\" or names of "
      "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: fattree, minhopp, updn\n",
-     "f.yaml:2:3: engine is 'minhopp', expected auto, fattree, ..."},
+     "f.yaml:2:11: routing.engine is 'minhopp', expected auto, fattree, ..."},
     {"routing:\n  engine: updn, auto\n",
-     "f.yaml:2:3: engine has auto among others, expected it alone"},
+     "f.yaml:2:11: routing.engine has auto among others, expected it alone"},
     {"routing:\n  max_hops: 9\n  engine: ftree\n",
-     "f.yaml:3:3: engine is 'ftree', expected auto, fattree, ..."},
+     "f.yaml:3:11: routing.engine is 'ftree', expected auto, fattree, ..."},
     {"routing:\n  engine: updn, file\n",
-     "f.yaml:2:3: engine names file, expected its tables in routing.file"},
+     "f.yaml:2:11: routing.engine names file, expected its tables in routing.file"},
     {"routing:\n  file: /nowhere/tables\n",
      "f.yaml:2:3: /nowhere/tables: cannot be read: No such file or directory"},
     {"routing:\n  file: /dev/null\n",
      "f.yaml:2:3: /dev/null:1:1: no tables, expected at least one switch: Unicast lids ... guid "
      "0x..."},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
-     "f.yaml:2:3: roots contains 0x0002c90300000001 twice, expected each GUID once"},
+     "f.yaml:2:10: routing.roots contains 0x0002c90300000001 twice, expected each GUID once"},
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
-     "f.yaml:1:18: subnet_prefix is 0xff00000000000000, expected any but 0 and 0xff... "
+     "f.yaml:1:26: subnet.prefix is 0xff00000000000000, expected any but 0 and 0xff... "
      "(multicast)"},
     /* addresses */
     {"listen: [tcp:0.0.0.0:80]\n",
