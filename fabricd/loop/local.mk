@@ -1,4 +1,6 @@
 fabricd_libfabricd_la_SOURCES += \
+	%D%/hold.c \
+	%D%/hold.h \
 	%D%/thread_pool.c \
 	%D%/thread_pool.h \
 	%D%/loop.c \

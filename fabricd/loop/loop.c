@@ -20,6 +20,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/loop/hold.h"
 #include "fabricd/loop/iterations.h"
 #include "fabricd/loop/thread_pool.h"
 #include "fabricd/loop/timeline.h"
@@ -60,6 +61,7 @@ struct loop {
     struct pool *pool;
     /* timers in virtual time; NULL: the loop runs in real time */
     struct timeline *timeline;
+    struct hold *hold; /* in virtual time: delays the jobs of workers; NULL: they run at once */
     struct iterations iterations;
     bool stopped;
     /* true: loop_run is running in real time, so iterations are measured */
@@ -178,6 +180,7 @@ void loop_free(struct loop *l)
     worker_free(l->worker);
     worker_free(l->soon);
     thread_pool_free(l->pool);
+    hold_free(l->hold);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
         if (letter->owed)
@@ -440,6 +443,8 @@ static void unbind(const struct loop *l, cpu_set_t *ret_was)
 
 static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *done, void *ctx)
 {
+    if (l->hold)
+        return hold_add(l->hold, w == &l->soon, work, done, ctx);
     if (l->timeline) {
         work(ctx);
         return loop_post_done(l, done, ctx);
@@ -461,6 +466,12 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
     return add_work(l, &l->soon, work, done, ctx);
+}
+
+int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx)
+{
+    l->hold = hold_new(l, delay, ctx);
+    return l->hold ? FAB_OK : FAB_E_NOMEM;
 }
 
 struct discarded {

@@ -15,7 +15,7 @@ struct loop;
 struct loop *loop_new(void);
 /* Creates a loop in virtual time, for simulations. Time advances only when there is no work, and
  * then jumps to the next timer. clock_now_us() returns virtual time on this thread until
- * loop_free. Work runs at once on this thread.
+ * loop_free. Work runs on this thread, at once unless loop_delay_work delays it.
  *
  * Sockets and signals are not available: loop_watch_read and loop_base return NULL, and
  * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
@@ -60,6 +60,11 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+/* Returns after how many microseconds of virtual time the job begins that is being added. */
+typedef uint64_t loop_delay_fn(void *ctx);
+/* Delays jobs of workers, for tests. Only for a loop in virtual time, and at most once. Returns
+ * NOMEM. */
+int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
 /* Lets the second worker thread call free_fn(ctx), because freeing a large fabric takes
  * milliseconds, for which the loop thread should not stop. If this request cannot be queued (no
  * memory), loop_discard itself calls free_fn(ctx). */

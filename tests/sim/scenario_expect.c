@@ -49,6 +49,12 @@ CONDITION(is_good)
     return stage_good(s, why);
 }
 
+CONDITION(is_written)
+{
+    UNUSED(line);
+    return stage_written(s, why);
+}
+
 /* Is true if the manager is idle and shows no alarm, every link that is up is Active, and every
  * pair of endports has a path. */
 CONDITION(is_healthy)
@@ -330,6 +336,7 @@ static const struct {
     {"generations", has_generations},
     {"blocks", has_blocks},
     {"writes", has_writes},
+    {"written", is_written},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

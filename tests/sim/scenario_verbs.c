@@ -367,6 +367,24 @@ VERB(do_start)
     return stage_manager(s, why) == FAB_OK ? SCENARIO_DONE : SCENARIO_FAILED;
 }
 
+static uint64_t delay_of(void *ctx)
+{
+    struct stage *s = ctx;
+    struct sm_status status = {.state = ""};
+    if (s->sm)
+        sm_get_status(s->sm, &status);
+    return strcmp(status.state, s->hold_phase) == 0 ? s->hold_us : 0;
+}
+
+VERB(do_hold_worker)
+{
+    memcpy(s->hold_phase, line->words[0], sizeof(s->hold_phase));
+    s->hold_us = (uint64_t)scenario_number(line, "for", 0);
+    int r = s->holds ? FAB_OK : loop_delay_work(s->loop, delay_of, s);
+    s->holds = r == FAB_OK;
+    return outcome(r, "delays", why);
+}
+
 VERB(do_mark)
 {
     UNUSED(line), UNUSED(why);
@@ -436,6 +454,7 @@ static const struct scenario_verb verbs[] = {
     {"enable", 1, 1, "", false, do_request},
     {"isolate", 1, 1, "", false, do_request},
     {"change-engine", 1, 1, "", false, do_engine},
+    {"hold-worker", 1, 1, "for ", false, do_hold_worker},
     {"kill", 0, 0, "", false, do_kill},
     {"start", 0, 0, "", false, do_start},
     {"mark", 0, 0, "", false, do_mark},

@@ -68,6 +68,10 @@ struct stage {
     /* Number of replies of the manager to requests of hosts since the last verb "mark" (answers),
      * and how many of them had an error status (refusals). */
     unsigned answers, refusals;
+    /* Worker tasks of this phase begin hold_us late (verb "hold-worker"); "": no phase. */
+    char hold_phase[SCENARIO_WORD];
+    uint64_t hold_us;
+    bool holds; /* the loop asks for delays */
 };
 
 int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the fabric of the scenario */
@@ -102,6 +106,9 @@ bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *re
  * stage_good return false if the state is wrong; why[] gets the reason. */
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);
+/* Returns whether the devices have exactly the tables of the published view, and the verdict of the
+ * view is that of fab_verify about these tables. */
+bool stage_written(struct stage *s, char why[512]);
 /* Returns the LIDs and LFTs of the devices; NULL: no memory. */
 uint8_t *stage_tables(struct stage *s, size_t *ret_len);
 

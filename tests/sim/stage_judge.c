@@ -241,6 +241,53 @@ bool stage_good(struct stage *s, char why[512])
     return good;
 }
 
+/* Returns the id of the first switch of the view whose device has other entries; FAB_NONE: there is
+ * none. */
+static uint32_t first_unwritten(struct stage *s, const struct fab_view *v)
+{
+    const struct fab_lft *want = &v->target->lft;
+    for (uint32_t sw = 0; sw < want->switch_count; sw++) {
+        uint32_t top,
+            node = fab_fabric_node_by_guid(fab_sim_fabric(s->sim), v->fabric->nodes[sw].guid);
+        const uint8_t *row = node != FAB_NONE ? fab_sim_lft(s->sim, node, &top) : NULL;
+        for (uint32_t lid = 1; lid <= want->top; lid++)
+            if (!row ||
+                (lid <= top ? row[lid] : FAB_LFT_NO_ROUTE) != fab_target_lft_at(want, sw, lid))
+                return sw;
+    }
+    return FAB_NONE;
+}
+
+/* Returns whether the verdict of the view is that of fab_verify about its tables. */
+static bool is_verdict_true(const struct fab_view *v)
+{
+    struct fab_verify_input in = fab_view_verify_input(v);
+    struct fab_verdict verdict;
+    if (fab_verify(&in, &verdict) != FAB_OK)
+        return false;
+    bool same = verdict.deadlock_free == v->verdict.deadlock_free &&
+                verdict.unreachable_pairs == v->verdict.unreachable_pairs &&
+                verdict.beyond == v->verdict.beyond;
+    fab_verify_verdict_fini(&verdict);
+    return same;
+}
+
+bool stage_written(struct stage *s, char why[512])
+{
+    struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
+    bool known = v && v->target;
+    uint32_t sw = known ? first_unwritten(s, v) : FAB_NONE;
+    bool good = known && sw == FAB_NONE && is_verdict_true(v);
+    if (!known)
+        snprintf(why, 512, "no tables are published");
+    else if (sw != FAB_NONE)
+        snprintf(why, 512, "%s has other entries than published", v->fabric->nodes[sw].desc);
+    else if (!good)
+        snprintf(why, 512, "the published verdict is not that of the published tables");
+    fab_view_unref(v);
+    return good;
+}
+
 uint8_t *stage_tables(struct stage *s, size_t *ret_len)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);

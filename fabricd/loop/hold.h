@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs of workers in virtual time that begin later than they were added. Otherwise jobs run at once
+ * in virtual time, and nothing can happen while a worker computes.
+ */
+#ifndef FABRICD_LOOP_HOLD_H
+#define FABRICD_LOOP_HOLD_H
+
+#include "fabricd/loop/loop.h"
+
+enum { HOLD_WORKERS = 2 };
+struct hold;
+/* Returns NULL if there is no memory. */
+struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx);
+/* Posts done() of the jobs that have not begun, whose work() is not called. h may be NULL. */
+void hold_free(struct hold *h);
+/* Adds a job of a worker (0 to HOLD_WORKERS - 1). A job begins after its delay, and not before the
+ * earlier jobs of its worker. Returns NOMEM or IO. */
+int hold_add(struct hold *h, unsigned worker, loop_fn *work, loop_fn *done, void *ctx);
+
+#endif
