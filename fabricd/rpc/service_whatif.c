@@ -170,9 +170,11 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
         rc = fab_target_clone(v->target, &copy);
     if (rc == FAB_OK)
         rc = fab_repair_session_update(&stand, copy, w->whatif.fabric, target);
+    /* an engine would add the paths that the repair left out */
+    bool whole = rc == FAB_OK && !stand.leaves_out;
     fab_repair_session_fini(&stand);
     fab_target_unref(copy);
-    return rc == FAB_OK;
+    return whole;
 }
 
 /* Repairs the active tables, and makes the report from the repaired tables. Returns false if a

@@ -135,7 +135,9 @@ static void let_move(struct fab_transition_work *w, uint32_t lid, enum fab_trans
 static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transition_mode mode)
 {
     struct fab_transition_column c = column(w, lid, mode);
-    if (w->visits > w->visits_most)
+    if (w->in->stopped != NULL && w->in->stopped(w->in->stopped_ctx))
+        w->stopped = true;
+    if (w->stopped || w->visits > w->visits_most)
         return false;
     w->deps.count = 0;
     fab_transition_collect(&w->deps, w->lanes, &c);

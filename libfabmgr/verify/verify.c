@@ -95,6 +95,7 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     int status = FAB_OK;
     v.pairs = w->pairs;
     v.unreachable_pairs = w->unreachable;
+    v.unreachable_host_pairs = w->unreachable_hosts;
     v.longest_path = w->longest;
     if (w->bad_lid != 0)
         status = witness_path(w, &v.witness);
@@ -254,6 +255,11 @@ void fab_verify_numbers_fini(struct fab_verify_numbers *n)
 bool fab_verify_verdict_good(const struct fab_verdict *v)
 {
     return v->deadlock_free && v->unreachable_pairs == 0 && v->beyond == 0;
+}
+
+bool fab_verify_verdict_good_for_hosts(const struct fab_verdict *v)
+{
+    return v->deadlock_free && v->unreachable_host_pairs == 0 && v->beyond == 0;
 }
 
 void fab_verify_verdict_fini(struct fab_verdict *v)

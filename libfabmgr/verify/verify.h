@@ -45,6 +45,8 @@ struct fab_verdict {
     /* Number of pairs (source, destination LID) that were checked, and number of those without a
      * path. Sources are endports and switches, each with all its LIDs together. */
     uint64_t pairs, unreachable_pairs;
+    /* the part of unreachable_pairs without pairs that have a switch as source or destination */
+    uint64_t unreachable_host_pairs;
     uint32_t longest_path; /* number of switches on the longest path */
     /* number of edges of the channel dependency graph */
     uint64_t dependencies;
@@ -87,6 +89,9 @@ void fab_verify_numbers_fini(struct fab_verify_numbers *n);
 /* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is
  * exceeded. */
 bool fab_verify_verdict_good(const struct fab_verdict *v);
+/* Like fab_verify_verdict_good, but switches may be unreachable, and may not reach others. Local
+ * repairs leave out such paths if their labels allow none (fab_repair_delta.lost). */
+bool fab_verify_verdict_good_for_hosts(const struct fab_verdict *v);
 void fab_verify_verdict_fini(struct fab_verdict *v);
 /* Writes the witness as text, one line for each hop: node name, port, name of the next node. The
  * caller frees the text. Returns NOMEM if there is no memory. */

@@ -130,6 +130,14 @@ static uint32_t sources_at(const struct fab_verify_walk *w, const struct column 
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
 }
 
+/* Like sources_at, but without port 0 of the switch. Returns 0 if the current LID belongs to a
+ * switch. */
+static uint32_t hosts_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
+{
+    bool sends = w->graph->in->lids->base[w->graph->first[sw]] != 0;
+    return c->num == 0 ? 0 : sources_at(w, c, sw) - (sends ? 1u : 0u);
+}
+
 static void judge(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t limit = w->graph->in->max_hops > 0 ? w->graph->in->max_hops : DEEPEST;
@@ -138,6 +146,7 @@ static void judge(struct fab_verify_walk *w, const struct column *c, uint32_t sw
     if (w->depth[sw] <= limit)
         return;
     w->unreachable += sources_at(w, c, sw);
+    w->unreachable_hosts += hosts_at(w, c, sw);
     if (w->bad_lid == 0 || c->lid < w->bad_lid) {
         w->bad_lid = c->lid;
         w->bad_switch = sw;
@@ -289,6 +298,7 @@ static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other
 {
     w->pairs += other->pairs;
     w->unreachable += other->unreachable;
+    w->unreachable_hosts += other->unreachable_hosts;
     w->longest = other->longest > w->longest ? other->longest : w->longest;
     if (other->bad_lid != 0 && (w->bad_lid == 0 || other->bad_lid < w->bad_lid)) {
         w->bad_lid = other->bad_lid;

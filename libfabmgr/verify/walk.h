@@ -15,6 +15,8 @@ struct fab_verify_walk {
     /* the channel dependencies of all packets, as if there were one VL */
     struct fab_verify_deps deps;
     uint64_t pairs, unreachable;
+    /* the part of `unreachable` without pairs that have a switch as source or destination */
+    uint64_t unreachable_hosts;
     uint32_t longest;
     /* the first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
      * switch; bad_lid is 0 if there is no failure */

@@ -267,6 +267,7 @@ static bool is_verdict_true(const struct fab_view *v)
         return false;
     bool same = verdict.deadlock_free == v->verdict.deadlock_free &&
                 verdict.unreachable_pairs == v->verdict.unreachable_pairs &&
+                verdict.unreachable_host_pairs == v->verdict.unreachable_host_pairs &&
                 verdict.beyond == v->verdict.beyond;
     fab_verify_verdict_fini(&verdict);
     return same;

@@ -14,7 +14,7 @@ struct naive {
     const struct fab_lids *lids;
     const struct fab_lft *lft;
     uint32_t max_hops;
-    uint64_t pairs, unreachable, dependencies;
+    uint64_t pairs, unreachable, unreachable_hosts, dependencies;
     uint32_t longest;
     bool cyclic;
     bool *depends; /* [port_count][port_count] */
@@ -102,7 +102,11 @@ static inline void naive_pair(struct naive *n, uint32_t src, uint32_t lid)
     int switches = naive_walk(n, src, lid);
     if (switches > 0 && (uint32_t)switches > n->longest)
         n->longest = (uint32_t)switches;
-    n->unreachable += switches < 0 || (uint32_t)switches > n->max_hops;
+    bool lost = switches < 0 || (uint32_t)switches > n->max_hops;
+    n->unreachable += lost;
+    n->unreachable_hosts += lost &&
+                            !fab_fabric_node_is_switch(n->f, fab_fabric_port(n->f, src)->node) &&
+                            !fab_fabric_node_is_switch(n->f, fab_fabric_port(n->f, dst)->node);
 }
 
 static inline void naive_visit(struct naive *n, uint32_t port)
@@ -149,6 +153,7 @@ static inline void assert_agrees(const struct naive *n, const struct fab_verdict
 {
     ck_assert_uint_eq(v->pairs, n->pairs);
     ck_assert_uint_eq(v->unreachable_pairs, n->unreachable);
+    ck_assert_uint_eq(v->unreachable_host_pairs, n->unreachable_hosts);
     ck_assert_uint_eq(v->longest_path, n->longest);
     ck_assert_uint_eq(v->dependencies, n->dependencies);
     ck_assert_int_eq(v->deadlock_free, !n->cyclic);

@@ -257,6 +257,7 @@ static inline void assert_steps_agree(const struct fab_verify_input *in,
     ck_assert_int_eq(fab_verify_steps_judge(steps, &v), FAB_OK);
     ck_assert_int_eq(v.deadlock_free, want->deadlock_free);
     ck_assert_uint_eq(v.unreachable_pairs, want->unreachable_pairs);
+    ck_assert_uint_eq(v.unreachable_host_pairs, want->unreachable_host_pairs);
     ck_assert_uint_eq(v.pairs, want->pairs);
     ck_assert_uint_eq(v.longest_path, want->longest_path);
     ck_assert_uint_eq(v.dependencies, want->dependencies);

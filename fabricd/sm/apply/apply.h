@@ -85,7 +85,8 @@ void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
 /* Call this function after the view of a local repair was published. lost: the repair left some
- * switches without a route to each other, so an engine must compute new tables. */
+ * switches without a route to each other, so an engine must compute new tables. A round that takes
+ * tables of a repair calls it, too. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute

@@ -11,6 +11,9 @@
  * view. transition.c emits an event if the proof fails, or if pairs have no path during the
  * transition.
  *
+ * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
+ * then restored (route.c), so that a local repair can begin at once.
+ *
  * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
  * copies it first.
  */
@@ -62,9 +65,10 @@ static void drop(struct sm *s, void *ctx)
     struct planning *p = ctx;
     if (s)
         s->apply->planning = NULL;
-    if (s)
+    if (s) {
         sm_model_take_back(&s->model, &p->model);
-    else
+        sm_route_restore(s);
+    } else
         sm_model_fini(&p->model);
     planning_free(p);
 }
@@ -199,6 +203,7 @@ static int leave(struct sm *s)
     bool stopped = p->status == FAB_E_BUSY;
     int r = stopped ? FAB_OK : p->status;
     sm_model_take_back(&s->model, &p->model);
+    sm_route_drop_replaced(s);
     if (r == FAB_OK)
         r = sm_program_begin(s, &p->plan);
     if (r == FAB_OK && stopped)
@@ -214,4 +219,4 @@ const struct sm_phase sm_phase_plan = {.name = "planning",
                                        .finished = sm_phase_task_over,
                                        .leave = leave,
                                        .abort = sm_plan_stop,
-                                       .yields = SM_YIELDS_UNCHANGED};
+                                       .yields = SM_YIELDS_OPTIONAL};

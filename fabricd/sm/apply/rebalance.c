@@ -14,9 +14,10 @@
  * drained, and hosts may keep the SLs that path records gave them. Phase "planning" finds the order
  * again for the tables that switches hold.
  *
- * A trap ends a rebalance that computes routes or writes tables, so that it does not delay the
- * repair after a fault. The rebalance may end after any write, because every mixture of old and new
- * tables is safe. The sweep after the trap completes or replaces the tables.
+ * A trap ends a rebalance that computes routes, plans writes or writes tables, so that it does not
+ * delay the repair after a fault. Before the first write, the tables that were active before are
+ * restored (route.c). After it, the rebalance may end after any write, because every mixture of old
+ * and new tables is safe. The sweep after the trap completes or replaces the tables.
  *
  * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
  * the engine does not run again until the active tables change.
@@ -117,18 +118,20 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
 }
 
 /* Call this function after a trap or a fault. The quiet time begins anew. A rebalance that computes
- * routes is postponed, and a rebalance that writes tables stops. */
+ * routes or plans writes is postponed, and a rebalance that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.changed_us = clock_now_us();
     if (!sm_run_busy(s) || s->run.round->engine != SM_ENGINE_IF_BETTER)
         return;
-    if (sm_run_phase(s) == &sm_phase_program || sm_run_phase(s) == &sm_phase_plan) {
+    if (sm_run_phase(s) == &sm_phase_route || sm_run_phase(s) == &sm_phase_plan)
+        sm_round_postpone(s);
+    if (sm_run_busy(s) &&
+        (sm_run_phase(s) == &sm_phase_program || sm_run_phase(s) == &sm_phase_plan)) {
         snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
                  "a fault stopped the rebalance; it continues with the sweep after the repair");
         sm_run_phase(s) == &sm_phase_plan ? sm_plan_stop(s) : sm_program_stop(s);
-    } else if (sm_run_phase(s) == &sm_phase_route)
-        sm_round_postpone(s);
+    }
 }
 
 void sm_rebalance_ended(struct sm *s, int status)

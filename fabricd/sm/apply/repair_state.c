@@ -127,6 +127,11 @@ static void drop_sealed(struct sm_repair_state *r)
     r->sealed = NULL;
 }
 
+void sm_repair_drop_sealed(struct sm *s)
+{
+    drop_sealed(&s->apply->repair);
+}
+
 void sm_repair_seal(struct sm *s)
 {
     struct sm_repair_state *r = &s->apply->repair;
@@ -164,16 +169,27 @@ void sm_repair_prepare(struct sm *s)
 
 /* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
  * packets may loop or deadlock. No local repair may begin then, because it is proved only for the
- * new tables. Instead, a sweep plans all writes that the switches still lack. */
+ * new tables. Instead, a sweep plans all writes that the switches still lack. Paths that a local
+ * repair left out do not count as lost. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
-    return s->apply->mixed && !fab_verify_verdict_good(&s->apply->verdict);
+    const struct fab_verdict *v = &s->apply->verdict;
+    return s->apply->mixed && !fab_verify_verdict_good(v) &&
+           !(s->apply->left_out && fab_verify_verdict_good_for_hosts(v));
+}
+
+/* Returns the number of the active tables. While writes are planned, and until the worker of an
+ * interrupted round has ended, these are the tables that a fault restores (route.c). */
+static uint64_t active_tables(const struct sm *s)
+{
+    return s->apply->planning && s->apply->replaced.target ? s->apply->replaced.tables
+                                                           : s->model.tables;
 }
 
 bool sm_repair_ready(const struct sm *s)
 {
     const struct sm_repair_state *r = &s->apply->repair;
-    return r->session.state && !stands_on_bad_mixture(s) && r->tables == s->model.tables &&
+    return r->session.state && !stands_on_bad_mixture(s) && r->tables == active_tables(s) &&
            !s->apply->program.stopped && s->model.view && s->model.target && sm_is_master(s);
 }
 

@@ -32,6 +32,9 @@ struct sm_route_job {
     struct sm_fixed fixed;             /* the tables of silent switches */
     /* Number of pairs without a path because of the fixed tables of silent switches. */
     uint64_t lost_pairs;
+    /* A repair of the former tables may leave out paths from and to switches. */
+    bool may_leave_out;
+    bool left_out; /* such a repair has left out paths */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
@@ -92,11 +95,12 @@ static int prove(struct sm_route_job *j)
 }
 
 /* Returns whether the tables passed their proof. Pairs that have no path only because of the fixed
- * tables of a silent switch do not count as a failure. */
+ * tables of a silent switch do not count as a failure, and neither do paths from and to switches
+ * that a repair left out. */
 static bool is_good(const struct sm_route_job *j)
 {
     const struct fab_verdict *v = &j->verdict;
-    return fab_verify_verdict_good(v) ||
+    return fab_verify_verdict_good(v) || (j->left_out && fab_verify_verdict_good_for_hosts(v)) ||
            (j->lost_pairs > 0 && v->unreachable_pairs == j->lost_pairs && v->deadlock_free &&
             v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
 }
@@ -215,7 +219,9 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible; an engine must then compute the tables. */
+ * is not possible; an engine must then compute the tables. If the repair leaves out paths from and
+ * to switches, its tables are taken all the same, because a sweep does not yield to faults while an
+ * engine computes. A reroute follows, which yields (reroutes.c). */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -225,6 +231,9 @@ static bool follow(struct sm_route_job *j)
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     bool changed = false;
+    if (r == FAB_OK && j->session.leaves_out && !j->may_leave_out)
+        r = FAB_E_NOT_FOUND;
+    j->left_out = r == FAB_OK && j->session.leaves_out;
     if (r == FAB_OK)
         r = prove(j);
     if (r == FAB_OK)
@@ -235,6 +244,7 @@ static bool follow(struct sm_route_job *j)
         return true;
     fab_repair_session_fini(&j->session);
     j->lost_pairs = 0;
+    j->left_out = false;
     discard(j);
     return false;
 }
@@ -331,6 +341,7 @@ static void drop_job(struct sm *s)
 void sm_route_fini(struct sm *s)
 {
     drop_job(s);
+    sm_route_drop_replaced(s);
     loop_tasks_orphan(&s->model.readers);
 }
 
@@ -350,6 +361,7 @@ static int start(struct sm *s)
         job_free(j);
         return r;
     }
+    j->may_leave_out = j->fixed.count == 0;
     j->pool = loop_thread_pool(s->in.loop);
     if (s->run.round->engine == SM_ENGINE_IF_BETTER && s->model.target)
         j->active = fab_target_ref(s->model.target);
@@ -370,6 +382,7 @@ static int enter(struct sm *s)
 {
     /* A job may be left from an aborted round. */
     drop_job(s);
+    sm_route_drop_replaced(s);
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 
@@ -429,6 +442,50 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
     return true;
 }
 
+void sm_route_drop_replaced(struct sm *s)
+{
+    struct sm_replaced *old = &s->apply->replaced;
+    fab_target_unref(old->target);
+    fab_verify_verdict_fini(&old->verdict);
+    *old = (struct sm_replaced){0};
+}
+
+/* Call this function before the results of the routing task are taken. A round with a sweep has no
+ * active tables at this point, because its snapshot may have other ids. */
+static void keep_replaced(struct sm *s)
+{
+    struct sm_replaced *old = &s->apply->replaced;
+    sm_route_drop_replaced(s);
+    if (!s->model.target)
+        return;
+    *old = (struct sm_replaced){.target = fab_target_ref(s->model.target),
+                                .tables = s->model.tables,
+                                .verdict = s->apply->verdict,
+                                .lost_pairs = s->apply->lost_pairs,
+                                .left_out = s->apply->left_out,
+                                .unproved = s->apply->reproof.due_us > 0};
+    s->apply->verdict = (struct fab_verdict){0};
+}
+
+void sm_route_restore(struct sm *s)
+{
+    struct sm_replaced *old = &s->apply->replaced;
+    if (!old->target)
+        return;
+    sm_model_restore_target(&s->model, old->target, old->tables);
+    old->target = NULL;
+    fab_verify_verdict_fini(&s->apply->verdict);
+    s->apply->verdict = old->verdict;
+    old->verdict = (struct fab_verdict){0};
+    s->apply->lost_pairs = old->lost_pairs;
+    s->apply->left_out = old->left_out;
+    s->apply->reproof.fresh = (struct sm_whole_proof){0};
+    if (old->unproved)
+        sm_reproof_repaired(s);
+    sm_repair_drop_sealed(s);
+    log_debug("sm", "the former tables stay active");
+}
+
 /* Returns FAB_OK if the new tables passed their proof, SM_ROUND_OVER if the active tables stay, or
  * the error of the routing task, such as FAB_E_NOMEM. */
 static int judge(struct sm *s, struct sm_route_job *j)
@@ -454,9 +511,10 @@ static int judge(struct sm *s, struct sm_route_job *j)
     sm_alarm_clear(s);
     if (j->lost_pairs > 0 && j->lost_pairs != s->apply->lost_pairs)
         event_emit(s->in.bus, switch_silent_pairs, .subject = "fabric", .pairs = j->lost_pairs);
-    s->apply->lost_pairs = j->lost_pairs;
     if (j->composed)
         sm_classes_report(s, &j->classes);
+    keep_replaced(s);
+    s->apply->lost_pairs = j->lost_pairs;
     fab_verify_verdict_fini(&s->apply->verdict);
     s->apply->verdict = j->verdict;
     j->verdict = (struct fab_verdict){0};
@@ -479,6 +537,8 @@ static int leave(struct sm *s)
         s->apply->rebalance.gain = j->gain;
         sm_model_take_target(&s->model, s->apply->fresh);
         s->apply->left_out = 0;
+        if (j->left_out)
+            sm_reroute_repaired(s, true);
         sm_repair_give_back(s, &j->session);
         sm_repair_seal(s);
     } else {

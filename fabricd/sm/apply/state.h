@@ -197,6 +197,15 @@ struct sm_reproof {    /* state of reproof.c */
 };
 struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
+/* What phase "routing" of a round without a sweep replaced. If a fault interrupts the round before
+ * its first write, this is restored, and a local repair of the restored tables can begin. */
+struct sm_replaced {
+    struct fab_target *target; /* NULL: nothing can be restored */
+    uint64_t tables;           /* value of model.tables */
+    struct fab_verdict verdict;
+    uint64_t lost_pairs, left_out;
+    bool unproved; /* a background proof was due */
+};
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* how far the running phase has come */
@@ -204,6 +213,7 @@ struct sm_apply {
      * target stays. */
     struct fab_target *fresh;
     struct fab_verdict verdict; /* result of the proof of `fresh` */
+    struct sm_replaced replaced;
     /* Routing task of the running round, or NULL. */
     struct sm_route_job *job;
     /* Planning task of the running round, or NULL. */
@@ -274,6 +284,7 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
  * snapshot is then a part of the input, and must not be changed in place. sm_repair_begin starts
  * the task that makes the session. */
 void sm_repair_seal(struct sm *s);
+void sm_repair_drop_sealed(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
 /* Moves the delta of the last update of the repair session to *ret, if the active tables are the
@@ -311,6 +322,9 @@ void sm_baseline_edit_fini(struct sm *s);
 
 /* Functions of route.c. */
 void sm_route_fini(struct sm *s);
+/* Makes the tables in s->apply->replaced the active ones again, if there are any. */
+void sm_route_restore(struct sm *s);
+void sm_route_drop_replaced(struct sm *s);
 /* Replaces the line ends of a witness by ';', because the text of an event must be a single line.
  * `text` may be NULL. */
 void sm_route_one_line(char *text);

@@ -25,8 +25,8 @@ enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
     /* only in a round whose sweep found the same nodes and links as the sweep before */
     SM_YIELDS_UNCHANGED,
-    /* As SM_YIELDS_UNCHANGED, and also in a rebalance, whose tables replace the active tables only
-     * if they spread load better (SM_ENGINE_IF_BETTER). */
+    /* As SM_YIELDS_UNCHANGED, and also in a reroute or rebalance: until their first write, the
+     * active tables are as good as before. */
     SM_YIELDS_OPTIONAL,
     SM_YIELDS /* in every round */
 };

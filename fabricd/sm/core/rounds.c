@@ -212,7 +212,7 @@ static bool may_postpone(const struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);
     uint32_t most = s->run.from_background ? POSTPONED_MOST_BACKGROUND : POSTPONED_MOST;
-    bool optional = s->run.round->engine == SM_ENGINE_IF_BETTER;
+    bool optional = s->run.round->engine != SM_ENGINE_IF_NEEDED;
     enum sm_yields least = s->run.same ? SM_YIELDS_UNCHANGED
                            : optional  ? SM_YIELDS_OPTIONAL
                                        : SM_YIELDS;

@@ -171,7 +171,15 @@ void sm_model_take_target(struct sm_model *m, struct fab_target *target)
     if (target)
         fab_target_unref(m->target);
     m->target = target;
-    m->tables += target != NULL;
+    if (target)
+        m->tables = ++m->tables_made;
+}
+
+void sm_model_restore_target(struct sm_model *m, struct fab_target *target, uint64_t tables)
+{
+    fab_target_unref(m->target);
+    m->target = target;
+    m->tables = tables;
 }
 
 void sm_model_lend(struct sm_model *m, struct sm_model *ret)

@@ -45,8 +45,10 @@ struct sm_model {
     struct fab_target *target;
     /* While `target` is NULL: the tables that were active last. Otherwise NULL. */
     struct fab_target *former;
-    /* A number that identifies the active tables: how many times tables have become active. */
+    /* A number that identifies the active tables. */
     uint64_t tables;
+    /* the highest number that `tables` ever had */
+    uint64_t tables_made;
     struct fab_lease *leases; /* LID leases, sorted by port GUID, ascending */
     size_t lease_count;
     /* List of unresponsive ports (sweep/unresponsive.c). */
@@ -71,6 +73,9 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_b
 /* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables
  * any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
+/* Takes back the tables that were active under the number `tables`, and takes ownership of them.
+ * The snapshot must be the same as then, and no write of later tables may have been sent. */
+void sm_model_restore_target(struct sm_model *m, struct fab_target *target, uint64_t tables);
 /* Prepares the snapshot and the tables for changes in place. Releases the view, and makes a new
  * version of the snapshot or tables if readers still use them. Returns OK or NOMEM. */
 int sm_model_own(struct sm_model *m);

@@ -69,10 +69,9 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     int r = fab_repair_plan(t->state, &t->lft, idmap->dead, idmap->deads, &d, why, sizeof(why));
     if (r == FAB_OK)
         r = fab_repair_prove(t->state, &t->lft, &d, &at);
-    if (r == FAB_OK && d.lost > 0)
-        r = FAB_E_NOT_FOUND;
     if (r == FAB_OK)
         r = fab_repair_order(t->state, &t->lft, &d);
+    t->leaves_out = d.lost > 0;
     if (r == FAB_OK)
         r = fab_repair_prepare_commit(&d, NULL, &t->lft);
     if (r == FAB_OK)

@@ -31,15 +31,18 @@ struct fab_repair_session {
      * Switch ids are those of the present fabric; FAB_NONE: the switch is not in the present
      * fabric. If by_write is NULL, there are no changes. */
     struct fab_repair_delta last;
+    /* The tables of the last fab_repair_session_update leave switches without a path
+     * (fab_repair_delta.lost). */
+    bool leaves_out;
 };
 /* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
 /* Fills tables, VLs and engine of *target with those of `former`, repaired for the present fabric.
- * The caller has set the LIDs of *target. Returns NOT_FOUND if the fabric has a new node, link or
- * LID, or some switches would have no path to each other. Also returns the errors of
- * fab_repair_plan and fab_repair_prove. After a failure, *t may only be freed. */
+ * The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the fabric has
+ * a new node, link or LID. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
+ * failure, *t may only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
