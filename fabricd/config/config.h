@@ -134,7 +134,7 @@ enum config_subject {
     CONFIG_SUBJECT_CN,
     CONFIG_SUBJECT_SAN
 };
-/* returns the key of such an entry in the file: "user", "group", "cn" or "san" */
+/* returns the word that names the subject in the settings file: "user", "group", "cn" or "san" */
 const char *config_subject_name(enum config_subject subject);
 
 struct config_role_entry {

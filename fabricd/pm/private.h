@@ -138,15 +138,17 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 void pm_act(struct pm *pm);
 
 /* ---- exempt.c ---- */
-/* Loads the exemptions from the store. Returns NOMEM, IO or FORMAT. */
+/* A link is exempt from automatic isolation after an operator released it, until it has recovered.
+ * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* Extends the exemption of a link if it has one, because the link is still unhealthy. */
+/* Call this function when a link is still unhealthy. If the link is exempt, it stays exempt for
+ * longer. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
 /* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was
  * released since the last update while it was unhealthy. */
 void pm_isolations_update(struct pm *pm);
-/* Ends the exemption of each link that has recovered. */
+/* Links that have recovered are no longer exempt. */
 void pm_exempt_expire(struct pm *pm);
 
 #endif

@@ -85,7 +85,7 @@ static const char step_1[] =
     "  current INTEGER NOT NULL DEFAULT 1,"
     "  PRIMARY KEY (node_a, port_a, node_b, port_b)"
     ") WITHOUT ROWID;"
-    /* One row for each set of tables that was published. */
+    /* One row for each generation of forwarding tables that was published. */
     "CREATE TABLE table_set ("
     "  generation INTEGER PRIMARY KEY,"
     "  time_us INTEGER NOT NULL,"

@@ -183,9 +183,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the place where the claimed GUID was last seen, unless they were queued before.
- * If the GUID is that of a switch, also queries the port behind which the switch was found, because
- * another device may be connected there now. */
+/* Queues queries of the last place of the claimed GUID (see above). For the GUID of a switch, these
+ * are its known route, and its port over which the claim came. Queries that were queued before are
+ * left out. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);

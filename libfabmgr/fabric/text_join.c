@@ -20,8 +20,8 @@ struct lines {
     uint32_t *of_port;
 };
 
-/* Sets the error at the port number of the port line c. The expression has the value
- * FAB_E_FORMAT. */
+/* Sets the error message, and the line and column of the port number in the port line `c` as the
+ * place of the error. The expression has the value FAB_E_FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \

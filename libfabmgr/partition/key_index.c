@@ -46,9 +46,12 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index to each key that is not yet in table[]. The caller calls this function with
- * methods 0 to 3, in this order: 0 takes the index at which the port holds the same key now, 1
- * that of a key of the same partition, 2 an unused index, and 3 any free index. */
+/* Assigns an index of table[], the new P_Key table, to each key of key[] that has none yet. An
+ * index is free if table[] has no key there. The method selects which free index a key gets:
+ * 0: the index at which the port holds the same key now;
+ * 1: the index at which the port holds a key of the same partition now;
+ * 2: an index at which the port holds no key now;
+ * 3: any free index. */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

@@ -151,9 +151,12 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects the ports of a switch whose links are up, with their present and wanted VL values.
- * Returns false if no SL-to-VL table of the switch needs a write: it has no such tables, it holds
- * the wanted tables, or there is one VL and its tables are unknown. */
+/* Collects the ports of a switch whose links are up. For each port: how many VLs it uses and which
+ * SL-to-VL table it has, now and in the target. Returns false if no SL-to-VL table of the switch
+ * needs a write, because the switch
+ * - does not support SL-to-VL tables,
+ * - holds the tables of the target, which uses several VLs, or
+ * - has unknown tables, which do not matter because the target uses one VL. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;

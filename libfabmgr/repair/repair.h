@@ -86,7 +86,8 @@ struct fab_repair_write {
     uint64_t weight;
     /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
     uint32_t first, changes;
-    /* if bit i is set, entry i of the block keeps its old value, which a later write changes */
+    /* if bit i is set, this write leaves entry i of the block unchanged, and a later write of the
+     * same block changes it */
     uint64_t keep;
     /* if bit i is set, entry i of the block is written as NO_ROUTE, because no order of the writes
      * is safe; it drops packets until a later write */

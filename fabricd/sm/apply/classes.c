@@ -17,8 +17,8 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* Examines up to PORTS_LOOKED_AT links. For each class, finds the lowest share of a link, per
- * mille, that the VLArbitration tables guarantee. */
+/* Examines up to PORTS_LOOKED_AT ports. For each traffic class, finds the lowest share of the
+ * bandwidth, per mille, that the VLArbitration table of one of these ports guarantees to it. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;

@@ -190,8 +190,9 @@ static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
     return false;
 }
 
-/* The proof of a repair assumes that the switches hold the active tables. If they may not, the
- * search ends with BUSY, and a sweep orders all writes that the switches lack. */
+/* The proof of a repair assumes that each switch holds the active tables. If a switch may lack some
+ * of their entries, sets the result of the search to BUSY. A sweep then orders and sends all
+ * missing writes. */
 static void check_tables(struct sm *s, struct sm_repair_search *x)
 {
     bool gains = s->fault->probe.gains > 0;

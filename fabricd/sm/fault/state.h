@@ -52,8 +52,9 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: the number of its port that is handled next. The probe cannot
-     * read this port, so it reads the port of the neighbour at the other end of the link. */
+    /* [count] for each failed switch: the number of the port at which the probe continues. The
+     * failed switch cannot be read, so the probe reads the neighbour's port of each of its links
+     * instead. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
@@ -83,8 +84,8 @@ struct sm_contingency_state { /* state of contingency.c */
     /* All plans are computed or checked for the state of the repair session with number
      * all.commits. */
     bool complete;
-    /* Number of cases in which evict_last has already looked for a plan to free, counted from
-     * the last case */
+    /* number of contingencies, counted from the end of the list all, in which evict_last has
+     * already looked for a plan to free */
     size_t searched;
     /* Number of plans of earlier states that were found valid for the present state, all.commits.
      */

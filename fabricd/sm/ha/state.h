@@ -33,7 +33,8 @@ struct sm_election { /* state of election.c */
     /* Manager's clock at the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
 };
-/* The control packet of another manager that fabricd is confirming (control.c). */
+/* A control packet from another manager. Before fabricd obeys it, fabricd asks the sender for its
+ * SMInfo, to confirm that the packet is not forged (control.c). */
 struct sm_control {
     bool pending;
     struct transport_mad mad;

@@ -26,7 +26,8 @@
 
 /* Maximum number of links whose flaps are remembered. */
 #define FLAPS_MOST 1024
-/* If hold_down is 0: a link that has not flapped for this many seconds is reported as steady. */
+/* The setting hold_down may be 0. A flapping link is then reported as steady when it has not
+ * flapped for this many seconds. */
 #define STEADY_S 10
 #define TOLD_AGAIN_US 1000000u
 

@@ -54,7 +54,8 @@ void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repai
 /* Returns the active tables, indexed by the ids of the baseline: the tables of the target if the
  * present fabric has the same ids, otherwise a copy that the session owns. */
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target);
-/* Returns the baseline's id of port `port` of the present fabric f. */
+/* Translates a port id of the present fabric f into the id that the same port has in the
+ * baseline's fabric. Returns the latter. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
 /* Returns the port of the present fabric f to which the baseline's link of `port` leads. FAB_NONE:
