@@ -12,9 +12,9 @@ FABRICD_LIBS = fabricd/libfabricd.la libfabmgr/libfabmgr.la proto/libfabproto.la
 	$(PROTOBUFC_LIBS) $(OPENSSL_LIBS) $(CYAML_LIBS) $(SYSTEMD_LIBS)
 
 sbin_PROGRAMS += fabricd/fabricd
-fabricd_fabricd_SOURCES = fabricd/main.c fabricd/options.c fabricd/options.h \
+fabricd_fabricd_SOURCES = fabricd/main.c fabricd/maintenance.c fabricd/maintenance.h fabricd/options.c fabricd/options.h \
 	fabricd/recording.c fabricd/recording.h
-fabricd_fabricd_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(SYSTEMD_CFLAGS)
+fabricd_fabricd_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS) $(SYSTEMD_CFLAGS)
 fabricd_fabricd_LDADD = $(FABRICD_LIBS)
 
 include fabricd/base/local.mk

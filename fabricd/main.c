@@ -28,6 +28,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/loop/loop.h"
+#include "fabricd/maintenance.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
 #include "fabricd/pm/pm.h"
@@ -656,6 +657,12 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     d.has_config = true;
+    if (d.options.backup || d.options.restore) {
+        log_init(LOG_LEVEL_WARNING);
+        status = maintenance_run(&d.options, &d.config);
+        config_fini(&d.config);
+        return status;
+    }
     log_init(d.config.log_level);
     status = d.options.check_config ? EXIT_SUCCESS : run(&d);
     stop(&d);

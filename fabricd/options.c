@@ -27,6 +27,10 @@ enum {
     OPT_RECORD,
     OPT_RECORD_LIMIT,
     OPT_REPLAY,
+    OPT_BACKUP,
+    OPT_RESTORE,
+    OPT_REPLACE,
+    OPT_PASSPHRASE_FILE,
 };
 
 static const struct option long_options[] = {
@@ -41,6 +45,10 @@ static const struct option long_options[] = {
     {"record", required_argument, NULL, OPT_RECORD},
     {"record-limit", required_argument, NULL, OPT_RECORD_LIMIT},
     {"replay", required_argument, NULL, OPT_REPLAY},
+    {"backup", required_argument, NULL, OPT_BACKUP},
+    {"restore", required_argument, NULL, OPT_RESTORE},
+    {"replace", no_argument, NULL, OPT_REPLACE},
+    {"passphrase-file", required_argument, NULL, OPT_PASSPHRASE_FILE},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -63,6 +71,14 @@ static const char help[] =
     "      --record-limit MIB stop recording at this file size (default: 1024; 0: no limit)\n"
     "      --replay FILE      run on a recording instead of a fabric, and compare\n"
     "      --check-config     only check the settings file\n"
+    "      --backup FILE      only write an encrypted backup of the state directory; fabricd may "
+    "run\n"
+    "      --restore FILE     only restore a backup into the state directory of a stopped "
+    "fabricd\n"
+    "      --replace          with --restore: put former files aside\n"
+    "      --passphrase-file FILE\n"
+    "                         the passphrase of the backup is the first line of FILE, or of\n"
+    "                         standard input (-)\n"
     "      --log-level LEVEL  error, warning, notice, info or debug\n"
     "      --version          print the version\n"
     "  -h, --help             print this\n"
@@ -152,6 +168,18 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     case OPT_CHECK:
         o->check_config = true;
         return -1;
+    case OPT_BACKUP:
+        o->backup = optarg;
+        return -1;
+    case OPT_RESTORE:
+        o->restore = optarg;
+        return -1;
+    case OPT_REPLACE:
+        o->replace = true;
+        return -1;
+    case OPT_PASSPHRASE_FILE:
+        o->passphrase_file = optarg;
+        return -1;
     case OPT_LOG_LEVEL:
         return read_level(o, optarg);
     case OPT_RECORD:
@@ -174,6 +202,23 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     }
 }
 
+/* Checks the options of backups. Returns -1, or the exit status after an error. */
+static int check_backup(const struct options *o)
+{
+    bool any = o->backup != NULL || o->restore != NULL;
+    if (o->backup != NULL && o->restore != NULL)
+        return mistake("it is either --backup or --restore", "");
+    if (any && o->passphrase_file == NULL)
+        return mistake("--backup and --restore need --passphrase-file FILE", "");
+    if (!any && o->passphrase_file != NULL)
+        return mistake("--passphrase-file is for --backup and --restore", "");
+    if (o->replace && o->restore == NULL)
+        return mistake("--replace is for --restore", "");
+    if (any && o->replay != NULL)
+        return mistake("--replay excludes --backup and --restore", "");
+    return -1;
+}
+
 int options_read(struct options *o, int argc, char **argv)
 {
     int c, r = -1;
@@ -190,7 +235,7 @@ int options_read(struct options *o, int argc, char **argv)
         return mistake("--sim-at says where in the fabric of --sim FILE", "");
     if (o->replay && (o->sim_file || o->umad || o->record || o->state_dir || o->listen_count))
         return mistake("--replay needs no fabric, state or socket, and is not recorded", "");
-    return -1;
+    return check_backup(o);
 }
 
 static int replace(char **where, const char *with)

@@ -31,6 +31,9 @@ struct options {
     const char *listen[OPTIONS_MAX_LISTEN];
     unsigned listen_count;
     bool check_config;
+    /* file of --backup or --restore, and of --passphrase-file; NULL: not given */
+    const char *backup, *restore, *passphrase_file;
+    bool replace; /* --replace */
     bool has_log_level;
     enum log_level log_level;
 };

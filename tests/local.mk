@@ -850,6 +850,10 @@ tests_fuzz_fuzz_smstate_SOURCES = tests/fuzz/fuzz_smstate.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_smstate_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_smstate_LDFLAGS = $(FUZZ_LINK)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_backup
+tests_fuzz_fuzz_backup_SOURCES = tests/fuzz/fuzz_backup.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_backup_LDADD = $(FABRICD_LIBS)
+tests_fuzz_fuzz_backup_LDFLAGS = $(FUZZ_LINK)
 FUZZ_TARGETS += tests/fuzz/fuzz_key
 tests_fuzz_fuzz_key_SOURCES = tests/fuzz/fuzz_key.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_key_LDADD = $(FABRICD_LIBS)

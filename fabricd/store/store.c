@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/store/backup.h"
 #include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/lock.h"
@@ -34,6 +35,8 @@ static int open_database(struct store *s, const char *dir, char *why, size_t why
         snprintf(why, why_len, "state directory %s: the path is too long", dir);
         return FAB_E_LIMIT;
     }
+    if (store_restore_unfinished(dir, why, why_len))
+        return FAB_E_BUSY;
     int status = schema_open(path, &schema_steps, &db, why, why_len);
     if (status != FAB_OK)
         return status;

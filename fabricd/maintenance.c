@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes and restores backups of the state directory (--backup, --restore).
+ */
+#include "fabricd/maintenance.h"
+
+#include <openssl/crypto.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fabricd/store/backup.h"
+#include "libfabmgr/base/status.h"
+
+#define WHY_LEN 1000
+
+static void name_account(char *text, size_t len)
+{
+    const struct passwd *p = getpwuid(getuid());
+    if (p != NULL)
+        snprintf(text, len, "%s (uid %u)", p->pw_name, (unsigned)getuid());
+    else
+        snprintf(text, len, "uid %u", (unsigned)getuid());
+}
+
+static void print_backup(const struct store_backup *b, const struct store_backup_result *r)
+{
+    printf("%s: backup of %s at %s, %u files, %.1f MiB\n", b->file, b->dir, r->made, r->files,
+           (double)r->bytes / (1 << 20));
+    if (!r->settings)
+        printf("It has no settings file: name it with -f.\n");
+    printf("It can only be restored with the passphrase; keep a copy of that elsewhere.\n");
+}
+
+static void print_restore(const struct store_backup *b, const struct store_backup_result *r)
+{
+    printf("%s: restored %u files from the backup of %s\n", b->dir, r->files, r->made);
+    if (r->aside[0] != '\0')
+        printf("The former files are in %s/%s.\n", b->dir, r->aside);
+    if (r->settings)
+        printf("The settings are in %s/fabricd.yaml.restored; compare them with those of this "
+               "machine.\n",
+               b->dir);
+    printf("Before you start fabricd here, stop the manager of which this is the backup.\n");
+}
+
+int maintenance_run(const struct options *o, const struct config *c)
+{
+    char passphrase[STORE_PASSPHRASE_MOST + 1] = "", why[WHY_LEN] = "", account[200];
+    struct store_backup_result result;
+    name_account(account, sizeof(account));
+    const struct store_backup b = {.dir = c->state_dir,
+                                   .file = o->backup != NULL ? o->backup : o->restore,
+                                   .passphrase = passphrase,
+                                   .settings = o->config_file,
+                                   .account = account,
+                                   .replace = o->replace};
+    int status = store_passphrase_read(o->passphrase_file, passphrase, why, sizeof(why));
+    if (status == FAB_OK)
+        status = o->backup != NULL ? store_backup(&b, &result, why, sizeof(why))
+                                   : store_restore(&b, &result, why, sizeof(why));
+    OPENSSL_cleanse(passphrase, sizeof(passphrase));
+    if (status != FAB_OK) {
+        fprintf(stderr, "fabricd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    (o->backup != NULL ? print_backup : print_restore)(&b, &result);
+    return EXIT_SUCCESS;
+}

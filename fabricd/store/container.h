@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An encrypted file that is written and read from the beginning to the end. For the folder
+ * fabricd/store only.
+ *
+ * The file has a header of 48 bytes (all numbers in network byte order)
+ *
+ *     0  "fabricd-backup\n" and a zero byte
+ *    16  version of the format: 1
+ *    20  parameters of scrypt (RFC 7914): base-2 logarithm of N, then r and p
+ *    32  salt, 16 random bytes
+ *
+ * and chunks: the length of the text (4 bytes), the ciphertext and the tag (16 bytes) of
+ * AES-256-GCM. All chunks but the last have CONTAINER_CHUNK bytes of text, the last has fewer. The
+ * nonce is the number of the chunk, with 1 in its last byte for the last chunk, so that
+ * chunks that were removed, repeated or exchanged are noticed, and so is the end of a file that was
+ * cut. The header is additional authenticated data of each chunk. The key is derived from the
+ * passphrase and the random salt, so no two files have the same key, and nonces may begin with 0.
+ */
+#ifndef FABRICD_STORE_CONTAINER_H
+#define FABRICD_STORE_CONTAINER_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define CONTAINER_CHUNK 65536
+/* base-2 logarithm of N for new files: scrypt takes 128 MiB of memory and some tenths of a second
+ */
+#define CONTAINER_LOG_N 17
+
+struct container;
+/* Writes the header. log_n: CONTAINER_LOG_N, or less in tests. Returns NOMEM or IO. The caller
+ * closes the file. */
+int container_create(FILE *file, const char *passphrase, unsigned log_n, struct container **ret);
+/* Returns IO. */
+int container_write(struct container *c, const void *bytes, size_t len);
+/* Writes the last chunk, and syncs the file. Returns IO. */
+int container_finish(struct container *c);
+
+/* Reads the header. Returns FORMAT (not such a file), UNSUPPORTED (of a newer version) or NOMEM;
+ * why[] has a sentence. */
+int container_open(FILE *file, const char *passphrase, struct container **ret, char *why,
+                   size_t why_len);
+/* Reads exactly `len` bytes. Returns only bytes whose tag is correct. Errors, each with a sentence
+ * in why[]: DENIED (the passphrase is wrong, or the first chunk was changed), FORMAT, TRUNCATED. */
+int container_read(struct container *c, void *bytes, size_t len, char *why, size_t why_len);
+/* Checks that all bytes were read, and that the file ends here. Returns FORMAT, TRUNCATED or
+ * DENIED, with a sentence in why[]. */
+int container_end(struct container *c, char *why, size_t why_len);
+
+/* Frees the container and erases its key; c may be NULL */
+void container_free(struct container *c);
+
+#endif
