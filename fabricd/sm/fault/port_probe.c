@@ -112,18 +112,18 @@ static bool read_neighbour(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-static bool next(struct sm *s, struct fab_mads_request *ret)
+static bool is_at_end(const struct sm *s)
+{
+    return s->fault->next_suspect >= s->run.suspects.count;
+}
+
+/* Fills in a request that reads the next port of the next suspect. Returns false if all suspects
+ * are read, or if the probe must first learn whether a switch failed. */
+static bool read_suspect(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_fault *x = s->fault;
-    if (sm_return_next(s, ret) || read_neighbour(s, ret))
-        return true;
-    if (x->next_suspect >= s->run.suspects.count) {
-        sm_probe_join(s, x->probe.count > 0 || x->probe.back != NULL);
-        if (x->next_suspect >= s->run.suspects.count)
-            sm_lost_switch_read_again(s);
-    }
-    for (; x->next_suspect < s->run.suspects.count; next_suspect(s)) {
+    for (; !is_at_end(s); next_suspect(s)) {
         uint32_t node = FAB_NONE;
         if (x->next_port == 1 && sm_lost_switch_awaited(s))
             return false;
@@ -138,6 +138,24 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         return true;
     }
     return false;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct sm_probe *p = &s->fault->probe;
+    if (sm_return_next(s, ret) || read_neighbour(s, ret))
+        return true;
+    if (is_at_end(s))
+        sm_probe_join(s, p->count > 0 || p->back != NULL);
+    if (is_at_end(s))
+        sm_lost_switch_read_again(s);
+    if (read_suspect(s, ret))
+        return true;
+    /* Suspects that joined may need no read. Nothing calls this function after the last answer, so
+     * it goes on here. */
+    if (is_at_end(s))
+        sm_lost_switch_read_again(s);
+    return read_suspect(s, ret);
 }
 
 static bool is_isl(const struct fab_fabric *f, uint32_t port)
@@ -208,8 +226,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 
 static bool finished(const struct sm *s)
 {
-    return s->fault->next_suspect >= s->run.suspects.count && sm_lost_switch_done(s) &&
-           sm_returns_asked(s);
+    return is_at_end(s) && sm_lost_switch_done(s) && sm_returns_asked(s);
 }
 
 static int leave(struct sm *s)
