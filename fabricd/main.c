@@ -63,6 +63,7 @@ struct daemon {
     struct bus *bus;
     struct fab_sim *sim;
     struct transport *transport;
+    bool lost; /* the device of the transport is gone */
     /* records the MADs of sm and pm; NULL: no recording is made */
     struct transport *recorder;
     struct recording recording; /* the recording that --replay plays */
@@ -176,8 +177,9 @@ static void store_event(void *ctx, const struct event *e)
 /* Shows the event in the output of `systemctl status`, if its type is in the list below. */
 static void notify_event(void *ctx, const struct event *e)
 {
-    static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,
-                                          EVENT_proof_failed, EVENT_reroute_done};
+    static const enum event_id shown[] = {EVENT_sweep_done,   EVENT_sm_standby,
+                                          EVENT_sweep_failed, EVENT_proof_failed,
+                                          EVENT_reroute_done, EVENT_device_lost};
     (void)ctx;
     for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
         if (strcmp(event_rows[shown[i]].type, e->type) == 0)
@@ -226,6 +228,17 @@ static int start_bus(struct daemon *d)
 }
 
 /* ---- signals and the service manager ---- */
+
+/* Ends the manager, which could neither hear traps nor write tables. systemd starts it again until
+ * the device is back. */
+static void on_lost(void *ctx, const char *reason)
+{
+    struct daemon *d = ctx;
+    event_emit(d->bus, device_lost, .subject = d->transport->name, .reason = reason);
+    note(d, FAB_GRPC_OK, "stop", "fabricd", "", "the device is gone");
+    d->lost = true;
+    loop_stop(d->loop);
+}
 
 static void on_stop(void *ctx)
 {
@@ -632,9 +645,11 @@ static int run(struct daemon *d)
                d->config.state_dir);
     if (!d->options.replay)
         note(d, FAB_GRPC_OK, "start", "fabricd", fab_base_version(), "");
+    transport_on_lost(d->transport, on_lost, d);
     sm_start(d->sm);
-    sd_notify(0, "READY=1");
-    bool good = loop_run(d->loop) == FAB_OK;
+    if (!d->lost)
+        sd_notify(0, "READY=1");
+    bool good = !d->lost && loop_run(d->loop) == FAB_OK && !d->lost;
     if (d->options.replay)
         good = recording_report(d->transport) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

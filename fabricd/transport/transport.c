@@ -28,6 +28,20 @@ int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receiv
     return FAB_OK;
 }
 
+void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx)
+{
+    t->lost = fn;
+    t->lost_ctx = ctx;
+}
+
+void transport_tell_lost(struct transport *t, const char *reason)
+{
+    transport_lost *fn = t->lost;
+    t->lost = NULL;
+    if (fn != NULL)
+        fn(t->lost_ctx, reason);
+}
+
 static struct transport_taker taker_of(const struct transport *t, const struct transport_mad *mad)
 {
     for (int i = 0; mad->qp != 0 && i < TRANSPORT_TAKERS; i++)

@@ -30,6 +30,9 @@ struct transport_mad {
  * the call. */
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
+/* A function that is called once when the device is gone. `reason` is a text for operators. */
+typedef void transport_lost(void *ctx, const char *reason);
+
 struct transport;
 /* maximum number of management classes with a receiver of their own at a transport */
 #define TRANSPORT_TAKERS 4
@@ -66,6 +69,8 @@ struct transport {
     transport_receive *receive;
     void *receive_ctx;
     struct transport_taker taker[TRANSPORT_TAKERS];
+    transport_lost *lost; /* NULL: nobody is told, or was told already */
+    void *lost_ctx;
 };
 static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
@@ -77,6 +82,12 @@ void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx)
 /* Sets the receiver of all MADs (requests and answers) of one class of general services. fn ==
  * NULL removes it. Returns LIMIT if more than TRANSPORT_TAKERS classes have a receiver. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
+/* Sets the function that is called when the device is gone: an adapter was removed or its driver
+ * unloaded, or the simulator ended. It may be called while a MAD is sent. */
+void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx);
+/* Calls the function of transport_on_lost, unless it was called before. Each transport calls this
+ * function when it can neither send nor receive any more. */
+void transport_tell_lost(struct transport *t, const char *reason);
 /* Passes the MADs of a batch to their receivers, in order. Each transport calls this function with
  * the MADs that it received. */
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);

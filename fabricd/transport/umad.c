@@ -97,6 +97,25 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
+/* Returns true if `error` of a send means that the device is gone: an adapter that was removed, or
+ * a simulator that ended, whose socket refuses connections. */
+static bool means_lost(int error)
+{
+    return error == ENODEV || error == ENXIO || error == ECONNREFUSED || error == ECONNRESET ||
+           error == ENOTCONN || error == EPIPE;
+}
+
+/* Returns BUSY if the failed send must be tried again, or IO. */
+static int send_failed(struct umad_transport *t)
+{
+    int error = errno;
+    if (try_again())
+        return FAB_E_BUSY;
+    if (means_lost(error))
+        transport_tell_lost(&t->base, strerror(error));
+    return FAB_E_IO;
+}
+
 /* Returns true if the maximum number of requests is in flight on a simulated port. If no MAD has
  * arrived for SWALLOWED_US, takes all requests in flight to be lost, and returns false. */
 static bool is_full(struct umad_transport *t)
@@ -141,7 +160,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
         note_sent(t, mad);
         return FAB_OK;
     }
-    return try_again() ? FAB_E_BUSY : FAB_E_IO;
+    return send_failed(t);
 }
 
 /* Passes a long answer to the kernel, which sends it in RMPP segments and repeats lost segments. */
@@ -156,7 +175,7 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     umad_set_addr(umad, to->dlid, (int)to->qpn, to->sl, (int)QP1_QKEY);
     int sent = umad_send(t->port_id, agent_for(t, bytes[1]), umad, (int)len,
                          (int)(to->timeout_us / 1000), LONG_RETRIES);
-    int r = sent == 0 ? FAB_OK : try_again() ? FAB_E_BUSY : FAB_E_IO;
+    int r = sent == 0 ? FAB_OK : send_failed(t);
     free(umad);
     return r;
 }
@@ -240,13 +259,14 @@ static void on_readable(void *ctx)
     int got = 1;
     while (count < BATCH && (got = read_mad(t, &t->batch[count])) > 0)
         count++;
+    int error = errno;
     if (count)
         t->heard_us = clock_now_us();
     transport_hand_up(&t->base, t->batch, count);
     if (got < 0) {
-        log_error(t->base.name, "reading from the port failed: %s", strerror(errno));
         loop_watch_free(t->watch);
         t->watch = NULL;
+        transport_tell_lost(&t->base, strerror(error));
     } else if (t->simulated && got == 0) {
         waiter_rearm(t->waiter);
     }
