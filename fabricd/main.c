@@ -40,6 +40,7 @@
 #include "fabricd/store/key.h"
 #include "fabricd/store/m_key.h"
 #include "fabricd/store/store.h"
+#include "fabricd/store_watch.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
@@ -73,6 +74,7 @@ struct daemon {
     struct sa *sa;
     struct rpc *rpc;
     struct metrics *metrics;
+    struct store_watch *store_watch;
     struct call_counts calls;
     struct loop_timer *watchdog;
     uint64_t watchdog_us;
@@ -177,9 +179,9 @@ static void store_event(void *ctx, const struct event *e)
 /* Shows the event in the output of `systemctl status`, if its type is in the list below. */
 static void notify_event(void *ctx, const struct event *e)
 {
-    static const enum event_id shown[] = {EVENT_sweep_done,   EVENT_sm_standby,
-                                          EVENT_sweep_failed, EVENT_proof_failed,
-                                          EVENT_reroute_done, EVENT_device_lost};
+    static const enum event_id shown[] = {
+        EVENT_sweep_done,   EVENT_sm_standby,  EVENT_sweep_failed,  EVENT_proof_failed,
+        EVENT_reroute_done, EVENT_device_lost, EVENT_store_failing, EVENT_store_recovered};
     (void)ctx;
     for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
         if (strcmp(event_rows[shown[i]].type, e->type) == 0)
@@ -578,6 +580,8 @@ static int start(struct daemon *d, char *why)
         r = start_recorder(d, why);
     if (r == FAB_OK && !d->options.replay)
         r = start_service(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = store_watch_start(d->loop, d->bus, d->store, d->config.state_dir, &d->store_watch);
     if (r == FAB_OK)
         r = start_sm(d);
     if (r == FAB_OK)
@@ -590,7 +594,7 @@ static int start(struct daemon *d, char *why)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
         r = metrics_start(&(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa,
-                                                  &d->config, &d->calls},
+                                                  &d->config, &d->calls, d->store},
                           &d->metrics, why, WHY_LEN);
     return r;
 }
@@ -615,6 +619,7 @@ static void stop(struct daemon *d)
     signal(SIGALRM, give_up);
     alarm(LETS_GO_S);
     metrics_stop(d->metrics);
+    store_watch_stop(d->store_watch);
     rpc_stop(d->rpc);
     sa_stop(d->sa);
     cc_free(d->cc);

@@ -216,6 +216,16 @@ static void say_waiting(struct out *o, const Fabric__V1__Status *s)
     out_keys(o, &s->base, "unapproved_count waiting_name_count");
 }
 
+static void say_store(struct out *o, const char *alarm)
+{
+    if (alarm[0] != '\0')
+        out_textf(o, "Database", OUT_BAD,
+                  "cannot be written (%s); changes and registrations are refused; see 'man 7 "
+                  "fabricd-events', store-failing",
+                  alarm);
+    out_text(o, "store_alarm", NULL, OUT_BAD, alarm);
+}
+
 static void say(struct out *o, const Fabric__V1__Status *s)
 {
     out_record(o, NULL);
@@ -228,6 +238,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
     out_text(o, "multicast_alarm", s->multicast_alarm[0] != '\0' ? "Multicast" : NULL, OUT_BAD,
              s->multicast_alarm);
+    say_store(o, s->store_alarm);
     out_record_end(o);
 }
 

@@ -15,6 +15,7 @@
 #include "fabricd/sm/sm.h"
 
 struct cc;
+struct store;
 struct metrics_input {
     struct loop *loop;
     const struct bus *bus;
@@ -26,6 +27,7 @@ struct metrics_input {
     const struct config *config;
     /* counts of RPC calls; NULL: there is no RPC server */
     const struct call_counts *calls;
+    struct store *store; /* NULL: there is none */
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.

@@ -14,6 +14,7 @@
 
 #include "fabricd/base/events.h"
 #include "fabricd/cc/cc.h"
+#include "fabricd/store/store.h"
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/grpc/grpc.h"
 
@@ -407,6 +408,14 @@ static void calls(struct fab_text *to, const struct call_counts *c)
                     config_role_name(role), fab_grpc_code_name(code), c->ended[role][code]);
 }
 
+static void store(struct fab_text *to, struct store *s)
+{
+    gauge(to, "store_failing", store_is_failing(s),
+          "1: the database cannot be written, so that changes and registrations are refused.");
+    counter(to, "store_dropped", store_dropped(s),
+            "Records that were dropped because the database was too slow or could not be written.");
+}
+
 void metrics_page(const struct metrics_input *in, struct fab_text *to)
 {
     struct sm_status status;
@@ -418,6 +427,8 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     sm_get_multicast(in->sm, &multicasts);
     loop_get_iterations(in->loop, &loop_iterations);
     manager(to, &status);
+    if (in->store != NULL)
+        store(to, in->store);
     events(to, in->bus);
     reroutes(to, &status.reroutes);
     management(to, &status);

@@ -10,6 +10,16 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/version.h"
 
+/* Adds the reason why the database cannot be written. m: NULL if memory ran out. */
+static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *store)
+{
+    struct store_health health = {0};
+    if (store != NULL)
+        store_get_health(store, &health);
+    if (m != NULL && health.failing)
+        m->store_alarm = answer_text(a, health.reason);
+}
+
 void get_status(struct call *c, const void *request)
 {
     (void)request;
@@ -25,6 +35,7 @@ void get_status(struct call *c, const void *request)
         unresponsive == NULL ? 0 : sm_unresponsive_ports(sm, unresponsive, RPC_UNRESPONSIVE_SHOWN);
     sm_get_status(sm, &s);
     m.status = convert_status(&a, &s, unresponsive, count, v, &census);
+    add_store(&a, m.status, call_rpc(c)->in.store);
     answer_reply(&a, c, &m.base);
     fab_view_unref(v);
 }

@@ -6,7 +6,8 @@
  * The manager loads the registry from the store at start, and keeps it while another manager is
  * master. An answer to a registration is sent only when the registration is committed to the
  * database, so that a crash loses no confirmed registration. Until then, for some tenths of a
- * millisecond, answers wait in a queue.
+ * millisecond, answers wait in a queue. While the database cannot be written, hosts get the answer
+ * BUSY, and ask again.
  */
 #include "fabricd/sa/registry.h"
 
@@ -26,15 +27,27 @@
 /* ---- answers that wait for the database --------------------------------------------------------
  */
 
+/* Answers that the host must ask again, because the registration could not be stored. The
+ * registration is in force until the manager restarts. */
+static void refuse_unstored(struct sa *s, const struct transport_mad *request)
+{
+    s->stats.answered--; /* sa_refuse counts the answer again */
+    sa_refuse(s, request, FAB_SMP_BUSY);
+}
+
 static void send_held(void *ctx)
 {
     struct sa *s = ctx;
     struct sa_registry *r = s->registry;
     while (r->held_count > 0) {
         const struct sa_held *h = &r->held[r->held_first];
-        if (!store_is_written(s->in.store, h->mark))
+        enum store_written state = store_written(s->in.store, h->mark);
+        if (state == STORE_PENDING)
             break;
-        sa_send(s, &h->to, h->answer);
+        if (state == STORE_WRITTEN)
+            sa_send(s, &h->to, h->answer);
+        else
+            refuse_unstored(s, &h->to);
         r->held_first = (r->held_first + 1) % SA_HELD;
         r->held_count--;
     }
@@ -56,7 +69,9 @@ int sa_keep_ready(struct sa *s, const struct transport_mad *mad)
 {
     const struct sa_registry *r = s->registry;
     bool full = r->held_count == SA_HELD || holds_too_many(r, mad->addr.slid);
-    return full || (s->in.store != NULL && store_is_behind(s->in.store)) ? FAB_E_BUSY : FAB_OK;
+    bool unstored =
+        s->in.store != NULL && (store_is_behind(s->in.store) || store_is_failing(s->in.store));
+    return full || unstored ? FAB_E_BUSY : FAB_OK;
 }
 
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,

@@ -26,7 +26,7 @@ struct sa_held {
     struct transport_mad to; /* the request to which `answer` belongs */
     uint8_t answer[FAB_MAD_SIZE];
     /* mark of the write (store.h): the registration is in the database when
-     * store_is_written(mark) is true */
+     * store_written(mark) is STORE_WRITTEN */
     uint64_t mark;
 };
 
@@ -58,10 +58,11 @@ struct sa_registry {
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Call this function before a registration is carried out. Returns BUSY if too many answers wait
- * for the database, in total or to the sender of this request, or if the store's writer is
- * behind. */
+ * for the database, in total or to the sender of this request, if the store's writer is behind, or
+ * if the database cannot be written. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
-/* Sends the answer when the registration is committed to the database. */
+/* Sends the answer when the registration is committed to the database, or the answer BUSY if it
+ * cannot be committed. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 

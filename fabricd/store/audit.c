@@ -43,16 +43,6 @@ void store_audit_keep(struct store *s, uint64_t max_age_s, uint64_t max_bytes)
     writer_audit_keep(s->writer, &(struct audit_limits){max_age_s, max_bytes});
 }
 
-enum store_written store_written(struct store *s, uint64_t mark)
-{
-    return writer_written(s->writer, mark);
-}
-
-bool store_is_failing(struct store *s)
-{
-    return writer_is_failing(s->writer);
-}
-
 struct audit_head store_audit_head(struct store *s)
 {
     return writer_audit_head(s->writer);

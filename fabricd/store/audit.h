@@ -74,14 +74,6 @@ int store_put_audit(struct store *s, const struct audit_row *row);
  * oldest rows if all rows together take more than about max_bytes. */
 void store_audit_keep(struct store *s, uint64_t max_age_s, uint64_t max_bytes);
 
-/* Whether the first `mark` records in the queue of the writer (store_mark) are committed. FAILED: a
- * transaction failed, or records were dropped because they violate the schema. A later try may
- * still write the records. */
-enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
-enum store_written store_written(struct store *s, uint64_t mark);
-/* Returns true if the last transaction failed. A change would then probably not be stored. */
-bool store_is_failing(struct store *s);
-
 struct audit_head {
     uint64_t seq; /* 0: there are no rows */
     uint8_t mac[AUDIT_MAC];

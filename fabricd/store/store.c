@@ -214,9 +214,21 @@ uint64_t store_mark(struct store *s)
     return writer_mark(s->writer);
 }
 
-bool store_is_written(struct store *s, uint64_t mark)
+enum store_written store_written(struct store *s, uint64_t mark)
 {
-    return writer_is_written(s->writer, mark);
+    return writer_written(s->writer, mark);
+}
+
+bool store_is_failing(struct store *s)
+{
+    struct store_health health;
+    writer_get_health(s->writer, &health);
+    return health.failing;
+}
+
+void store_get_health(struct store *s, struct store_health *ret)
+{
+    writer_get_health(s->writer, ret);
 }
 
 bool store_is_behind(struct store *s)

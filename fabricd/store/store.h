@@ -92,7 +92,7 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
  */
 
 /* Registrations of hosts. They survive restarts and crashes, because the writer commits them at
- * once and not in batches (see store_is_written).
+ * once and not in batches (see store_written).
  *
  * A put function replaces the row with the same key. If `there` is false, it deletes this row
  * and ignores all members except the key. A load function returns a malloc'd array in the order
@@ -142,12 +142,24 @@ int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_co
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* store_mark returns how many records were put into the queue so far. store_is_written returns
- * true if the first `mark` records are committed, so that a crash does not lose them; the SA
- * agent then answers the registration. While the database cannot be written, store_is_written
- * returns true, so that hosts get answers nevertheless. */
+/* store_mark returns how many records were put into the queue so far. store_written says whether
+ * the first `mark` records are committed, so that a crash does not lose them. FAILED: a transaction
+ * failed, or records were dropped because they violate the schema. A later try may still write the
+ * records. */
+enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
-bool store_is_written(struct store *s, uint64_t mark);
+enum store_written store_written(struct store *s, uint64_t mark);
+/* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
+ * replaced. A change would then not be stored. */
+bool store_is_failing(struct store *s);
+struct store_health {
+    bool failing; /* see store_is_failing */
+    /* number of failures since the start; it grows even if a later try succeeds within
+     * milliseconds */
+    uint64_t failures;
+    char reason[200]; /* of the last failure; "": there was none */
+};
+void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if the writer is so far behind that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 

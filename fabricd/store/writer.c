@@ -9,6 +9,10 @@
  * keeps `work` and writes it again at growing intervals. The queue grows during this time. When it
  * has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
+ * SQLite goes on writing to a file that was deleted or moved, and a restart would not find what it
+ * wrote. So before each transaction, and every LOOK_US, the thread compares the file at the path
+ * with the file that it opened. A difference is a failure like any other.
+ *
  * Three kinds of records are never dropped: leases and views, because only the last of each stays
  * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names, the
  * baseline), because there are few; and registrations of hosts, because the caller checks
@@ -30,6 +34,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/store/fields.h"
+#include "fabricd/store/file_identity.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/sql.h"
 #include "fabricd/store/tables.h"
@@ -41,7 +46,9 @@
 #define QUEUE_HURRY 1024
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
-#define RETRY_MAX_US 30000000
+#define RETRY_MAX_US 5000000
+/* interval at which an idle writer checks whether the file is still at its path */
+#define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 #define SETS_KEPT 10000
 /* The oldest events are deleted when the database has this many events more than it keeps. */
@@ -65,7 +72,8 @@ struct writer {
     bool stop;
     /* true: the batch `work` has records that are not written yet */
     bool unwritten;
-    bool failing; /* the last transaction failed */
+    bool failing;     /* the last transaction failed, or the file is not at its path */
+    char reason[200]; /* copy of `failure`, for other threads */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
     /* put: number of records that were put into the queue so far. written: number of these
@@ -81,6 +89,7 @@ struct writer {
     /* Only the writer thread uses the members from here on. */
     struct sql sql;
     char *path;
+    struct file_identity file; /* the file that was opened */
     struct batch work;
     struct lease_table leases;
     struct registry registry;
@@ -94,7 +103,7 @@ struct writer {
     uint64_t retry_us;
     bool counted;      /* the member `events` is valid */
     uint64_t events;   /* number of events in the database */
-    char failure[200]; /* message of SQLite about the last failure */
+    char failure[200]; /* why the last transaction failed */
 };
 
 /* ---- one transaction ---- */
@@ -335,9 +344,21 @@ static void reject(struct writer *w, struct outcome *o, int status)
     w->counted = false;
 }
 
+/* Returns false, with the reason in w->failure, if the file of the database is not at its path any
+ * more. */
+static bool is_in_place(struct writer *w)
+{
+    if (file_identity_holds(&w->file, w->path))
+        return true;
+    snprintf(w->failure, sizeof(w->failure), "the file was deleted, moved or replaced");
+    return false;
+}
+
 static int write_work(struct writer *w, uint32_t keep)
 {
     struct outcome o = {0};
+    if (!is_in_place(w))
+        return FAB_E_IO;
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
     /* A call gets its result only when its row in the audit log would survive a power failure. */
@@ -361,13 +382,11 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* Counts a failed transaction, doubles the time until the next try, and logs the first failure.
- * The caller holds the writer's mutex. */
+/* Counts a failure, and doubles the time until the next try. The caller holds the writer's
+ * mutex. */
 static void note_failure(struct writer *w)
 {
-    if (!w->failing)
-        log_error("store", "%s cannot be written: %s; records are kept in memory and tried again",
-                  w->path, w->failure);
+    memcpy(w->reason, w->failure, sizeof(w->reason));
     w->failing = true;
     w->failures++;
     w->retry_us = w->retry_us == 0 ? RETRY_MIN_US : w->retry_us * 2;
@@ -375,12 +394,10 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* Logs that writing to the database succeeds again after a failure. The caller holds the
- * writer's mutex. */
+/* Notes that the database can be written, and logs how many records were dropped before. The caller
+ * holds the writer's mutex. */
 static void note_success(struct writer *w)
 {
-    if (w->failing)
-        log_notice("store", "%s can be written again", w->path);
     if (w->dropped != w->dropped_told)
         log_warning("store", "%llu records were dropped while the database was behind",
                     (unsigned long long)(w->dropped - w->dropped_told));
@@ -444,6 +461,19 @@ static bool is_hurried(const struct writer *w)
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
+/* Notes whether the file of the database is at its path, while there is nothing to write. The
+ * caller holds the writer's mutex, which is released for a moment. */
+static void look_at_file(struct writer *w)
+{
+    pthread_mutex_unlock(&w->mutex);
+    bool in_place = is_in_place(w);
+    pthread_mutex_lock(&w->mutex);
+    if (!in_place)
+        note_failure(w);
+    else if (w->failing)
+        note_success(w);
+}
+
 /* Waits until there are records to write. Returns false if the thread must end. The caller holds
  * the writer's mutex. */
 static bool wait_for_work(struct writer *w)
@@ -452,7 +482,9 @@ static bool wait_for_work(struct writer *w)
         pthread_cond_broadcast(&w->idle);
         if (w->stop)
             return false;
-        pthread_cond_wait(&w->wake, &w->mutex);
+        struct timespec until = in(LOOK_US);
+        if (pthread_cond_timedwait(&w->wake, &w->mutex, &until) == ETIMEDOUT)
+            look_at_file(w);
     }
     struct timespec until = in(w->failing ? w->retry_us : GATHER_US);
     while (!is_hurried(w))
@@ -554,6 +586,8 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
     w->path = strdup(path);
     init_threading(w);
     int status = w->path != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK)
+        status = file_identity_take(&w->file, path);
     if (status == FAB_OK)
         status = sql_init(&w->sql, db);
     if (status == FAB_OK)
@@ -693,14 +727,6 @@ uint64_t writer_mark(struct writer *w)
     return put;
 }
 
-bool writer_is_written(struct writer *w, uint64_t mark)
-{
-    pthread_mutex_lock(&w->mutex);
-    bool written = w->failing || w->written >= mark;
-    pthread_mutex_unlock(&w->mutex);
-    return written;
-}
-
 enum store_written writer_written(struct writer *w, uint64_t mark)
 {
     pthread_mutex_lock(&w->mutex);
@@ -712,12 +738,12 @@ enum store_written writer_written(struct writer *w, uint64_t mark)
     return state;
 }
 
-bool writer_is_failing(struct writer *w)
+void writer_get_health(struct writer *w, struct store_health *ret)
 {
     pthread_mutex_lock(&w->mutex);
-    bool failing = w->failing;
+    *ret = (struct store_health){.failing = w->failing, .failures = w->failures};
+    memcpy(ret->reason, w->reason, sizeof(ret->reason));
     pthread_mutex_unlock(&w->mutex);
-    return failing;
 }
 
 struct audit_head writer_audit_head(struct writer *w)

@@ -3,6 +3,9 @@
  * Services that hosts register with subnet administration, with leases and keys. Only permitted
  * hosts see them.
  */
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
 
@@ -79,6 +82,39 @@ START_TEST(leases_run_out)
     ck_assert_uint_gt(got.lease, 10);
     lab_run_for(&scene.lab, 95);
     ck_assert_uint_eq(sa_services(scene.sa)->count, 0);
+    close_scene();
+}
+END_TEST
+
+/* Files may not grow, which SQLite sees as a disk without space. */
+static void set_disk(bool full)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = full ? 0 : limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* The first answer waits for the transaction that fails; the second request meets a database of
+ * which the manager knows that it cannot be written. */
+START_TEST(what_is_not_stored_is_not_confirmed)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    open_scene(true);
+    struct fab_wire_service_record a = service_of(1, 1, UINT32_MAX), b = service_of(2, 2, 100), got;
+    uint64_t by_id = service_component("ServiceID");
+    set_disk(true);
+    ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL),
+                      FAB_SMP_BUSY);
+    ck_assert_uint_eq(service(host_lid(2), FAB_METHOD_SET, 0, all_of_service(), &b, NULL),
+                      FAB_SMP_BUSY);
+    set_disk(false);
+    store_flush(scene.lab.store);
+    store_flush(scene.lab.store);
+    ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL), 0);
+    start_again();
+    ck_assert_uint_eq(service(host_lid(3), FAB_METHOD_GET, 0, by_id, &a, &got), 0);
+    ck_assert_uint_eq(service(host_lid(3), FAB_METHOD_GET, 0, by_id, &b, NULL), FAB_SA_NO_RECORDS);
     close_scene();
 }
 END_TEST
@@ -212,6 +248,7 @@ int main(void)
     tcase_add_test(tcase, a_service_is_found_until_it_is_taken_back);
     tcase_add_test(tcase, keys_are_asked_for_and_not_told);
     tcase_add_test(tcase, leases_run_out);
+    tcase_add_test(tcase, what_is_not_stored_is_not_confirmed);
     tcase_add_test(tcase, senseless_services_are_refused);
     tcase_add_test(tcase, multicast_tables_are_those_of_the_switches);
     suite_add_tcase(suite, tcase);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store when something fails: a disk without space, kill -9 at any moment. The store refuses a
- * database that it cannot use, and does not change it. It upgrades an older database after it has
- * made a copy.
+ * The store when something fails: a disk without space, a database that was moved away, kill -9 at
+ * any moment. The store refuses a database that it cannot use, and does not change it. It upgrades
+ * an older database after it has made a copy.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -40,6 +40,42 @@ START_TEST(a_full_disk_loses_nothing_but_time)
     assert_leases(s, set, SET_SIZE);
     ck_assert_uint_eq(store_last_event_seq(s), 20);
     ck_assert_uint_eq(store_dropped(s), 0);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
+}
+END_TEST
+
+/* Waits until the writer, which looks every two seconds, notices that it fails, or that it does
+ * not. */
+static bool is_noticed(struct store *s, bool failing)
+{
+    for (unsigned i = 0; i < 1000 && store_is_failing(s) != failing; i++)
+        usleep(10000);
+    return store_is_failing(s) == failing;
+}
+
+/* SQLite would go on writing to the file that was moved away. */
+START_TEST(a_file_that_is_gone_is_noticed)
+{
+    struct store *s = open_store();
+    struct store_health health;
+    char moved[sizeof(db_path) + 8];
+    put_events(s, 1, 10);
+    store_flush(s);
+    snprintf(moved, sizeof(moved), "%s.moved", db_path);
+    ck_assert_int_eq(rename(db_path, moved), 0);
+    ck_assert(is_noticed(s, true));
+    store_get_health(s, &health);
+    ck_assert_uint_ge(health.failures, 1);
+    ck_assert_str_eq(health.reason, "the file was deleted, moved or replaced");
+    put_events(s, 11, 20);
+    uint64_t mark = store_mark(s);
+    store_flush(s);
+    ck_assert_int_eq(store_written(s, mark), STORE_FAILED);
+    ck_assert_int_eq(rename(moved, db_path), 0);
+    ck_assert(is_noticed(s, false));
+    store_flush(s);
+    ck_assert_int_eq(store_written(s, mark), STORE_WRITTEN);
     store_close(s);
     ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
 }
@@ -460,6 +496,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, make_dir, remove_dir);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_full_disk_loses_nothing_but_time);
+    tcase_add_test(tcase, a_file_that_is_gone_is_noticed);
     tcase_add_test(tcase, kill_at_any_moment_leaves_one_whole_set);
     tcase_add_test(tcase, kill_while_it_is_made_leaves_all_or_nothing);
     suite_add_tcase(suite, tcase);

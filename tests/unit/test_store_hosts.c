@@ -224,7 +224,7 @@ static void register_for_ever(int to)
         struct store_service one = service(id, GUID(id % 7), 0xffff);
         store_put_service(s, &one, true);
         uint64_t mark = store_mark(s);
-        while (!store_is_written(s, mark))
+        while (store_written(s, mark) == STORE_PENDING)
             usleep(50);
         if (write(to, &id, sizeof(id)) != sizeof(id))
             _exit(1);
@@ -275,7 +275,7 @@ START_TEST(what_is_registered_is_written_at_once)
         put_events(s, i + 1, i + 1);
         store_put_alias(s, &a, i % 2 == 0);
         uint64_t mark = store_mark(s);
-        while (!store_is_written(s, mark))
+        while (store_written(s, mark) == STORE_PENDING)
             usleep(100);
     }
     clock_gettime(CLOCK_MONOTONIC, &to);

@@ -68,7 +68,7 @@ struct sm_baseline_edit {
     unsigned tries;
     /* EDIT_DISAPPROVE: number of nodes about which an event was emitted so far */
     uint32_t reported;
-    /* The change is committed to the database when store_is_written(mark) is true. */
+    /* The change is committed to the database when store_written(mark) is STORE_WRITTEN. */
     uint64_t mark;
     sm_done *done; /* NULL: nobody waits */
     void *ctx;
@@ -322,7 +322,7 @@ static void on_time(void *ctx)
         loop_timer_set(b->timer, 0);
         return;
     }
-    if (s->in.store && !store_is_written(s->in.store, b->edits->mark)) {
+    if (s->in.store && store_written(s->in.store, b->edits->mark) == STORE_PENDING) {
         loop_timer_set(b->timer, LOOK_US);
         return;
     }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells whether the file at a path is still the same file. For the folder fabricd/store only. */
+#ifndef FABRICD_STORE_FILE_IDENTITY_H
+#define FABRICD_STORE_FILE_IDENTITY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct file_identity {
+    dev_t device;
+    ino_t inode;
+};
+/* Remembers which file is at the path. Returns IO if there is none. */
+int file_identity_take(struct file_identity *id, const char *path);
+/* Returns false if the file was deleted, moved or replaced. */
+bool file_identity_holds(const struct file_identity *id, const char *path);
+
+#endif

@@ -1,0 +1,119 @@
+#!/bin/bash
+# test_full_disk.sh: the disk of the state directory fills up, and the state directory disappears.
+# Whatever fabricctl confirmed is there after kill -9; the rest was refused; status, events and the log
+# tell it, and that it is over. Meanwhile the manager routes round a cable that is pulled; in the end the
+# switches have the routes of the beginning.
+# shellcheck disable=SC2034
+SIMULATOR=fabsim
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+need dump_fts sqlite3
+[ -n "$umad2sim" ] || need libumad2sim.so
+trap 'umount -l "$scratch/disk" 2>/dev/null; finish' EXIT
+
+mkdir disk
+if ! mount -t tmpfs -o size=4m,mode=0700 tmpfs disk 2>/dev/null; then
+    echo '1..0 # SKIP a tmpfs cannot be mounted'
+    tap_n=-1
+    exit 0
+fi
+mkdir -m 0700 disk/state
+ln -s disk/state state
+"$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 3 >net.net
+port=leaf-003/1
+
+tables() {
+    at host-0001 dump_fts -n >"$1" 2>/dev/null && grep -q 'valid lids dumped' "$1"
+}
+
+manager_up() {
+    manager_start host-0001
+    await 20 settled 0
+}
+
+fill_disk() {
+    head -c 16M /dev/zero >disk/fill 2>/dev/null
+    [ "$(df --output=avail disk | tail -1)" -eq 0 ]
+}
+
+# change WANTED: disables or enables the port.
+change() {
+    if [ "$1" = 1 ]; then ctl port disable "$port"; else ctl port enable "$port"; fi
+}
+
+# change_until_refused: what was confirmed last is in $confirmed: 1 if the port is disabled.
+change_until_refused() {
+    local i wanted
+    for i in $(seq 1 300); do
+        wanted=$((1 - confirmed))
+        change $wanted >change.out 2>&1 || { refused=$wanted; return 0; }
+        confirmed=$wanted
+    done
+    return 1
+}
+
+stored() {
+    sqlite3 "file:$scratch/state/fabricd.db?mode=ro" 'SELECT count(*) FROM disabled_port'
+}
+
+told() {
+    grep -q "$1" fabricd.log
+}
+
+failing() {
+    [ -n "$(status store_alarm)" ]
+}
+
+writable() {
+    [ -z "$(status store_alarm)" ]
+}
+
+killed() {
+    stop "$manager" KILL
+    rm -f disk/fill
+    manager_up
+}
+
+confirmed=0
+sim_start net.net
+check 'the fabric comes up' manager_up
+check 'the switches have routes' tables first
+check 'the disk is full' fill_disk
+check 'changes are refused' change_until_refused
+like 'with the reason' "$(cat change.out)" 'database of the manager cannot be written'
+check 'status says it' failing
+like 'in words' "$(ctl status)" 'Database.*cannot be written \(.*full.*\); changes and registrations are refused'
+check 'and so does an event' await 5 told 'store-failing.*cannot be written'
+before=$(status generation)
+sim_do 'Unlink "leaf-001"[4]'
+check 'a cable that is pulled is routed round all the same' await 10 settled "$before"
+sim_do 'Relink "leaf-001"[4]'
+check 'after kill -9 the manager starts' killed
+same 'with what was confirmed last' "$confirmed" "$(stored)"
+
+check 'the disk is full again' fill_disk
+check 'changes are refused again' change_until_refused
+rm disk/fill
+check 'with space, the database is written again within 10 s' await 10 writable
+check 'an event tells it' await 5 told 'store-recovered.*can be written again'
+check 'and a change is confirmed' change 1
+like 'events that were kept in memory are stored' \
+    "$(sqlite3 "file:$scratch/state/fabricd.db?mode=ro" 'SELECT type FROM event' | paste -sd' ')" 'store-failing.*store-recovered'
+check 'after kill -9 the manager starts again' killed
+same 'with the change that was confirmed' 1 "$(stored)"
+
+mv disk/state disk/moved
+check 'a state directory that disappears is told within 10 s' await 10 failing
+like 'with the reason' "$(ctl status)" 'deleted, moved or replaced'
+change 0 >change.out 2>&1
+same 'changes are refused' 1 "$([ $? -ne 0 ] && echo 1)"
+mv disk/moved disk/state
+check 'put back, it is used again within 10 s' await 10 writable
+check 'and a change is confirmed' change 0
+check 'the audit log is whole' ctl audit verify
+check 'all cables are back' await 10 [ "$(status state)" = idle ]
+tables last
+check 'the switches have the routes of the beginning' cmp first last
+rm -r disk/state
+check 'a deleted state directory is told within 10 s' await 10 failing
+check 'and the manager ends on request' stop "$manager"
