@@ -57,7 +57,6 @@ enum fab_grpc_code fab_grpc_code_of(int status)
     case FAB_E_UNSUPPORTED:
         return FAB_GRPC_UNIMPLEMENTED;
     case FAB_E_DENIED:
-        return FAB_GRPC_PERMISSION_DENIED;
     case FAB_E_REFUSED:
     case FAB_E_UNREACHABLE:
     case FAB_E_LOOP:

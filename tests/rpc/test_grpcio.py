@@ -295,7 +295,7 @@ def errors_have_codes_and_help():
                 fails(Code.NOT_FOUND, f.GetPort, node="host-0001", port_number=0))
         fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=1000000)
         fails(Code.INVALID_ARGUMENT, f.GetForwardingTable, node="host-0001")
-        fails(Code.PERMISSION_DENIED, f.DisablePort, node="leaf-001", port_number=1)
+        fails(Code.FAILED_PRECONDITION, f.DisablePort, node="leaf-001", port_number=1)
         fails(Code.INVALID_ARGUMENT, f.DisablePort, node="leaf-001", port_number=0)
         fails(Code.OUT_OF_RANGE, lambda **a: list(f.WatchEvents(**a)), after_sequence=10**15)
         fails(Code.UNIMPLEMENTED, Fabric(f.channel, "fabric.v1.SimService").Unlink, node="x")
