@@ -68,6 +68,10 @@ writable() {
     [ -z "$(status store_alarm)" ]
 }
 
+idle() {
+    [ "$(status state)" = idle ]
+}
+
 killed() {
     stop "$manager" KILL
     rm -f disk/fill
@@ -111,7 +115,7 @@ mv disk/moved disk/state
 check 'put back, it is used again within 10 s' await 10 writable
 check 'and a change is confirmed' change 0
 check 'the audit log is whole' ctl audit verify
-check 'all cables are back' await 10 [ "$(status state)" = idle ]
+check 'the manager comes to rest' await 10 idle
 tables last
 check 'the switches have the routes of the beginning' cmp first last
 rm -r disk/state
